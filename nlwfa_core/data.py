@@ -1,0 +1,217 @@
+"""From a data recipe to strings: training, validation and test sets, and the true model where there is one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import limits
+from .errors import RecipeError
+from .metrics import Model, TestSet
+from .recipe import DataRecipe
+from .sources.automata import random_automaton, sample_words, squared_automaton
+from .sources.dyck import ALPHABET, Dyck
+from .sources.formats import read_strings, shipped_verbs
+from .sources.pautomac import read_pautomac_model, read_solution
+from .store import make_directory, read_capped, write_atomically
+from .words import Alphabet, Sample, Words, distinct
+
+# Letters for the symbols of random automata.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Neither validation nor test takes more than this share of a sample that is split.
+LARGEST_SHARE = 1 / 5
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a model is learned from and judged on.
+
+    Attributes
+    ----------
+    train : Sample
+    validation : TestSet or None
+        For choices (rank, options); None where the sample is too small to spare one.
+    test : TestSet
+    true_model : Model or None
+    title : str
+        What it is, for people.
+    notes : tuple of str
+        What a user should know, a sentence each.
+    """
+
+    train: Sample
+    validation: TestSet | None
+    test: TestSet
+    true_model: Model | None
+    title: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return self.train.alphabet
+
+    def share_seen(self) -> float:
+        """Share of the test strings, as drawn, that stand in the training sample."""
+        joined = Words.of([*self.train.words, *self.test.sample.words])
+        first, inverse = distinct(joined)
+        seen = inverse[len(self.train.words) :] < len(self.train.words)
+        return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
+
+
+class FileShelf:
+    """Uploaded files by the hash of their content, in one folder: what a recipe names, a worker process can read."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def put(self, data: bytes) -> str:
+        """Keep a file; returns its SHA-256, 64 hexadecimal digits."""
+        limits.check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
+        name = hashlib.sha256(data).hexdigest()
+        if not (self.directory / name).exists():
+            make_directory(self.directory)
+            write_atomically(self.directory / name, data)
+        return name
+
+    def get(self, name: str) -> bytes:
+        """Raises RecipeError if there is no such file."""
+        if not re.fullmatch("[0-9a-f]{64}", name) or not (self.directory / name).exists():
+            raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
+        return read_capped(self.directory / name, limits.MAX_FILE_BYTES)
+
+
+Files = Callable[[str], bytes]
+
+
+def no_files(name: str) -> bytes:
+    """Where nothing was uploaded."""
+    raise RecipeError("No file was uploaded yet: upload one on the Data page, or choose another source.")
+
+
+def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
+    """Generate or read what a recipe describes.
+
+    Parameters
+    ----------
+    recipe : DataRecipe
+    files : callable
+        Content hash -> bytes, for uploads.
+
+    Raises
+    ------
+    RecipeError
+        If the recipe can't be followed, or a file not read.
+    """
+    return SOURCES[recipe.source](recipe, files)
+
+
+def _generated(
+    recipe: DataRecipe, alphabet: Alphabet, model: Model, draw: Callable[[int, list[int]], Words], title: str
+) -> Data:
+    train = draw(recipe.num_strings, [recipe.seed])
+    parts = []
+    # Streams of their own, so that more training strings leave the test strings as they are.
+    for stream, size in ((1, recipe.num_validation), (2, recipe.num_test)):
+        words = draw(size, [recipe.seed, stream])
+        parts.append(TestSet.as_drawn(words, model.weights(words), Sample.of(words, alphabet)))
+    return Data(Sample.of(train, alphabet), parts[0], parts[1], model, title)
+
+
+def _dyck(recipe: DataRecipe, files: Files) -> Data:
+    grammar = Dyck(recipe.split_probability, recipe.wrap_probability)
+    title = f"Dyck grammar: S→SS {grammar.split:g} | [S] {grammar.wrap:g} | [] {grammar.leaf:g}"
+    return _generated(recipe, ALPHABET, grammar, grammar.sample, title)
+
+
+def _automaton(recipe: DataRecipe, files: Files) -> Data:
+    model = random_automaton(recipe.num_states, recipe.num_symbols, recipe.seed)
+    title = f"random probabilistic automaton, {recipe.num_states} states, {recipe.num_symbols} symbols"
+    return _generated(recipe, _letters(recipe.num_symbols), model, lambda size, seed: sample_words(model, size, seed), title)
+
+
+def _squared(recipe: DataRecipe, files: Files) -> Data:
+    model = squared_automaton(recipe.num_states, recipe.num_symbols, recipe.seed)
+    title = f"square of a random WFA with {recipe.num_states} states, {recipe.num_symbols} symbols, as a distribution"
+    return _generated(recipe, _letters(recipe.num_symbols), model, lambda size, seed: sample_words(model, size, seed), title)
+
+
+def _letters(num_symbols: int) -> Alphabet:
+    return Alphabet(tuple(LETTERS[:num_symbols])) if num_symbols <= len(LETTERS) else Alphabet.numbered(num_symbols)
+
+
+def _verbs(recipe: DataRecipe, files: Files) -> Data:
+    sample = shipped_verbs().sample()
+    return _split(recipe, sample, None, "English verb forms, shipped with the lab", ())
+
+
+def _upload(recipe: DataRecipe, files: Files) -> Data:
+    file = read_strings(files(recipe.upload), recipe.upload_format)
+    sample, notes = file.sample(), list(file.notes)
+    model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
+    test = None
+    if recipe.upload_test:
+        rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet)
+        notes += rows.notes
+        # Both over the larger alphabet: what the test alone uses has no transitions to learn, and costs the model its zeros.
+        sample = Sample(sample.words, sample.counts, rows.alphabet)
+        if recipe.upload_solution:
+            test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample())
+        elif model is not None:
+            test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample())
+        else:
+            test = TestSet.empirical(rows.sample())
+    elif recipe.upload_solution:
+        raise RecipeError("A solution belongs to a test file: upload the test file too.")
+    return _split(recipe, sample, test, f"uploaded strings ({file.format})", tuple(notes), model)
+
+
+def _split(
+    recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
+) -> Data:
+    """Training, validation and (unless given) test part of one sample, at random."""
+    total = sample.num_strings
+    if not total:
+        raise RecipeError("the file holds no strings")
+    largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
+    num_validation = min(recipe.num_validation, largest)
+    num_test = 0 if test else min(recipe.num_test, largest)
+    if test is None and num_test == 0:
+        raise RecipeError(f"{total} strings given: to set a test part aside at least 3 are needed; or upload a test file")
+    num_train = min(recipe.num_strings, total - num_validation - num_test)
+    train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
+    held_out = test or _test_of(rest, model)
+    notes += unseen_notes(train, held_out.sample)
+    return Data(train, _test_of(validation, model) if num_validation else None, held_out, model, title, notes)
+
+
+def _test_of(sample: Sample, model: Model | None) -> TestSet:
+    if model is None:
+        return TestSet.empirical(sample)
+    return TestSet(sample.words, model.weights(sample.words), sample, known=True)
+
+
+def unseen_notes(train: Sample, test: Sample) -> tuple[str, ...]:
+    """A sentence, if test strings use symbols that no training string has: a model of string frequencies gives these 0."""
+    seen = np.zeros(test.num_symbols, dtype=bool)
+    seen[np.unique(train.words.symbols)] = True
+    new = np.unique(test.words.symbols[~seen[test.words.symbols]])
+    if not len(new):
+        return ()
+    shown = ", ".join(test.alphabet.symbols[symbol] for symbol in new[:8]) + (", …" if len(new) > 8 else "")
+    owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
+    touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
+    return (f"{touched} of {test.num_strings} test strings use symbols that no training string has: {shown}.",)
+
+
+SOURCES: dict[str, Callable[[DataRecipe, Files], Data]] = {
+    "dyck": _dyck,
+    "automaton": _automaton,
+    "squared": _squared,
+    "verbs": _verbs,
+    "upload": _upload,
+}

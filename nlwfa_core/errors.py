@@ -1,0 +1,27 @@
+"""The errors that a user can fix. Pages and the command line catch these and nothing else."""
+
+from __future__ import annotations
+
+
+class RecipeError(ValueError):
+    """Something that was asked for can't be done as asked: the message says what was wrong, what was given and what is allowed."""
+
+
+class FormatError(RecipeError):
+    """A file can't be read.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong, what was given, what is allowed.
+    line : int or None
+        The line of the file, counted from 1, where that was seen.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
+
+
+class Cancelled(Exception):
+    """Raised by a learner when its `cancelled` callback answers true. Not an error: nobody did anything wrong."""

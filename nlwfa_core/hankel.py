@@ -1,0 +1,234 @@
+"""The Hankel matrix: basis, p-closure, sparse estimate.
+
+H[u, v] = f(uv), rows u in P' = P ∪ PΣ, columns v in S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). What f counts is the
+*statistic*; this module holds the paper's, `string`: the relative frequency of uv as a whole string.
+Rows uσ that hold nothing but zeros are one shared row, so a matrix costs what its non-zeros cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from . import limits
+from .errors import RecipeError
+from .trie import Trie
+from .words import FloatArray, IntArray, Sample, Words, check_symbols
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Prefixes P and suffixes S.
+
+    Attributes
+    ----------
+    prefixes : Words
+        Distinct, prefix-closed ([P, Theorem 2] needs it), λ first.
+    suffixes : Words
+        Distinct, λ first.
+    num_symbols : int
+
+    Raises
+    ------
+    RecipeError
+        If one of these does not hold.
+    """
+
+    prefixes: Words
+    suffixes: Words
+    num_symbols: int
+
+    def __post_init__(self) -> None:
+        for name, words in (("prefixes", self.prefixes), ("suffixes", self.suffixes)):
+            check_symbols(words, self.num_symbols)
+            if len(words) == 0 or words[0] != ():
+                raise RecipeError(f"the first of a basis's {name} must be the empty word λ")
+            if len(set(words)) != len(words):
+                raise RecipeError(f"a basis's {name} must differ from each other")
+        closed = Trie.of(self.prefixes, self.num_symbols).num_nodes
+        if closed != len(self.prefixes):
+            raise RecipeError(
+                f"the prefixes must be prefix-closed: {len(self.prefixes)} were given, with all their own prefixes they are {closed}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class HankelMatrix:
+    """An estimate (or exact values) of H over a basis's p-closure.
+
+    Attributes
+    ----------
+    basis : Basis
+    matrix : sparse array (CSR), shape (num_rows, num_suffixes)
+        Rows 0 … |P| − 1 are the prefixes in the basis's order; behind them the rows uσ outside P that are not zero; last, if
+        there are any others, one zero row that stands for them all.
+    shifted : array, shape (num_prefixes, num_symbols)
+        The row of uσ.
+    num_closure_rows : int
+        |P'|: how many rows there would be if zero rows were not shared.
+    statistic : str
+        What f counts.
+    """
+
+    basis: Basis
+    matrix: sparse.csr_array
+    shifted: npt.NDArray[np.int32]
+    num_closure_rows: int
+    statistic: str
+
+    @property
+    def num_prefixes(self) -> int:
+        return len(self.basis.prefixes)
+
+    @property
+    def num_suffixes(self) -> int:
+        return len(self.basis.suffixes)
+
+    @property
+    def num_symbols(self) -> int:
+        return self.basis.num_symbols
+
+    @cached_property
+    def block(self) -> sparse.csr_array:
+        """H_λ, shape (num_prefixes, num_suffixes)."""
+        return self.matrix[: self.num_prefixes]
+
+    def symbol_block(self, symbol: int) -> sparse.csr_array:
+        """H_σ, shape (num_prefixes, num_suffixes): the rows uσ."""
+        return self.matrix[self.shifted[:, symbol]]
+
+
+def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int) -> Basis:
+    """The most frequent prefixes and suffixes of a sample, ties broken by length, then alphabetically.
+
+    A prefix's frequency is the number of strings that begin with it, a suffix's that end with it; λ has them all, so it comes
+    first in both, and the prefixes are prefix-closed. If fewer exist than are asked for, all are taken (compare the lengths).
+
+    Raises
+    ------
+    RecipeError
+        If a number is below 1 or above the limit, or the sample is empty.
+    """
+    for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
+        if number < 1:
+            raise RecipeError(f"{name}: {number} given, at least 1 needed")
+        limits.check_at_most(name, number, limits.MAX_BASIS)
+    if not len(sample.words):
+        raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
+    forward = Trie.of(sample.words, sample.num_symbols)
+    backward = Trie.of(sample.words.reversed(), sample.num_symbols)
+    prefixes = np.argsort(-forward.prefix_counts(sample.counts), kind="stable")[:num_prefixes]
+    suffixes = np.lexsort((_alphabetical(backward), backward.depth, -backward.prefix_counts(sample.counts)))[:num_suffixes]
+    return Basis(forward.prefixes(prefixes), backward.prefixes(suffixes).reversed(), sample.num_symbols)
+
+
+def _alphabetical(backward: Trie) -> IntArray:
+    """For a tree of reversed words: each node's rank, among those of its length, by the word read forwards."""
+    rank = np.zeros(backward.num_nodes, dtype=np.int64)
+    for start, end in zip(backward.levels[1:-1], backward.levels[2:], strict=True):
+        order = np.lexsort((rank[backward.parent[start:end]], backward.symbol[start:end]))
+        rank[start + order] = np.arange(end - start)
+    return rank
+
+
+def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> HankelMatrix:
+    """H from a sample: costs the sample's total length, plus |P|·|Σ| for the index.
+
+    Raises
+    ------
+    RecipeError
+        If the statistic is unknown, the alphabets differ, or the index would be too large.
+    """
+    if statistic not in STATISTICS:
+        raise RecipeError(f"statistic: {statistic!r} given, allowed: {', '.join(STATISTICS)}")
+    if basis.num_symbols != sample.num_symbols:
+        raise RecipeError(f"the basis has {basis.num_symbols} symbols, the sample {sample.num_symbols}")
+    num_prefixes = len(basis.prefixes)
+    limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.MAX_SHIFTED_ROWS)
+    forward = Trie.of(sample.words, sample.num_symbols)
+    backward = Trie.of(sample.words.reversed(), sample.num_symbols)
+
+    # Rows of the prefixes, then of their seen children; seen and yet zero (no suffix of S follows) is settled below.
+    row_of_node = np.full(forward.num_nodes, -1, dtype=np.int64)
+    nodes = forward.find(basis.prefixes)
+    row_of_node[nodes[nodes >= 0]] = np.flatnonzero(nodes >= 0)
+    parent_rows = np.where(forward.parent >= 0, row_of_node[forward.parent], -1)
+    boundary = np.flatnonzero((row_of_node < 0) & (parent_rows >= 0))
+    row_of_node[boundary] = num_prefixes + np.arange(len(boundary))
+
+    column_of_node = np.full(backward.num_nodes, -1, dtype=np.int64)
+    ends = backward.find(basis.suffixes.reversed())
+    column_of_node[ends[ends >= 0]] = np.flatnonzero(ends >= 0)
+
+    rows, columns, values = STATISTICS[statistic](sample, row_of_node[forward.paths], column_of_node[backward.paths], forward.starts)
+    counted = sparse.coo_array((values, (rows, columns)), shape=(num_prefixes + len(boundary), len(basis.suffixes))).tocsr()
+    filled = np.flatnonzero(np.diff(counted.indptr[num_prefixes:]) > 0)
+    boundary = boundary[filled]
+    row_of_node[row_of_node >= num_prefixes] = -1
+    row_of_node[boundary] = num_prefixes + np.arange(len(boundary))
+
+    shifted = np.full((num_prefixes, basis.num_symbols), -1, dtype=np.int32)
+    children = np.flatnonzero((parent_rows >= 0) & (row_of_node >= 0))
+    shifted[parent_rows[children], forward.symbol[children]] = row_of_node[children]
+    _shift_within_basis(shifted, basis)
+    matrix = counted[np.concatenate((np.arange(num_prefixes), num_prefixes + filled))]
+    return _with_zero_row(basis, matrix, shifted, statistic)
+
+
+def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
+    """Set the rows of those uσ that are themselves in P (also where the sample never saw them)."""
+    own = Trie.of(basis.prefixes, basis.num_symbols)
+    row_of_own = np.empty(own.num_nodes, dtype=np.int32)
+    row_of_own[own.ends] = np.arange(len(basis.prefixes))
+    shifted[row_of_own[own.parent[1:]], own.symbol[1:]] = row_of_own[1:]
+
+
+def _with_zero_row(basis: Basis, matrix: sparse.csr_array, shifted: npt.NDArray[np.int32], statistic: str) -> HankelMatrix:
+    missing = shifted < 0
+    if missing.any():
+        shifted[missing] = matrix.shape[0]
+        matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csr")
+    closure = 1 + shifted.size  # λ and all uσ: P is prefix-closed, so every other prefix is some uσ
+    return HankelMatrix(basis, matrix, shifted, closure, statistic)
+
+
+def exact_hankel(weights: Callable[[Words], FloatArray], basis: Basis, statistic: str = "string") -> HankelMatrix:
+    """H filled with the values of a known function: |P'| · |S| calls, for small bases and tests.
+
+    Parameters
+    ----------
+    weights : callable
+        Words -> array, shape (num_words,): a model's `weights`.
+    """
+    own = set(basis.prefixes)
+    shifted_words = [u + (symbol,) for u in basis.prefixes for symbol in range(basis.num_symbols)]
+    boundary = Words.of(word for word in shifted_words if word not in own)
+    rows = Words.of([*basis.prefixes, *boundary])
+    values = weights(rows.products(basis.suffixes)).reshape(len(rows), len(basis.suffixes))
+    index = {word: row for row, word in enumerate(rows)}
+    shifted = np.array([index[word] for word in shifted_words], dtype=np.int32).reshape(-1, basis.num_symbols)
+    return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic)
+
+
+Cells = tuple[IntArray, IntArray, FloatArray]
+
+
+def _string_cells(sample: Sample, prefix_rows: IntArray, suffix_columns: IntArray, starts: IntArray) -> Cells:
+    """Rows, columns and values of `string`: every cut of every word into u·v adds the word's frequency to H[u, v].
+
+    `prefix_rows` and `suffix_columns` run along the words' paths: from λ to the word, and from λ to the reversed word.
+    """
+    lengths = np.diff(starts)
+    positions = np.arange(starts[-1])
+    opposite = np.repeat(starts[:-1] + starts[1:] - 1, lengths) - positions
+    columns = suffix_columns[opposite]
+    kept = np.flatnonzero((prefix_rows >= 0) & (columns >= 0))
+    return prefix_rows[kept], columns[kept], np.repeat(sample.frequencies(), lengths)[kept]
+
+
+STATISTICS: dict[str, Callable[[Sample, IntArray, IntArray, IntArray], Cells]] = {"string": _string_cells}

@@ -1,0 +1,89 @@
+"""What the two training steps share: seeded weights, and the Adamax loop with its log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from ..errors import RecipeError
+from ..words import FloatArray
+from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled
+
+DTYPE = torch.float64
+SCHEDULES = ("constant", "cosine")
+
+
+def seeded_layers(shapes: Sequence[tuple[int, ...]], generator: torch.Generator) -> list[torch.Tensor]:
+    """Glorot-uniform weights (Glorot and Bengio 2010); the last two axes of each shape are (inputs, outputs)."""
+    layers = []
+    for shape in shapes:
+        bound = (6.0 / (shape[-2] + shape[-1])) ** 0.5
+        layers.append(((torch.rand(shape, generator=generator, dtype=DTYPE) * 2 - 1) * bound).requires_grad_())
+    return layers
+
+
+def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
+    """θ: tanh, or the identity."""
+    return torch.tanh(values) if nonlinear else values
+
+
+def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:
+    return tuple(layer.detach().numpy().copy() for layer in layers)
+
+
+def train(
+    layers: Sequence[torch.Tensor],
+    loss_of: Callable[[], torch.Tensor],
+    *,
+    stage: str,
+    epochs: int,
+    learning_rate: float,
+    schedule: str,
+    report: Report,
+    cancelled: CancelCheck,
+) -> TrainingLog:
+    """Minimise `loss_of()` over `layers` by full-batch Adamax, in place.
+
+    The weights of the smallest loss are kept, so a loss that is not finite ends the training without losing what was learned.
+
+    Parameters
+    ----------
+    schedule : str
+        One of `SCHEDULES`: the learning rate stays as it is (the paper names none other), or falls to 0 along half a cosine.
+
+    Raises
+    ------
+    Cancelled
+        When `cancelled()` answers true; it is asked before every epoch.
+    """
+    if schedule not in SCHEDULES:
+        raise RecipeError(f"schedule: {schedule!r} given, allowed: {', '.join(SCHEDULES)}")
+    optimizer = torch.optim.Adamax(layers, lr=learning_rate)
+    losses = np.empty(epochs + 1)
+    best_loss, best = np.inf, [layer.detach().clone() for layer in layers]
+    done, diverged_at = epochs + 1, None
+    for epoch in range(epochs + 1):
+        check_cancelled(cancelled)
+        optimizer.zero_grad()
+        loss = loss_of()
+        losses[epoch] = value = float(loss.detach())
+        if not np.isfinite(value):
+            done, diverged_at = epoch, epoch
+            break
+        if value < best_loss:
+            best_loss = value
+            for layer, kept in zip(layers, best, strict=True):
+                kept.copy_(layer.detach())
+        report(Progress(stage, epoch, epochs, value))
+        if epoch < epochs:
+            loss.backward()
+            if schedule == "cosine":
+                optimizer.param_groups[0]["lr"] = learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+            optimizer.step()
+    with torch.no_grad():
+        for layer, kept in zip(layers, best, strict=True):
+            layer.copy_(kept)
+    return TrainingLog(stage, losses[:done], diverged_at)

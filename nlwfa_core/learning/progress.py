@@ -1,0 +1,80 @@
+"""What learners tell while they work, and how they are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import Cancelled
+from ..words import FloatArray
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a stage.
+
+    Attributes
+    ----------
+    stage : str
+        "data", "hankel", "factorisation", "transitions", "scores", …
+    step, total : int
+        Steps done and steps in all (epochs, for networks).
+    loss : float or None
+        The stage's loss after `step` epochs.
+    """
+
+    stage: str
+    step: int
+    total: int
+    loss: float | None = None
+
+
+Report = Callable[[Progress], None]
+CancelCheck = Callable[[], bool]
+
+
+def silent(progress: Progress) -> None:
+    """A report that nobody reads."""
+
+
+def never() -> bool:
+    """A cancel check that never cancels."""
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingLog:
+    """How the training of a network went.
+
+    Attributes
+    ----------
+    stage : str
+    losses : array, shape (epochs + 1,) or fewer
+        Loss after 0, 1, … epochs: squared error divided by the squared norm of the targets, so all zeros give 1.0. The weights
+        that a learner gives back are those of the smallest.
+    diverged_at : int or None
+        The epoch after which the loss was no longer a finite number, where that happened.
+    """
+
+    stage: str
+    losses: FloatArray
+    diverged_at: int | None = None
+
+    @property
+    def message(self) -> str | None:
+        """A sentence for the user where something went wrong."""
+        if self.diverged_at is None:
+            return None
+        best = float(np.min(self.losses)) if len(self.losses) else float("nan")
+        return (
+            f"Training diverged: the {self.stage} loss was no longer a finite number after epoch {self.diverged_at}. "
+            f"The model keeps the weights of its best epoch (loss {best:.4g}); try a smaller learning rate."
+        )
+
+
+def check_cancelled(cancelled: CancelCheck) -> None:
+    """Raise Cancelled if it was asked for."""
+    if cancelled():
+        raise Cancelled

@@ -1,0 +1,101 @@
+"""Linear spectral learning, SP (Li, Rabusseau, Precup 2018, §2.3; Balle, Carreras, Luque, Quattoni 2014).
+
+Truncated SVD of the block over P, H_λ ≈ U D Vᵀ, then α₀ᵀ = H[λ, :] V, α∞ = V[λ, :]ᵀ, A_σ = (H_λ V)⁺ H_σ V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, svds
+
+from ..errors import RecipeError
+from ..hankel import HankelMatrix
+from ..wfa import WFA
+from ..words import FloatArray
+
+# Up to this many cells a full dense SVD costs less than setting up an iterative one.
+DENSE_CELLS = 40_000
+
+
+@dataclass(frozen=True, eq=False)
+class TruncatedSVD:
+    """The largest singular values and vectors of a Hankel block.
+
+    Attributes
+    ----------
+    left : array, shape (num_prefixes, k)
+    singular_values : array, shape (k,), descending
+    right : array, shape (num_suffixes, k)
+        In each column the entry of largest magnitude is positive, so that states plot the same way each time.
+    numerical_rank : int
+        How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε.
+    """
+
+    left: FloatArray
+    singular_values: FloatArray
+    right: FloatArray
+    numerical_rank: int
+
+
+def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
+    """Rank-k SVD of a sparse block; sparse solver for large blocks.
+
+    Parameters
+    ----------
+    block : sparse array, shape (num_prefixes, num_suffixes)
+    rank : int
+        At least 1; where the block has fewer rows or columns, as many values come back as it has.
+
+    Raises
+    ------
+    RecipeError
+        If the rank is below 1, or the block holds a value that is not finite.
+    """
+    if rank < 1:
+        raise RecipeError(f"rank: {rank} given, at least 1 needed")
+    if not np.isfinite(block.data).all():
+        raise RecipeError("the Hankel matrix holds a value that is not a finite number")
+    smaller = min(block.shape)
+    k = min(rank, smaller)
+    if block.shape[0] * block.shape[1] <= DENSE_CELLS or 3 * k > smaller:
+        U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
+    else:
+        try:
+            # A fixed start vector makes ARPACK's answer the same each time.
+            U, D, Vt = svds(block, k=k, v0=np.ones(smaller), solver="arpack")
+        except ArpackNoConvergence:
+            U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
+        order = np.argsort(-D, kind="stable")
+        U, D, Vt = U[:, order], D[order], Vt[order]
+    U, D, V = U[:, :k], D[:k], Vt[:k].T
+    signs = np.where(V[np.abs(V).argmax(axis=0), np.arange(k)] < 0, -1.0, 1.0)
+    tolerance = D[0] * max(block.shape) * np.finfo(float).eps
+    return TruncatedSVD(U * signs, D, V * signs, int((tolerance < D).sum()))
+
+
+def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
+    """The WFA of a rank-k factorisation ([P] §2.3).
+
+    Parameters
+    ----------
+    hankel : HankelMatrix
+    svd : TruncatedSVD
+        Of `hankel.block`, to this rank or more.
+    rank : int
+
+    Returns
+    -------
+    WFA
+        With min(rank, numerical rank) states, at least 1: directions without a singular value carry nothing.
+    """
+    k = max(1, min(rank, svd.numerical_rank))
+    V = svd.right[:, :k]
+    D = svd.singular_values[:k]
+    rows = hankel.matrix @ V  # (num_rows, k)
+    # H_λ V = U D, so its pseudo-inverse is D⁻¹ Uᵀ.
+    inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0).T  # (k, num_prefixes)
+    transitions = np.stack([inverse @ rows[hankel.shifted[:, symbol]] for symbol in range(hankel.num_symbols)])
+    return WFA(rows[0], transitions, V[0].copy())

@@ -1,0 +1,198 @@
+"""The recipe: a whole experiment as one small frozen value of numbers and names, that goes to JSON and back.
+
+Three parts, so that each step depends on what it needs only: changing the rank leaves the data and the Hankel matrix alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from . import limits
+from .errors import RecipeError
+from .hankel import STATISTICS
+from .learning.learners import LEARNERS
+
+# Part of a recipe's key: raise it when the same recipe begins to give other numbers.
+GENERATION = 1
+
+ContentHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Part = TypeVar("Part", bound="Record")
+
+
+class Record(BaseModel):
+    """A frozen, validated part of a recipe. Unknown fields are refused."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise RecipeError(_one_sentence(error)) from None
+
+    def changed(self, **fields: Any) -> Self:
+        """A copy with other values, validated again."""
+        return type(self)(**{**dict(self), **fields})
+
+    def key(self) -> str:
+        """Names the recipe by its content: 64 hexadecimal digits."""
+        text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json")], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class DataRecipe(Record):
+    """Where the strings come from, and how they are split.
+
+    Fields of other sources than the chosen one are kept, but mean nothing; `key` is that of the values all the same.
+
+    Attributes
+    ----------
+    source : str
+        "dyck", "automaton" (random, probabilistic), "squared" (the square of a random WFA), "verbs" (shipped), "upload".
+    num_strings, num_validation, num_test : int
+        Generated sources draw this many each, independently; "verbs" and "upload" are split at random: validation and test
+        take their numbers (at most a fifth of the strings each), training the rest, at most num_strings.
+    seed : int
+        Of the draws and the split.
+    split_probability, wrap_probability : float
+        Dyck's rules S → SS and S → [S]; S → [] has the rest.
+    num_states, num_symbols : int
+        Of the random automata.
+    upload, upload_test, upload_solution, upload_model : str
+        Content hashes (SHA-256) of uploaded files: training strings; optionally test strings, a PAutomaC solution, a PAutomaC
+        model (the true model).
+    upload_format : str
+        How to read uploaded strings.
+    """
+
+    source: Literal["dyck", "automaton", "squared", "verbs", "upload"] = "dyck"
+    num_strings: int = Field(20_000, ge=1, le=limits.MAX_GENERATED)
+    num_validation: int = Field(250, ge=1, le=limits.MAX_GENERATED)
+    num_test: int = Field(250, ge=1, le=limits.MAX_GENERATED)
+    seed: Seed = 0
+    split_probability: float = Field(0.2, ge=0, le=1)
+    wrap_probability: float = Field(0.4, ge=0, le=1)
+    num_states: int = Field(5, ge=1, le=50)
+    num_symbols: int = Field(4, ge=1, le=100)
+    upload: ContentHash = ""
+    upload_test: ContentHash = ""
+    upload_solution: ContentHash = ""
+    upload_model: ContentHash = ""
+    upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv"] = "auto"
+
+
+class HankelRecipe(Record):
+    """Basis and statistic of the Hankel matrix."""
+
+    num_prefixes: int = Field(1000, ge=1, le=limits.MAX_BASIS)
+    num_suffixes: int = Field(1000, ge=1, le=limits.MAX_BASIS)
+    statistic: str = "string"
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.statistic not in STATISTICS:
+            raise ValueError(f"statistic: {self.statistic!r} given, allowed: {', '.join(STATISTICS)}")
+        return self
+
+
+class LearningRecipe(Record):
+    """Learner and its options; the names are those of `learning.learners.fit`."""
+
+    learner: str = "SP"
+    rank: int = Field(10, ge=1, le=limits.MAX_RANK)
+    hidden: tuple[int, ...] = (2, 1, 2)
+    epochs_factorisation: int = Field(1000, ge=0, le=limits.MAX_EPOCHS)
+    epochs_transitions: int = Field(500, ge=0, le=limits.MAX_EPOCHS)
+    rate_factorisation: float = Field(0.015, gt=0, le=1e300)
+    rate_transitions: float = Field(0.001, gt=0, le=1e300)
+    schedule: Literal["constant", "cosine"] = "constant"
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.learner not in LEARNERS:
+            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(LEARNERS)}")
+        if len(self.hidden) not in (1, 3, 5, 7) or max(self.hidden) > 16:
+            raise ValueError(f"hidden: {self.hidden} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
+        return self
+
+    def key(self) -> str:
+        """As `Record.key`, but options of networks make no difference to SP."""
+        if LEARNERS[self.learner].networks:
+            return super().key()
+        return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank))
+
+
+class Recipe(Record):
+    """A whole experiment.
+
+    >>> recipe = Recipe().changed(learning=LearningRecipe(rank=3))
+    >>> Recipe.from_json(recipe.to_json()) == recipe
+    True
+    """
+
+    data: DataRecipe = DataRecipe()
+    hankel: HankelRecipe = HankelRecipe()
+    learning: LearningRecipe = LearningRecipe()
+
+    def to_json(self) -> str:
+        return self.model_dump_json()
+
+    @classmethod
+    def from_json(cls, text: str) -> Recipe:
+        """Raises RecipeError if the text is not a recipe."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise RecipeError(_one_sentence(error)) from None
+
+    def key(self) -> str:
+        """Names the experiment by its content: runs of equal recipes are one run."""
+        parts = "".join(part.key() for part in (self.data, self.hankel, self.learning))
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _one_sentence(error: ValidationError) -> str:
+    """The first thing wrong: where, what, what was given."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    place = ".".join(str(part) for part in first["loc"]) or "recipe"
+    return f"{place}: {str(first['input'])[:60]} given: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+PRESETS: dict[str, tuple[str, Recipe]] = {
+    "first-steps": (
+        "First steps: Dyck, k = 3, seconds",
+        Recipe(
+            data=DataRecipe(num_strings=2_000),
+            hankel=HankelRecipe(num_prefixes=100, num_suffixes=100),
+            learning=LearningRecipe(learner="both.non", rank=3, epochs_factorisation=600, epochs_transitions=300),
+        ),
+    ),
+    "paper-dyck": (
+        "The paper: Dyck, 20,000 strings",
+        Recipe(learning=LearningRecipe(learner="fac.non", rank=10)),
+    ),
+    "paper-verbs": (
+        "The paper: verbs (upload SPiCe 4)",
+        Recipe(
+            data=DataRecipe(source="upload", num_validation=750, num_test=750),
+            hankel=HankelRecipe(num_prefixes=3000, num_suffixes=300),
+            learning=LearningRecipe(learner="fac.non", rank=10, hidden=(4, 2, 1, 2, 4)),
+        ),
+    ),
+    "verbs": (
+        "English verbs, shipped",
+        Recipe(
+            data=DataRecipe(source="verbs", num_validation=300, num_test=300),
+            hankel=HankelRecipe(num_prefixes=1000, num_suffixes=300),
+            learning=LearningRecipe(learner="fac.non", rank=10),
+        ),
+    ),
+}

@@ -1,0 +1,1 @@
+"""Where strings come from: files, grammars, random automata."""

@@ -1,0 +1,187 @@
+"""Random automata, and strings drawn from an automaton that computes probabilities.
+
+`random_automaton` is a probabilistic automaton in the ordinary sense; `random_wfa` has signed entries and no such meaning; the square
+of one, `squared_automaton`, is a probability distribution that needs many states although a square root of it needs few (Li,
+Rabusseau, Precup 2018, §3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .. import limits
+from ..errors import RecipeError
+from ..wfa import WFA
+from ..words import FloatArray, IntArray, Words
+
+ROUNDING = 1e-6  # what sums of probabilities may be wrong by: model files hold 12 digits, and long sums lose some
+NUMBERS_AT_ONCE = 2**22
+
+
+def random_automaton(num_states: int, num_symbols: int, seed: int, mean_length: float = 8.0, density: float = 1.0) -> WFA:
+    """A probabilistic automaton: entries at least 0, every state's transitions and termination sum to 1.
+
+    Rows are uniform on the simplex (Dirichlet, all parameters 1) over the transitions that are present.
+
+    Parameters
+    ----------
+    num_states, num_symbols : int
+    seed : int
+    mean_length : float
+        The strings' mean length, reached exactly: states differ in how readily they stop, and all odds are scaled together.
+    density : float
+        The share of present transitions. One cycle through all states is always there, so that each can be reached.
+
+    Returns
+    -------
+    WFA
+        Of total weight 1, with a spectral radius below 1.
+
+    Raises
+    ------
+    RecipeError
+        If a number is out of range.
+    """
+    _check_size(num_states, num_symbols)
+    if not 0 < density <= 1:
+        raise RecipeError(f"density: {density} given, a share above 0, at most 1, needed")
+    if not 0 < mean_length <= limits.MAX_STRING_LENGTH:
+        raise RecipeError(f"mean_length: {mean_length} given, a number above 0, at most {limits.MAX_STRING_LENGTH:,}, needed")
+    rng = np.random.default_rng(seed)
+    initial = rng.dirichlet(np.ones(num_states))
+    present = rng.random((num_symbols, num_states, num_states)) < density
+    cycle = rng.permutation(num_states)
+    present[rng.integers(num_symbols, size=num_states), cycle, np.roll(cycle, -1)] = True
+    following = rng.standard_exponential(present.shape) * present
+    following /= following.sum(axis=(0, 2))[:, None]
+    odds = rng.standard_exponential(num_states)
+
+    def stopping(log_scale: float) -> FloatArray:
+        scaled: FloatArray = np.exp(log_scale) * odds
+        return scaled / (1 + scaled)
+
+    def excess(log_scale: float) -> float:
+        going_on = (1 - stopping(log_scale))[:, None] * following.sum(axis=0)
+        return float(initial @ np.linalg.solve(np.eye(num_states) - going_on, going_on.sum(axis=1))) - mean_length
+
+    low = high = -np.log(mean_length)
+    while excess(low) < 0:
+        low -= 1
+    while excess(high) > 0:
+        high += 1
+    termination = stopping(brentq(excess, low, high, xtol=1e-13))
+    return WFA(initial, (1 - termination)[:, None] * following, termination)
+
+
+def random_wfa(num_states: int, num_symbols: int, seed: int, radius: float = 0.8) -> WFA:
+    """An automaton with signed, normally distributed entries, the sum of whose square converges.
+
+    Parameters
+    ----------
+    num_states, num_symbols : int
+        Few states: the square has num_states², at most MAX_RANK.
+    seed : int
+    radius : float
+        The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much of Σ f².
+
+    Raises
+    ------
+    RecipeError
+        If a number is out of range.
+    """
+    _check_size(num_states, num_symbols)
+    limits.check_at_most("num_states²", num_states**2, limits.MAX_RANK)
+    if not 0 < radius < 1:
+        raise RecipeError(f"radius: {radius} given, a number above 0 and below 1 needed")
+    rng = np.random.default_rng(seed)
+    initial, termination = rng.standard_normal((2, num_states))
+    transitions = rng.standard_normal((num_symbols, num_states, num_states))
+    drawn = sum(np.kron(A, A) for A in transitions)  # one (k², k²) matrix: the square as a whole would hold one for each symbol
+    transitions *= np.sqrt(radius / np.abs(np.linalg.eigvals(drawn)).max())
+    return WFA(initial, transitions, termination)
+
+
+def squared_automaton(num_states: int, num_symbols: int, seed: int, radius: float = 0.8) -> WFA:
+    """f² / Σ f² for a `random_wfa` f: num_states² states, and a probability distribution.
+
+    Its values are squares, so at least 0 up to rounding, though its entries are signed. Its rank is up to num_states (num_states +
+    1) / 2, the dimension of the symmetric products of f's states with themselves.
+
+    Raises
+    ------
+    RecipeError
+        If a number is out of range, or the automaton would be too large.
+    """
+    _check_size(num_states**2, num_symbols)
+    square = random_wfa(num_states, num_symbols, seed, radius).squared()
+    return WFA(square.initial / square.total_weight(), square.transitions, square.termination)
+
+
+def _check_size(num_states: int, num_symbols: int) -> None:
+    for name, number in (("num_states", num_states), ("num_symbols", num_symbols)):
+        if number < 1:
+            raise RecipeError(f"{name}: {number} given, at least 1 needed")
+    limits.check_at_most("num_states", num_states, limits.MAX_RANK)
+    limits.check_at_most("num_symbols", num_symbols, limits.MAX_SYMBOLS)
+    limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.MAX_TRANSITION_NUMBERS)
+
+
+def sample_words(wfa: WFA, num_strings: int, seed: int, max_length: int = limits.MAX_STRING_LENGTH) -> Words:
+    """Strings drawn from an automaton that computes their probabilities, symbol by symbol, all at once.
+
+    Parameters
+    ----------
+    wfa : WFA
+        Of total weight 1; entries may be signed, values may not.
+
+    Raises
+    ------
+    RecipeError
+        If the automaton turns out to be no probability distribution, a number is out of range, or a string gets longer than
+        `max_length`: to draw another in its place would change the distribution.
+    """
+    if num_strings < 1:
+        raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
+    limits.check_at_most("num_strings", num_strings, limits.MAX_GENERATED)
+    total = wfa.total_weight()
+    if not abs(total - 1) <= ROUNDING:
+        raise RecipeError(f"not a probability distribution: the sum over all strings is {total:g}, 1 needed")
+    rng = np.random.default_rng(seed)
+    at_once = max(1, NUMBERS_AT_ONCE // max(wfa.num_states, wfa.num_symbols + 1))
+    parts = [_draw(wfa, min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Words(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
+    end = wfa.num_symbols
+    following = np.column_stack((wfa.transitions.transpose(1, 0, 2) @ wfa.prefix_termination, wfa.termination))
+    # The strings that go on, and their states divided by the prefix's probability, so that scores are conditional.
+    alive, states = np.arange(num_strings), np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1))
+    lengths = np.zeros(num_strings, dtype=np.int64)
+    columns: list[tuple[IntArray, IntArray]] = []  # who goes on, and with which symbol
+    while True:
+        scores = states @ following  # (num_alive, k) @ (k, num_symbols + 1)
+        totals = scores.sum(axis=1)
+        if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
+            given = f"after some prefix of {len(columns)} symbols, what follows has scores from {scores.min():g} to {scores.max():g}"
+            raise RecipeError(f"not a probability distribution: {given}")
+        bounds = np.cumsum(np.maximum(scores, 0), axis=1)
+        drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)
+        order = np.argsort(drawn, kind="stable")
+        order = order[drawn[order] < end]
+        if not len(order):
+            break
+        if len(columns) == max_length:
+            raise RecipeError(f"a string longer than {max_length:,} symbols was drawn: allow longer ones")
+        symbols = drawn[order]
+        states = wfa.step(states[order], symbols) / scores[order, symbols][:, None]
+        alive = alive[order]
+        lengths[alive] += 1
+        columns.append((alive, symbols))
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    written = np.empty(int(offsets[-1]), dtype=np.int64)
+    for place, (rows, symbols) in enumerate(columns):
+        written[offsets[rows] + place] = symbols
+    return Words(written, offsets)

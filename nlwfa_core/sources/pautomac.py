@@ -1,0 +1,219 @@
+"""The files of the PAutomaC and SPiCe competitions: strings, solutions, and the models that drew them.
+
+Strings: a first line `number_of_strings alphabet_size`, then a line a string, `length s₁ s₂ …`, symbols from 0. λ is the line `0`.
+Source: Verwer, Eyraud, de la Higuera, *PAutomaC*, Mach. Learn. 2014, and the files themselves. Names for the symbols are not
+part of the format, and are left to `formats`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import limits
+from ..errors import FormatError
+from ..wfa import WFA
+from ..words import FloatArray, IntArray, Words, check_symbols
+from .text import at_most, clean, plural, positive_count, probability, shown
+
+SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # indices an entry has
+HEADING = re.compile(r"([IFST])\s*:.*")
+ENTRY = re.compile(r"\(\s*([0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*)\s*\)\s+(\S+)")
+ROUNDING = 1e-6  # model files hold 12 digits
+
+
+def parse_strings(cleaned: bytes) -> tuple[Words, int, int]:
+    """Words of a PAutomaC or SPiCe file, in the file's order.
+
+    >>> words, num_symbols, num_blank = parse_strings(b"3 2\\n2 0 1\\n0\\n1 1\\n")
+    >>> list(words), num_symbols, num_blank
+    ([(0, 1), (), (1,)], 2, 0)
+
+    Parameters
+    ----------
+    cleaned : bytes
+        As `text.clean` returns them.
+
+    Returns
+    -------
+    words : Words
+    num_symbols : int
+        The header's.
+    num_blank : int
+        Blank lines that were skipped, those behind the last string not counted.
+
+    Raises
+    ------
+    FormatError
+        If a line or the header does not hold what it should.
+    """
+    if cleaned.translate(None, b"0123456789 \t\n\v\f"):
+        raise _not_a_number(cleaned)
+    numbers: IntArray = np.fromstring(cleaned, dtype=np.int64, sep=" ")  # too large ones become the largest: out of every range
+    per_line = _tokens_per_line(cleaned)
+    used = np.flatnonzero(per_line)
+    lines, widths = used + 1, per_line[used]  # each (num_strings + 1,)
+    header = int(lines[0])
+    if widths[0] != 2:
+        raise FormatError(
+            f"the header needs number_of_strings and alphabet_size, got {plural(int(widths[0]), 'number')}", header
+        )
+    num_strings, num_symbols = int(numbers[0]), int(numbers[1])
+    at_most("number of strings", num_strings, limits.MAX_STRINGS, header)
+    at_most("alphabet size", num_symbols, limits.MAX_SYMBOLS, header)
+    if num_symbols < 1:
+        raise FormatError(f"alphabet size {num_symbols} given, at least 1 needed", header)
+
+    firsts = np.cumsum(widths)[:-1]  # where each string's own length stands, (num_strings,)
+    lengths, declared, lines = widths[1:] - 1, numbers[firsts], lines[1:]
+    for row in np.flatnonzero(lengths != declared)[:1]:
+        raise FormatError(
+            f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row])
+        )
+    if len(lines) != num_strings:
+        raise FormatError(f"the header promises {plural(num_strings, 'string')}, and {len(lines):,} follow", header)
+    if not num_strings:
+        raise FormatError("the file holds no strings: at least 1 is needed", header)
+    at_most("string length", int(lengths.max()), limits.MAX_STRING_LENGTH, int(lines[lengths.argmax()]))
+
+    is_symbol = np.ones(len(numbers), dtype=bool)
+    is_symbol[:2] = is_symbol[firsts] = False
+    words = Words(numbers[is_symbol], np.concatenate(([0], np.cumsum(lengths))).astype(np.int64))
+    for place in np.flatnonzero(words.symbols >= num_symbols)[:1]:
+        line = int(lines[np.searchsorted(words.offsets, place, side="right") - 1])
+        allowed = f"the header's alphabet of {plural(num_symbols, 'symbol')} (0 … {num_symbols - 1})"
+        raise FormatError(f"symbol {words.symbols[place]} is not in {allowed}", line)
+    return words, num_symbols, int(used[-1] + 1 - len(used))
+
+
+def _tokens_per_line(cleaned: bytes) -> IntArray:
+    """How many tokens stand on each line, shape (num_lines,)."""
+    characters = np.frombuffer(cleaned, dtype=np.uint8)
+    visible = characters > ord(" ")
+    starts = np.flatnonzero(visible & np.concatenate(([True], ~visible[:-1])))
+    ends = np.append(np.flatnonzero(characters == ord("\n")), len(characters))
+    return np.diff(np.searchsorted(starts, ends), prepend=0)
+
+
+def _not_a_number(cleaned: bytes) -> FormatError:
+    """The error for the first token that is no non-negative whole number."""
+    for line, row in enumerate(cleaned.decode("utf-8").split("\n"), start=1):
+        for token in row.split():
+            if re.fullmatch(r"-[0-9]+", token):
+                return FormatError(f"negative number {shown(token)}: lengths and symbols are whole numbers from 0", line)
+            if not re.fullmatch(r"[0-9]+", token):
+                return FormatError(f"{shown(token)} is not a whole number", line)
+    return FormatError("white space other than spaces, tabs and line ends stands between the numbers")
+
+
+def write_pautomac(words: Words, num_symbols: int) -> str:
+    """A file that `read_strings` reads back as the same words.
+
+    >>> write_pautomac(Words.of([(0, 1), ()]), num_symbols=2)
+    '2 2\\n2 0 1\\n0\\n'
+
+    Raises
+    ------
+    RecipeError
+        If a symbol is not in 0 … num_symbols − 1.
+    """
+    check_symbols(words, num_symbols)
+    rows = [(len(words), num_symbols), *((len(word), *word) for word in words)]
+    return "".join(" ".join(map(str, row)) + "\n" for row in rows)
+
+
+def read_solution(data: bytes) -> FloatArray:
+    """The probabilities of a solution file, in the order of the test file's strings.
+
+    The competition's own are normalised over the test set: they sum to 1, and are the true model's up to one common factor.
+
+    Returns
+    -------
+    array, shape (num_strings,)
+
+    Raises
+    ------
+    FormatError
+        If a line is no finite number from 0 on, or the count in the first line is wrong.
+    """
+    rows = [(line, row.strip()) for line, row in enumerate(clean(data).decode("utf-8").split("\n"), start=1) if row.strip()]
+    (first, header), values = rows[0], rows[1:]
+    promised = positive_count(header, first)
+    if promised != len(values):
+        raise FormatError(f"the first line promises {plural(promised, 'probability line')}, and {len(values):,} follow", first)
+    return np.array([probability(row, line) for line, row in values])
+
+
+def write_solution(values: npt.ArrayLike) -> str:
+    """A solution file of values, shape (num_strings,); where they are finite and at least 0 it is read back without loss.
+
+    >>> write_solution([0.1, 1e-20])
+    '2\\n0.1\\n1e-20\\n'
+    """
+    numbers = np.asarray(values, dtype=np.float64).tolist()
+    return "".join(f"{number!r}\n" for number in [len(numbers), *numbers])
+
+
+def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
+    """The automaton of a model file.
+
+    Its S(i, a) and T(i, a, j) hold for runs that do not stop in i: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F. What
+    the file leaves out is 0. That rows sum to 1 is not checked: the result's `total_weight` tells.
+
+    Parameters
+    ----------
+    num_symbols : int, optional
+        The test file's alphabet size. Models name only symbols that they emit, and may know fewer (problem 39: 12 of 14).
+
+    Raises
+    ------
+    FormatError
+        If a line is malformed, a section is missing, an entry is given twice, or the automaton would be too large.
+    """
+    entries = _model_entries(clean(data).decode("utf-8").split("\n"))
+    num_states = 1 + max(max(key[0], key[-1] if name != "S" else 0) for name in SECTIONS for key in entries[name])
+    emitted = 1 + max((key[1] for name in "ST" for key in entries[name]), default=0)
+    size = emitted if num_symbols is None else num_symbols
+    if size < emitted:
+        raise FormatError(f"the model emits symbol {emitted - 1}, and only {plural(size, 'symbol')} are allowed for")
+    at_most("alphabet size", size, limits.MAX_SYMBOLS)
+    at_most("symbols × states²", size * num_states**2, limits.MAX_TRANSITION_NUMBERS)
+    initial, termination = np.zeros(num_states), np.zeros(num_states)
+    transitions = np.zeros((size, num_states, num_states))
+    for (state,), value in entries["I"].items():
+        initial[state] = value
+    for (state,), value in entries["F"].items():
+        termination[state] = value
+    for (state, symbol, target), value in entries["T"].items():
+        emission = entries["S"].get((state, symbol), 0.0)
+        transitions[symbol, state, target] = (1 - termination[state]) * emission * value
+    return WFA(initial, transitions, termination)
+
+
+def _model_entries(rows: list[str]) -> dict[str, dict[tuple[int, ...], float]]:
+    entries: dict[str, dict[tuple[int, ...], float]] = {}
+    section = ""
+    for line, row in enumerate(map(str.strip, rows), start=1):
+        if heading := HEADING.fullmatch(row):
+            section = heading[1]
+            if section in entries:
+                raise FormatError(f"section {section} begins a second time", line)
+            entries[section] = {}
+        elif row:
+            entry = ENTRY.fullmatch(row)
+            key = tuple(int(index.strip()) for index in entry[1].split(",")) if entry else ()
+            if entry is None or not section or len(key) != SECTIONS[section]:
+                allowed = {"I": "(state)", "F": "(state)", "S": "(state,symbol)", "T": "(state,symbol,state)"}.get(section)
+                needed = f"{allowed} and a probability" if allowed else f"a heading, one of {', '.join(SECTIONS)} and a colon,"
+                raise FormatError(f"{shown(row)} given where {needed} is needed", line)
+            if key in entries[section]:
+                raise FormatError(f"{section} of {shown(entry[1])} is given a second time", line)
+            value = entries[section][key] = probability(entry[2], line)
+            if value > 1 + ROUNDING:
+                raise FormatError(f"probability {shown(entry[2])} given, at most 1 allowed", line)
+    missing = [name for name in SECTIONS if name not in entries]
+    if missing or not entries["I"]:
+        raise FormatError(f"the model lacks section {missing[0]}" if missing else "section I is empty: no state to begin in")
+    return entries

@@ -1,0 +1,192 @@
+"""Models and results on disk: safetensors for arrays, JSON for the rest. Nothing is ever unpickled.
+
+A model's folder holds `model.safetensors` and `model.json`; a result's folder a model and `result.json`.
+Files are written beside their place and then renamed, so a reader sees all or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from . import __version__, limits
+from .errors import RecipeError
+from .nlwfa import NLWFA
+from .wfa import WFA
+from .words import Alphabet, FloatArray
+
+MODEL_FORMAT = 1
+MAX_JSON_BYTES = 64 * 2**20
+MAX_TENSOR_BYTES = 2 * 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A model with what is needed to use it and to say where it came from.
+
+    Attributes
+    ----------
+    model : WFA or NLWFA
+    alphabet : Alphabet
+    info : dict
+        JSON: recipe parts, the training file, messages; for people, nothing is computed from it.
+    """
+
+    model: WFA | NLWFA
+    alphabet: Alphabet
+    info: dict[str, Any]
+
+
+def save_model(directory: Path, saved: SavedModel) -> None:
+    """Write a model's folder; it is made if it is not there."""
+    model = saved.model
+    arrays: dict[str, FloatArray] = {"initial": model.initial, "termination": model.termination}
+    header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
+    if isinstance(model, WFA):
+        header["kind"] = "WFA"
+        arrays["transitions"] = model.transitions
+    else:
+        header["kind"] = "NLWFA"
+        header["nonlinear_transitions"] = model.nonlinear_transitions
+        header["nonlinear_termination"] = model.nonlinear_termination
+        arrays["row_sum"] = model.row_sum
+        arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
+        arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
+    header["info"] = saved.info
+    make_directory(directory)
+    write_atomically(directory / "model.safetensors", save({name: np.ascontiguousarray(a) for name, a in arrays.items()}))
+    write_atomically(directory / "model.json", to_json(header).encode())
+
+
+def load_model(directory: Path) -> SavedModel:
+    """Read a model's folder back.
+
+    Shapes, types and finiteness are checked here: safetensors itself lets NaN payloads and absurd shapes through.
+
+    Raises
+    ------
+    RecipeError
+        If the folder does not hold a sound model.
+    """
+    header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
+    try:
+        arrays = load(read_capped(directory / "model.safetensors", MAX_TENSOR_BYTES))
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise RecipeError(f"model.safetensors in {directory} can't be read: {error}") from None
+    if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
+        given = header.get("format") if isinstance(header, dict) else type(header).__name__
+        raise RecipeError(f"model.json in {directory}: format {given!r} given, this version reads {MODEL_FORMAT}")
+    for name, array in arrays.items():
+        if array.dtype != np.float64 or not np.isfinite(array).all():
+            raise RecipeError(f"array {name!r} of the model in {directory} must hold finite float64 numbers")
+    try:
+        symbols = header["symbols"]
+        if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
+            raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
+        limits.check_at_most("symbols", len(symbols), limits.MAX_SYMBOLS)
+        model: WFA | NLWFA
+        if header["kind"] == "WFA":
+            model = WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
+        elif header["kind"] == "NLWFA":
+            model = NLWFA(
+                arrays["initial"],
+                _numbered(arrays, "transitions"),
+                _numbered(arrays, "decoder"),
+                arrays["termination"],
+                arrays["row_sum"],
+                bool(header["nonlinear_transitions"]),
+                bool(header["nonlinear_termination"]),
+            )
+        else:
+            raise RecipeError(f"model.json in {directory}: kind {header['kind']!r} given, allowed: WFA, NLWFA")
+    except (KeyError, IndexError) as error:
+        raise RecipeError(f"the model in {directory} lacks {error}") from None
+    if model.num_symbols != len(symbols):
+        raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, its alphabet {len(symbols)}")
+    info = header.get("info")
+    return SavedModel(model, Alphabet(tuple(symbols)), info if isinstance(info, dict) else {})
+
+
+def _numbered(arrays: dict[str, Any], name: str) -> tuple[FloatArray, ...]:
+    count = sum(key.startswith(f"{name}.") for key in arrays)
+    return tuple(arrays[f"{name}.{index}"] for index in range(count))
+
+
+def make_directory(directory: Path) -> None:
+    """Make a folder, with a clear error where a file or a missing right stands in the way."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecipeError(f"can't write to {directory}: {error.strerror}") from None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file beside its place, then rename it into it.
+
+    Raises
+    ------
+    RecipeError
+        If the disk refuses; no part of the file stays behind.
+    """
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise RecipeError(f"can't write {path}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise RecipeError(f"can't write {path}: {error.strerror}") from None
+
+
+def read_capped(path: Path, max_bytes: int) -> bytes:
+    """A file's bytes.
+
+    Raises
+    ------
+    RecipeError
+        If it is not there, can't be read or is larger than `max_bytes`.
+    """
+    try:
+        size = path.stat().st_size
+        limits.check_at_most(f"bytes in {path}", size, max_bytes)
+        return path.read_bytes()
+    except OSError as error:
+        raise RecipeError(f"can't read {path}: {error.strerror}") from None
+
+
+def to_json(value: object) -> str:
+    """JSON text in which ∞, −∞ and nan are the strings "inf", "-inf" and "nan"."""
+    return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
+
+
+def plain(value: Any) -> Any:
+    """Numbers, strings, lists and dicts only; numbers that are not finite become strings."""
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def from_json(data: bytes) -> Any:
+    """Raises RecipeError if the bytes are not JSON."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RecipeError(f"not JSON: {error}") from None

@@ -1,0 +1,168 @@
+"""The prefix tree of many words as arrays, built level by level.
+
+Nodes are numbered by length and then alphabetically, so "ties broken by length, then alphabetically" is the order of the
+numbers themselves, and a node stands after its parent. Used for counting, and to compute each distinct prefix's state once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from .words import FloatArray, IntArray, Words, check_symbols
+
+Step = Callable[[FloatArray, IntArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """All prefixes of some words. Node 0 is λ.
+
+    Attributes
+    ----------
+    num_symbols : int
+    parent, symbol : arrays, shape (num_nodes,)
+        The node without its last symbol, and that symbol; −1 at the root.
+    levels : array, shape (depth + 2,)
+        The nodes of length d are `levels[d] … levels[d + 1] − 1`.
+    paths : array, shape (total_length + num_words,)
+        For each word the nodes of its prefixes, from λ to the whole word.
+    starts : array, shape (num_words + 1,)
+        The path of word i is `paths[starts[i]:starts[i + 1]]`.
+    """
+
+    num_symbols: int
+    parent: IntArray
+    symbol: IntArray
+    levels: IntArray
+    paths: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, words: Words, num_symbols: int) -> Trie:
+        """The prefix tree of `words`; costs one sort of the symbols at each depth.
+
+        >>> trie = Trie.of(Words.of([(0, 1), (0, 0), (0,)]), num_symbols=2)
+        >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
+        ([-1, 0, 1, 1], [-1, 0, 0, 1], [3, 2, 1])
+        """
+        check_symbols(words, num_symbols)
+        lengths = words.lengths
+        starts = words.offsets + np.arange(len(words) + 1)
+        paths = np.zeros(int(starts[-1]), dtype=np.int64)
+        parents, symbols, levels = [np.array([-1])], [np.array([-1])], [0, 1]
+        alive = np.flatnonzero(lengths > 0)
+        depth = 0
+        while len(alive):
+            keys = paths[starts[alive] + depth] * num_symbols + words.symbols[words.offsets[alive] + depth]
+            children, inverse = np.unique(keys, return_inverse=True)
+            depth += 1
+            paths[starts[alive] + depth] = levels[-1] + inverse
+            parents.append(children // num_symbols)
+            symbols.append(children % num_symbols)
+            levels.append(levels[-1] + len(children))
+            alive = alive[lengths[alive] > depth]
+        return cls(
+            num_symbols, np.concatenate(parents), np.concatenate(symbols), np.array(levels, dtype=np.int64), paths, starts
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.parent)
+
+    @property
+    def ends(self) -> IntArray:
+        """The node of each whole word, shape (num_words,)."""
+        return self.paths[self.starts[1:] - 1]
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """Length of each node's prefix, shape (num_nodes,)."""
+        return np.repeat(np.arange(len(self.levels) - 1), np.diff(self.levels))
+
+    def end_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
+        """How many strings end at each node, shape (num_nodes,), given the words' counts, shape (num_words,)."""
+        totals = np.zeros(self.num_nodes, dtype=np.int64)
+        np.add.at(totals, self.ends, counts)
+        return totals
+
+    def prefix_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
+        """How many strings begin with each node's prefix, shape (num_nodes,), given the words' counts, shape (num_words,)."""
+        totals = self.end_counts(counts)
+        for level in range(len(self.levels) - 2, 0, -1):
+            nodes = slice(self.levels[level], self.levels[level + 1])
+            np.add.at(totals, self.parent[nodes], totals[nodes])
+        return totals
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        return self.parent[1:] * self.num_symbols + self.symbol[1:]  # ascending: children are numbered in this order
+
+    def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
+        """The nodes one symbol further, −1 where there is none (or where a node is −1 already). Shapes broadcast."""
+        keys = np.asarray(nodes) * self.num_symbols + np.asarray(symbols)
+        found = np.searchsorted(self._keys, keys)
+        known = (found < len(self._keys)) & (np.asarray(nodes) >= 0)
+        known &= self._keys[np.minimum(found, len(self._keys) - 1)] == keys if len(self._keys) else False
+        return np.where(known, found + 1, -1)
+
+    def find(self, words: Words) -> IntArray:
+        """The node of each word, shape (num_words,); −1 where a word is no prefix of this tree."""
+        nodes = np.zeros(len(words), dtype=np.int64)
+        for depth in range(int(words.lengths.max(initial=0))):
+            alive = np.flatnonzero(words.lengths > depth)
+            nodes[alive] = self.child(nodes[alive], words.symbols[words.offsets[alive] + depth])
+        return nodes
+
+    def prefixes(self, nodes: npt.ArrayLike) -> Words:
+        """The words of the given nodes."""
+        chosen = np.asarray(nodes, dtype=np.int64)
+        lengths = self.depth[chosen]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        symbols = np.empty(int(offsets[-1]), dtype=np.int64)
+        position, at = offsets[1:] - 1, chosen
+        while True:
+            alive = np.flatnonzero(at > 0)
+            if not len(alive):
+                return Words(symbols, offsets)
+            at, position = at[alive], position[alive]
+            symbols[position] = self.symbol[at]
+            at, position = self.parent[at], position - 1
+
+    def roll_out(self, initial: FloatArray, step: Step) -> FloatArray:
+        """The state of every node, each computed once.
+
+        Parameters
+        ----------
+        initial : array, shape (num_states,)
+            The state of λ.
+        step : callable
+            (states (n, num_states), symbols (n,)) -> next states (n, num_states); called once a level, with the symbols ascending.
+
+        Returns
+        -------
+        array, shape (num_nodes, num_states)
+        """
+        states = np.empty((self.num_nodes, len(initial)))
+        states[0] = initial
+        # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start, end in zip(self.levels[1:-1], self.levels[2:], strict=True):
+                nodes = start + np.argsort(self.symbol[start:end], kind="stable")
+                states[nodes] = step(states[self.parent[nodes]], self.symbol[nodes])
+        return states
+
+
+def symbol_runs(symbols: IntArray) -> list[tuple[int, slice]]:
+    """(symbol, slice) for each run of equal symbols in an ascending array.
+
+    >>> symbol_runs(np.array([0, 0, 2]))
+    [(0, slice(0, 2, None)), (2, slice(2, 3, None))]
+    """
+    cuts = np.flatnonzero(np.diff(symbols)) + 1
+    bounds = [0, *cuts.tolist(), len(symbols)]
+    return [(int(symbols[a]), slice(a, b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]

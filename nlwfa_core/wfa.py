@@ -1,0 +1,127 @@
+"""Weighted finite automata: f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞ (Li, Rabusseau, Precup 2018, §2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .errors import RecipeError
+from .trie import Trie, symbol_runs
+from .words import FloatArray, IntArray, Words
+
+
+@dataclass(frozen=True, eq=False)
+class WFA:
+    """A weighted finite automaton.
+
+    Attributes
+    ----------
+    initial : array, shape (num_states,)
+        α₀.
+    transitions : array, shape (num_symbols, num_states, num_states)
+        A_σ; a row vector is multiplied from the left.
+    termination : array, shape (num_states,)
+        α∞.
+
+    Examples
+    --------
+    The number of a's, as weight:
+
+    >>> counter = WFA(np.array([1.0, 0.0]), np.array([[[1.0, 1.0], [0.0, 1.0]]]), np.array([0.0, 1.0]))
+    >>> counter.weights(Words.of([(), (0,), (0, 0, 0)])).tolist()
+    [0.0, 1.0, 3.0]
+    """
+
+    initial: FloatArray
+    transitions: FloatArray
+    termination: FloatArray
+
+    def __post_init__(self) -> None:
+        k = self.initial.shape[0] if self.initial.ndim == 1 else -1
+        if self.termination.shape != (k,) or self.transitions.ndim != 3 or self.transitions.shape[1:] != (k, k):
+            raise RecipeError(
+                f"a WFA needs initial (k,), transitions (num_symbols, k, k), termination (k,); "
+                f"got {self.initial.shape}, {self.transitions.shape}, {self.termination.shape}"
+            )
+
+    @property
+    def num_states(self) -> int:
+        return len(self.initial)
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.transitions)
+
+    def step(self, states: FloatArray, symbols: IntArray) -> FloatArray:
+        """Row i is `states[i] @ transitions[symbols[i]]`; shape (n, num_states). Symbols ascend."""
+        following = np.empty_like(states)
+        for symbol, rows in symbol_runs(symbols):
+            following[rows] = states[rows] @ self.transitions[symbol]
+        return following
+
+    def states(self, trie: Trie) -> FloatArray:
+        """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states)."""
+        return trie.roll_out(self.initial, self.step)
+
+    def weights(self, words: Words) -> FloatArray:
+        """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""
+        trie = Trie.of(words, self.num_symbols)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.states(trie)[trie.ends] @ self.termination
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        """Scores of what follows each prefix u, for a WFA of *string* probabilities.
+
+        Returns
+        -------
+        array, shape (num_nodes, num_symbols + 1)
+            f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*).
+        """
+        following = np.stack([A @ self.prefix_termination for A in self.transitions] + [self.termination], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.states(trie) @ following  # (num_nodes, k) @ (k, num_symbols + 1)
+
+    @cached_property
+    def summed_transitions(self) -> FloatArray:
+        """A = Σ_σ A_σ, shape (num_states, num_states)."""
+        return self.transitions.sum(axis=0)
+
+    @cached_property
+    def spectral_radius(self) -> float:
+        """Largest |eigenvalue| of A = Σ_σ A_σ; from 1 on, the sum of f over all strings diverges."""
+        return float(np.abs(np.linalg.eigvals(self.summed_transitions)).max(initial=0.0))
+
+    @cached_property
+    def prefix_termination(self) -> FloatArray:
+        """(I − A)⁻¹ α∞, shape (num_states,): terminates with the summed weight of all continuations.
+
+        Source: Balle et al. 2014. A statement about sums only where `spectral_radius` < 1; where it is not, the same formula
+        is still evaluated and means nothing more than that. If I − A is singular, its pseudo-inverse stands in.
+        """
+        difference = np.eye(self.num_states) - self.summed_transitions
+        try:
+            return np.linalg.solve(difference, self.termination)
+        except np.linalg.LinAlgError:
+            return np.linalg.pinv(difference) @ self.termination
+
+    def prefix_automaton(self) -> WFA:
+        """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*)."""
+        return WFA(self.initial, self.transitions, self.prefix_termination)
+
+    def string_automaton(self) -> WFA:
+        """⟨α₀, A, (I − A) α∞⟩: the inverse of `prefix_automaton`."""
+        return WFA(self.initial, self.transitions, self.termination - self.summed_transitions @ self.termination)
+
+    def squared(self) -> WFA:
+        """The automaton of f², with num_states² states: Kronecker products throughout ([P] §3)."""
+        return WFA(
+            np.kron(self.initial, self.initial),
+            np.stack([np.kron(A, A) for A in self.transitions]),
+            np.kron(self.termination, self.termination),
+        )
+
+    def total_weight(self) -> float:
+        """Σ_x f(x) over all strings; ∞ where that sum diverges."""
+        return float(self.initial @ self.prefix_termination) if self.spectral_radius < 1 else float("inf")

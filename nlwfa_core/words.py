@@ -1,0 +1,251 @@
+"""Words, alphabets and samples: strings as flat integer arrays.
+
+A word is a sequence of symbols; a symbol is a number in 0 … num_symbols − 1 whose written form is kept by an `Alphabet`.
+Many words are held together, end to end, in one array with offsets (`Words`); a `Sample` is distinct words with counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import RecipeError
+
+Word = tuple[int, ...]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+LAMBDA = "λ"  # how the empty word is shown
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The written forms of the symbols 0 … n − 1.
+
+    >>> Alphabet(("[", "]")).decode((0, 0, 1, 1))
+    '[[]]'
+    >>> Alphabet(("run", "stop")).decode((0, 1))
+    'run stop'
+    """
+
+    symbols: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.symbols:
+            raise RecipeError("an alphabet needs at least one symbol")
+        if len(set(self.symbols)) != len(self.symbols):
+            raise RecipeError("an alphabet's symbols must differ from each other")
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    @classmethod
+    def numbered(cls, num_symbols: int) -> Alphabet:
+        """The alphabet "0" … "n − 1", for files that hold numbers only."""
+        return cls(tuple(str(symbol) for symbol in range(num_symbols)))
+
+    @property
+    def separator(self) -> str:
+        """What stands between two symbols of a written word: nothing if each symbol is one character, else a space."""
+        return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
+
+    def decode(self, word: Iterable[int]) -> str:
+        """The written form of a word; λ for the empty one."""
+        return self.separator.join(self.symbols[symbol] for symbol in word) or LAMBDA
+
+    def encode(self, text: str) -> Word:
+        """The word that `text` writes: characters, or tokens separated by white space where symbols are longer than one.
+
+        Raises
+        ------
+        RecipeError
+            If a symbol is not in the alphabet.
+        """
+        if text.strip() in ("", LAMBDA):
+            return ()
+        tokens = text.split() if self.separator or any(c.isspace() for c in text.strip()) else list(text.strip())
+        index = {symbol: number for number, symbol in enumerate(self.symbols)}
+        for token in tokens:
+            if token not in index:
+                shown = ", ".join(self.symbols[:12]) + (", …" if len(self.symbols) > 12 else "")
+                raise RecipeError(f"symbol {token[:40]!r} is not in the alphabet of {len(self.symbols)} symbols: {shown}")
+        return tuple(index[token] for token in tokens)
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Many words end to end.
+
+    Attributes
+    ----------
+    symbols : array, shape (total_length,)
+        The symbols of all words, one word after the other.
+    offsets : array, shape (num_words + 1,)
+        Word i is `symbols[offsets[i]:offsets[i + 1]]`.
+    """
+
+    symbols: IntArray
+    offsets: IntArray
+
+    def __post_init__(self) -> None:
+        if self.symbols.ndim != 1 or self.offsets.ndim != 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.symbols):
+            raise RecipeError(f"offsets {self.offsets.shape} do not cover the {self.symbols.shape} symbols")
+
+    @classmethod
+    def of(cls, words: Iterable[Sequence[int]]) -> Words:
+        """Words from sequences of integers.
+
+        >>> Words.of([(0, 1), (), (1,)]).offsets.tolist()
+        [0, 2, 2, 3]
+        """
+        rows = list(words)
+        lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        symbols = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
+        return cls(symbols, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> Word:
+        return tuple(self.symbols[self.offsets[index] : self.offsets[index + 1]].tolist())
+
+    def __iter__(self) -> Iterator[Word]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def lengths(self) -> IntArray:
+        """Array, shape (num_words,)."""
+        return np.diff(self.offsets)
+
+    def take(self, indices: npt.ArrayLike) -> Words:
+        """The words at `indices`, in that order."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        lengths = self.lengths[chosen]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return Words(self.symbols[np.repeat(self.offsets[chosen], lengths) + within], offsets)
+
+    def reversed(self) -> Words:
+        """Each word read from its end."""
+        ends = np.repeat(self.offsets[1:], self.lengths)
+        within = np.arange(len(self.symbols)) - np.repeat(self.offsets[:-1], self.lengths)
+        return Words(self.symbols[ends - 1 - within], self.offsets)
+
+    def products(self, suffixes: Words) -> Words:
+        """All uv with u in these words (slow index) and v in `suffixes` (fast index).
+
+        >>> list(Words.of([(), (0,)]).products(Words.of([(1,), (2, 2)])))
+        [(1,), (2, 2), (0, 1), (0, 2, 2)]
+        """
+        return Words.of(u + v for u in self for v in suffixes)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Distinct words with counts, over an alphabet.
+
+    Attributes
+    ----------
+    words : Words
+        Distinct, in the order of their first appearance.
+    counts : array, shape (num_distinct,)
+        How often each was seen, at least 1.
+    alphabet : Alphabet
+    """
+
+    words: Words
+    counts: IntArray
+    alphabet: Alphabet
+
+    def __post_init__(self) -> None:
+        if self.counts.shape != (len(self.words),):
+            raise RecipeError(f"{len(self.words)} words with counts of shape {self.counts.shape}")
+        if len(self.counts) and self.counts.min() < 1:
+            raise RecipeError(f"counts must be at least 1, got {self.counts.min()}")
+        check_symbols(self.words, len(self.alphabet))
+
+    @classmethod
+    def of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
+        """Merge equal words and add up their counts (1 each by default).
+
+        >>> sample = Sample.of(Words.of([(0,), (1,), (0,)]), Alphabet(("a", "b")))
+        >>> list(sample.words), sample.counts.tolist()
+        ([(0,), (1,)], [2, 1])
+        """
+        first, inverse = distinct(words)
+        weights = np.ones(len(words), dtype=np.int64) if counts is None else counts
+        totals = np.zeros(len(first), dtype=np.int64)
+        np.add.at(totals, inverse, weights)
+        return cls(words.take(first), totals, alphabet)
+
+    @property
+    def num_strings(self) -> int:
+        """Strings as drawn: the counts' sum."""
+        return int(self.counts.sum())
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.alphabet)
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length of the strings as drawn, end not counted; 0 for an empty sample."""
+        return float(self.words.lengths @ self.counts / self.num_strings) if self.num_strings else 0.0
+
+    def frequencies(self) -> FloatArray:
+        """Relative frequencies of the distinct words, shape (num_distinct,)."""
+        return self.counts / self.num_strings
+
+    def split(self, sizes: Sequence[int], seed: int) -> list[Sample]:
+        """Disjoint random parts of the strings as drawn, without replacement.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            How many strings each part gets; their sum may be at most `num_strings`.
+
+        Raises
+        ------
+        RecipeError
+            If the sizes don't fit.
+        """
+        if min(sizes) < 0 or sum(sizes) > self.num_strings:
+            raise RecipeError(f"can't split {self.num_strings:,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
+        drawn = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(self.words)), self.counts))
+        parts = []
+        for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):
+            indices, counts = np.unique(drawn[start : start + size], return_counts=True)
+            parts.append(Sample(self.words.take(indices), counts.astype(np.int64), self.alphabet))
+        return parts
+
+
+def distinct(words: Words) -> tuple[IntArray, IntArray]:
+    """Where each distinct word first stands, and for each word the number of its distinct one.
+
+    Returns
+    -------
+    first : array, shape (num_distinct,), ascending
+    inverse : array, shape (num_words,)
+    """
+    numbers: dict[bytes, int] = {}
+    first: list[int] = []
+    inverse = np.empty(len(words), dtype=np.int64)
+    bounds = words.offsets.tolist()
+    for index, (start, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+        key = words.symbols[start:end].tobytes()
+        number = numbers.setdefault(key, len(numbers))
+        if number == len(first):
+            first.append(index)
+        inverse[index] = number
+    return np.array(first, dtype=np.int64), inverse
+
+
+def check_symbols(words: Words, num_symbols: int) -> None:
+    """Raise RecipeError unless every symbol is in 0 … num_symbols − 1."""
+    if len(words.symbols) and not 0 <= words.symbols.min() <= words.symbols.max() < num_symbols:
+        bad = int(words.symbols.max() if words.symbols.max() >= num_symbols else words.symbols.min())
+        raise RecipeError(f"symbol {bad} is not in the alphabet of {num_symbols} symbols (0 … {num_symbols - 1})")

@@ -1,0 +1,127 @@
+"""Random automata are what they promise, and draws from an automaton have its probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.hankel import Basis, exact_hankel
+from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words, squared_automaton
+from nlwfa_core.trie import Trie
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet, FloatArray, Sample, Words
+
+
+def length_distribution(wfa: WFA, longest: int) -> FloatArray:
+    """P(|x| = t) for t = 0 … longest, shape (longest + 1,)."""
+    state, weights = wfa.initial, []
+    for _ in range(longest + 1):
+        weights.append(state @ wfa.termination)
+        state = state @ wfa.summed_transitions
+    return np.array(weights)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("num_states", "num_symbols", "mean_length", "density"), [(1, 1, 3, 1), (4, 3, 8, 1), (12, 5, 0.5, 0.1), (6, 2, 40, 0.3)]
+)
+def test_random_automata_are_proper(num_states: int, num_symbols: int, mean_length: float, density: float, seed: int) -> None:
+    wfa = random_automaton(num_states, num_symbols, seed, mean_length, density)
+    assert (wfa.num_states, wfa.num_symbols) == (num_states, num_symbols)
+    assert min(wfa.initial.min(), wfa.transitions.min(), wfa.termination.min()) >= 0
+    assert wfa.initial.sum() == pytest.approx(1)
+    np.testing.assert_allclose(wfa.transitions.sum(axis=(0, 2)) + wfa.termination, 1, rtol=1e-12)
+    assert wfa.spectral_radius < 1 and wfa.total_weight() == pytest.approx(1)
+    lengths = length_distribution(wfa, 4000)
+    assert lengths @ np.arange(len(lengths)) == pytest.approx(mean_length, rel=1e-9)
+    reached = np.linalg.matrix_power(np.eye(num_states) + wfa.summed_transitions, num_states) > 0
+    assert reached.all()
+
+
+def test_density_is_the_share_of_transitions() -> None:
+    wfa = random_automaton(30, 10, seed=0, density=0.2)
+    assert (wfa.transitions > 0).mean() == pytest.approx(0.2, abs=0.02)
+    assert (random_automaton(5, 2, seed=0).transitions > 0).all()
+
+
+@pytest.mark.parametrize("make", [random_automaton, random_wfa, squared_automaton])
+def test_the_seed_decides(make) -> None:  # type: ignore[no-untyped-def]
+    one, same, other = make(3, 2, 1), make(3, 2, 1), make(3, 2, 2)
+    assert (one.transitions == same.transitions).all() and (one.initial == same.initial).all()
+    assert (one.transitions != other.transitions).any()
+
+
+@pytest.mark.parametrize(("num_states", "num_symbols", "radius"), [(1, 1, 0.5), (2, 1, 0.8), (4, 3, 0.99)])
+def test_random_wfas_have_squares_with_the_given_radius(num_states: int, num_symbols: int, radius: float) -> None:
+    wfa = random_wfa(num_states, num_symbols, seed=0, radius=radius)
+    assert wfa.squared().spectral_radius == pytest.approx(radius, rel=1e-9)
+    assert (wfa.transitions < 0).any() or num_states == 1
+
+
+@pytest.mark.parametrize("num_states", [1, 2, 3])
+def test_squared_automata_are_distributions_of_a_higher_rank(num_states: int) -> None:
+    square = squared_automaton(num_states, 2, seed=3)
+    assert square.num_states == num_states**2
+    assert square.total_weight() == pytest.approx(1) and length_distribution(square, 400).sum() == pytest.approx(1)
+    root = random_wfa(num_states, 2, seed=3)
+    words = Words.of([tuple(map(int, f"{n:b}"[1:])) for n in range(1, 128)])  # all words up to length 6
+    values = root.weights(words) ** 2
+    np.testing.assert_allclose(square.weights(words), values * (square.weights(words)[0] / values[0]), atol=1e-13)
+    assert square.weights(words).min() > -1e-15
+    basis = Basis(words.take(range(31)), words.take(range(31)), 2)
+    singular = np.linalg.svd(exact_hankel(square.weights, basis).block.toarray(), compute_uv=False)
+    assert (singular > 1e-12 * singular[0]).sum() == num_states * (num_states + 1) // 2
+
+
+@pytest.mark.parametrize("wfa", [random_automaton(3, 2, seed=1, mean_length=3), squared_automaton(2, 3, seed=2, radius=0.6)])
+def test_draws_have_the_automatons_probabilities(wfa: WFA) -> None:
+    words = sample_words(wfa, 20_000, seed=0)
+    assert len(words) == 20_000
+    sample = Sample.of(words, Alphabet.numbered(wfa.num_symbols))
+    expected = wfa.weights(sample.words)
+    common = expected > 0.002
+    deviation = (sample.frequencies() - expected)[common] / np.sqrt(expected[common] / 20_000)
+    assert common.sum() > 10 and np.abs(deviation).max() < 4
+    lengths = length_distribution(wfa, 400)
+    assert sample.mean_length == pytest.approx(lengths @ np.arange(len(lengths)), rel=0.05)
+    assert list(sample_words(wfa, 20, seed=1)) == list(sample_words(wfa, 20, seed=1)) != list(sample_words(wfa, 20, seed=2))
+
+
+def test_draws_in_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlwfa_core.sources.automata.NUMBERS_AT_ONCE", 300)
+    wfa = random_automaton(3, 2, seed=1, mean_length=3)
+    words = sample_words(wfa, 1001, seed=0)
+    assert len(words) == 1001 and words.lengths.mean() == pytest.approx(3, rel=0.15)
+    assert Trie.of(words, 2).num_nodes > 100
+
+
+def test_what_is_no_distribution_is_not_drawn_from() -> None:
+    one = np.array([1.0])
+    with pytest.raises(RecipeError, match="not a probability distribution: the sum over all strings is 2, 1 needed"):
+        sample_words(WFA(one, np.array([[[0.5]]]), one), 10, seed=0)
+    with pytest.raises(RecipeError, match="the sum over all strings is inf"):
+        sample_words(WFA(one, np.array([[[1.5]]]), one), 10, seed=0)
+    signed = WFA(one, np.array([[[-0.5]]]), np.array([1.5]))  # 1.5 · (−½)ⁿ sums to 1
+    with pytest.raises(RecipeError, match="after some prefix of 0 symbols, what follows has scores from -0.5 to 1.5"):
+        sample_words(signed, 10, seed=0)
+
+
+def test_numbers_out_of_range_are_refused() -> None:
+    wfa = random_automaton(2, 2, seed=0)
+    for message, call in {
+        "num_states: 0 given, at least 1 needed": lambda: random_automaton(0, 2, seed=0),
+        "num_symbols: 0 given, at least 1 needed": lambda: random_wfa(2, 0, seed=0),
+        "num_symbols: 5,001 given": lambda: random_automaton(2, 5001, seed=0),
+        "num_symbols × states²: 500,000,000 given": lambda: random_automaton(1000, 500, seed=0),
+        "num_states²: 1,600 given, at most 1,000": lambda: random_wfa(40, 1, seed=0),
+        "num_symbols × states²: 160,000,000 given": lambda: squared_automaton(20, 1000, seed=0),
+        "density: 0 given": lambda: random_automaton(2, 2, seed=0, density=0),
+        "mean_length: 0 given": lambda: random_automaton(2, 2, seed=0, mean_length=0),
+        "radius: 1 given": lambda: random_wfa(2, 2, seed=0, radius=1),
+        "num_strings: 0 given": lambda: sample_words(wfa, 0, seed=0),
+        "num_strings: 1,000,001 given": lambda: sample_words(wfa, 1_000_001, seed=0),
+        "a string longer than 5 symbols was drawn": lambda: sample_words(wfa, 1000, seed=0, max_length=5),
+    }.items():
+        with pytest.raises(RecipeError, match=message):
+            call()

@@ -1,0 +1,301 @@
+"""Files of strings, solutions and models: what is written is read back, and what can't be read is blamed on its line."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlwfa_core import limits
+from nlwfa_core.errors import FormatError, RecipeError
+from nlwfa_core.sources import formats
+from nlwfa_core.sources.formats import FORMATS, read_strings, shipped_verbs, write_csv, write_lines
+from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
+from nlwfa_core.words import Alphabet, Sample, Words
+
+PAUTOMAC = Path(__file__).resolve().parents[3] / "shared" / "data" / "pautomac"
+PROBLEMS = sorted(path.name.split(".")[0] for path in PAUTOMAC.glob("*.pautomac_model.txt")) or ["1"]
+ALPHABETS = [Alphabet(("a", "b", '"')), Alphabet((",", "é", "1")), Alphabet(("run", "stop", "10")), Alphabet.numbered(12)]
+MODEL = """I: (state)
+\t(0) 1.0
+F: (state)
+\t(1) 0.5
+S: (state,symbol)
+\t(0,0) 1.0
+\t(1,1) 1.0
+T: (state,symbol,state)
+\t(0,0,1) 1.0
+\t(1,1,1) 1.0
+"""
+
+word_lists = st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=8).map(Words.of)
+alphabets = st.sampled_from(ALPHABETS)
+
+
+@given(word_lists)
+def test_pautomac_round_trip(words: Words) -> None:
+    for format in ("auto", "pautomac"):
+        read = read_strings(write_pautomac(words, 3).encode(), format)
+        assert list(read.words) == list(words)
+        assert (read.format, read.alphabet, read.notes) == ("pautomac", Alphabet.numbered(3), ())
+
+
+@given(word_lists, alphabets, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_lines_round_trip(words: Words, alphabet: Alphabet, line_end: str, mark: bool) -> None:
+    data = write_lines(words, alphabet).replace("\n", line_end).encode("utf-8-sig" if mark else "utf-8")
+    read = read_strings(data, "tokens" if alphabet.separator else "characters", alphabet)
+    assert list(read.words) == list(words)
+    assert (read.alphabet, read.counts.tolist(), read.notes) == (alphabet, [1] * len(words), ())
+
+
+@given(word_lists, alphabets, st.sampled_from(["csv", "auto"]))
+def test_csv_round_trip(words: Words, alphabet: Alphabet, format: str) -> None:
+    sample = Sample.of(words, alphabet, np.arange(1, len(words) + 1))
+    read = read_strings(write_csv(sample).encode(), format, alphabet)
+    again = read.sample()
+    assert list(again.words) == list(sample.words)
+    assert (read.format, again.alphabet, again.counts.tolist()) == ("csv", alphabet, sample.counts.tolist())
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1))
+def test_solution_round_trip(values: list[float]) -> None:
+    assert read_solution(write_solution(values).encode()).tolist() == values
+
+
+FRAGMENTS = st.sampled_from(
+    [b"2 2\n", b"1 0\n", b"\n", b"\r", b" ", b",", b'"', b"-", b"9" * 25, b"ab", b"\xce\xbb", b"\xff", b"I:", b"(0,0) 1\n"]
+)
+
+
+@settings(max_examples=300)
+@given(st.one_of(st.binary(max_size=60), st.lists(FRAGMENTS, max_size=12).map(b"".join)))
+def test_any_bytes_are_read_or_refused_with_our_own_error(data: bytes) -> None:
+    for format in FORMATS:
+        try:
+            read = read_strings(data, format, Alphabet(("a", "b")))
+        except RecipeError:
+            continue
+        assert len(read.words) == len(read.counts) >= 1
+        assert read.sample().num_strings == read.counts.sum()
+    for reader in (read_solution, read_pautomac_model):
+        try:
+            reader(data)
+        except FormatError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("data", "format", "words", "symbols"),
+    [
+        (b"2 3\r\n2 0 2\r\n0\r\n", "pautomac", [(0, 2), ()], ("0", "1", "2")),
+        (b"3 4\n3 4\n", "tokens", [(0, 1), (0, 1)], ("3", "4")),
+        (b"ba\nb\n", "characters", [(1, 0), (1,)], ("a", "b")),
+        (b"the 10\n9 the\n", "tokens", [(2, 0), (1, 2)], ("10", "9", "the")),
+        (b"10 9\n11 9\n", "tokens", [(1, 0), (2, 0)], ("9", "10", "11")),
+        (b"string,count\nab,2\n,1\nb,3\n", "csv", [(0, 1), (), (1,)], ("a", "b")),
+        (b'"a b",2\nb,1\n', "csv", [(0, 1), (1,)], ("a", "b")),
+        ("λ\nα\n".encode(), "characters", [(), (0,)], ("α",)),
+    ],
+)
+def test_auto_finds_the_format(data: bytes, format: str, words: list[tuple[int, ...]], symbols: tuple[str, ...]) -> None:
+    read = read_strings(data)
+    assert (read.format, list(read.words), read.alphabet.symbols) == (format, words, symbols)
+    assert list(read_strings(data, format).words) == words
+
+
+def test_rows_are_kept_as_they_stand_and_merged_on_request() -> None:
+    read = read_strings(b"b,2\na,1\nb,3\n")
+    assert (list(read.words), read.counts.tolist()) == ([(1,), (0,), (1,)], [2, 1, 3])
+    assert (list(read.sample().words), read.sample().counts.tolist()) == ([(1,), (0,)], [5, 1])
+
+
+def test_blank_lines_are_empty_words_except_at_the_end() -> None:
+    read = read_strings(b"\nab\n\n\na\n\n \n")
+    assert list(read.words) == [(), (0, 1), (), (), (0,)]
+    assert read.notes == ("2 blank lines at the end of the file skipped.", "3 blank lines read as the empty word λ.")
+    assert read_strings(b"2 1\n\n1 0\n0\n\n").notes == ("1 blank line skipped (λ is written 0 in this format).",)
+    assert read_strings(b"a,1\n\nb,1\n").notes == ("1 blank line skipped (λ is an empty first column in this format).",)
+
+
+def test_symbols_unseen_in_training_come_behind_the_known_ones() -> None:
+    read = read_strings(b"bza\nay\n", alphabet=Alphabet(("b", "a")))
+    assert (list(read.words), read.alphabet.symbols) == ([(0, 3, 1), (1, 2)], ("b", "a", "y", "z"))
+    assert read.notes == ("2 symbols never seen in training: 'y', 'z'.",)
+    assert list(read_strings(b"run\n", alphabet=Alphabet(("run", "stop"))).words) == [(0,)]
+
+    read = read_strings(b"2 4\n1 3\n1 0\n", alphabet=Alphabet.numbered(2))
+    assert (read.alphabet, read.notes) == (Alphabet.numbered(4), ("1 symbol never seen in training: '3'.",))
+    assert read_strings(b"1 2\n1 0\n", alphabet=Alphabet.numbered(5)).alphabet == Alphabet.numbered(5)
+
+
+BAD_FILES = [
+    (b"", "auto", None, "the file is empty: 0 bytes"),
+    (b"\xef\xbb\xbf \r\n\n", "auto", None, "the file is empty"),
+    (b"ab\nc\xe9d\n", "auto", 2, "byte 0xe9 is not UTF-8"),
+    (b"ab\n", "json", None, "format: 'json' given, allowed: auto, pautomac"),
+    (b"2\n1 0\n", "pautomac", 1, "the header needs number_of_strings and alphabet_size, got 1 number"),
+    (b"3 2\n1 0\n1 1\n", "auto", 1, "the header promises 3 strings, and 2 follow"),
+    (b"1 2\n1 0\n1 1\n", "auto", 1, "the header promises 1 string, and 2 follow"),
+    (b"0 2\n", "auto", 1, "the file holds no strings"),
+    (b"1 0\n0\n", "auto", 1, "alphabet size 0 given, at least 1 needed"),
+    (b"2 2\n2 0 1\n3 0 1\n", "auto", 3, "length 3 is declared, and 2 symbols follow"),
+    (b"2 2\n2 0 1\n1 0 1\n", "auto", 3, "length 1 is declared, and 2 symbols follow"),
+    (b"2 2\n\n2 0 1\n\n1 2\n", "auto", 5, r"symbol 2 is not in the header's alphabet of 2 symbols \(0 … 1\)"),
+    (b"1 2\n1 99999999999999999999999\n", "auto", 2, "symbol 9223372036854775807 is not in"),
+    (b"2 2\n1 0\n1 -1\n", "auto", 3, "negative number '-1': lengths and symbols are whole numbers from 0"),
+    (b"2 2\n1 0\n1 0.5\n", "auto", 3, "'0.5' is not a whole number"),
+    (b"2 2\n1 0\n1 x\n", "pautomac", 3, "'x' is not a whole number"),
+    (b"2 2\n1 0\n1 0\x1c\n", "pautomac", None, "white space other than"),
+    (b"99999999999 2\n1 0\n", "pautomac", 1, "number of strings: 99,999,999,999 given, at most"),
+    (b"1 99999\n1 0\n", "pautomac", 1, "alphabet size: 99,999 given, at most 5,000 allowed"),
+    (b"1 1\n11 0 0 0 0 0 0 0 0 0 0 0\n", "pautomac", 2, "string length: 11 given, at most 10 allowed"),
+    (b"ab\n" + b"a" * 11 + b"\n", "characters", 2, "string length: 11 given, at most 10 allowed"),
+    (b"a b\n" + b"a " * 11 + b"\n", "tokens", 2, "string length: 11 given, at most 10 allowed"),
+    (b"a,1\n" + b"a" * 11 + b",1\n", "csv", 2, "string length: 11 given, at most 10 allowed"),
+    (b" ".join(b"%d\n" % n for n in range(5001)), "tokens", None, "different symbols: 5,001 given, at most 5,000 allowed"),
+    ("λ\n\nλ\n".encode(), "characters", None, "every string is empty"),
+    (b",1\n", "csv", None, "every string is empty"),
+    (b"ab,1\nb,0\n", "auto", 2, "count '0' given, at least 1 needed"),
+    (b"ab,1\nb,-" + b"9" * 5000 + b"\n", "auto", 2, "given, at least 1 needed"),
+    (b"ab,1\nb," + b"9" * 5000 + b"\n", "auto", 2, "count: 1,000,000,000,000,000,000 given, at most"),
+    (b"ab,15000000\nb,15000000\n", "auto", 2, "sum of the counts: 30,000,000 given, at most 20,000,000 allowed"),
+    (b"ab,1\nb,many\n", "csv", 2, "count 'many' is not a whole number"),
+    (b"ab,1\nb\n", "csv", 2, "1 column given, 2 needed"),
+    (b'ab,1\n"b,2\n', "csv", 2, "not a CSV file"),
+    (b"string,count\n", "csv", None, "the file holds no strings"),
+]
+
+
+@pytest.mark.parametrize(("data", "format", "line", "message"), BAD_FILES)
+def test_bad_files_are_refused(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, format: str, line: int | None, message: str
+) -> None:
+    monkeypatch.setattr(limits, "MAX_STRING_LENGTH", 10)
+    with pytest.raises(RecipeError, match=message) as caught:
+        read_strings(data, format)
+    assert getattr(caught.value, "line", None) == line
+
+
+def test_large_files_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_STRINGS", 2)
+    with pytest.raises(FormatError, match="lines: 4 given, at most 3 allowed"):
+        read_strings(b"a\nb\na\nb\n")
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 4)
+    with pytest.raises(FormatError, match="file size in bytes: 5 given, at most 4 allowed"):
+        read_strings(b"abcde")
+
+
+@pytest.mark.parametrize(
+    ("words", "alphabet"),
+    [
+        ([(0, 1)], Alphabet(("a", " "))),
+        ([(0,)], Alphabet(("a", "λ"))),
+        ([(0,)], Alphabet(("a", "\n"))),
+        ([(0,)], Alphabet(("a b", "c"))),
+        ([(0,)], Alphabet(("", "c"))),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(words: list[tuple[int, ...]], alphabet: Alphabet) -> None:
+    with pytest.raises(RecipeError, match="would be lost in a text file"):
+        write_lines(Words.of(words), alphabet)
+    with pytest.raises(RecipeError, match="would be lost in a text file"):
+        write_csv(Sample.of(Words.of(words), alphabet))
+
+
+def test_a_space_inside_a_string_is_a_character() -> None:
+    words, alphabet = Words.of([(1, 0, 1)]), Alphabet((" ", "a"))
+    assert list(read_strings(write_lines(words, alphabet).encode(), "characters").words) == [(1, 0, 1)]
+
+
+def test_symbols_outside_the_alphabet_are_not_written() -> None:
+    with pytest.raises(RecipeError, match="symbol 2 is not in the alphabet of 2 symbols"):
+        write_pautomac(Words.of([(2,)]), 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b"", None, "the file is empty"),
+        (b"x\n0.5\n", 1, "count 'x' is not a whole number"),
+        (b"3\n0.5\n0.5\n", 1, "promises 3 probability lines, and 2 follow"),
+        (b"1\n-0.5\n", 2, "'-0.5' given where a finite number, at least 0, is needed"),
+        (b"2\n0.5\nnan\n", 3, "'nan' given"),
+        (b"2\n0.5\ninf\n", 3, "'inf' given"),
+        (b"2\n0.5\n0_1\n", 3, "'0_1' given"),
+        (b"1\n0.5 0.5\n", 2, "'0.5 0.5' given"),
+    ],
+)
+def test_bad_solutions_are_refused(data: bytes, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read_solution(data)
+    assert caught.value.line == line
+
+
+def test_a_model_by_hand() -> None:
+    """State 0 emits 0 and goes to state 1, which stops half of the time, else emits 1: P(0 1ⁿ) = 2⁻ⁿ⁻¹."""
+    model = read_pautomac_model(MODEL.encode())
+    assert model.weights(Words.of([(), (0,), (0, 1), (0, 1, 1), (1,)])).tolist() == [0, 0.5, 0.25, 0.125, 0]
+    assert model.total_weight() == pytest.approx(1)
+    assert read_pautomac_model(MODEL.encode(), num_symbols=4).num_symbols == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("\t(0) 1.0", "\t(0) one", 2, "'one' given where a finite number, at least 0, is needed"),
+        ("\t(1) 0.5", "\t(1) 1.5", 4, "probability '1.5' given, at most 1 allowed"),
+        ("\t(1) 0.5", "\t(-1) 0.5", 4, r"'\(-1\) 0.5' given where \(state\) and a probability is needed"),
+        ("\t(0,0) 1.0", "\t(0,0,0) 1.0", 6, r"given where \(state,symbol\) and a probability is needed"),
+        ("\t(1,1) 1.0", "\t(0,0) 1.0", 7, "S of '0,0' is given a second time"),
+        ("\t(1,1) 1.0", "\t(1,1)", 7, r"given where \(state,symbol\) and a probability is needed"),
+        ("\t(0,0,1) 1.0", "F: again", 9, "section F begins a second time"),
+        ("I: (state)", "(0) 1", 1, "given where a heading, one of I, F, S, T and a colon, is needed"),
+        ("T: (state,symbol,state)\n\t(0,0,1) 1.0\n\t(1,1,1) 1.0\n", "", None, "the model lacks section T"),
+        ("\t(0) 1.0\n", "", None, "section I is empty"),
+        ("\t(0,0,1) 1.0", "\t(0,0,999999999) 1.0", None, "symbols × states²: 2,000,000,000,000,000,000 given, at most"),
+        ("\t(0,0,1) 1.0", "\t(0,5000,1) 1.0", None, "alphabet size: 5,001 given, at most 5,000 allowed"),
+    ],
+)
+def test_bad_models_are_refused(old: str, new: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read_pautomac_model(MODEL.replace(old, new).encode())
+    assert caught.value.line == line
+    with pytest.raises(FormatError, match="the model emits symbol 1, and only 1 symbol are allowed for"):
+        read_pautomac_model(MODEL.encode(), num_symbols=1)
+
+
+@pytest.mark.skipif(not PAUTOMAC.is_dir(), reason="the competition's files are not part of the project")
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_true_models_give_the_solutions(problem: str) -> None:
+    """The solutions are normalised over the test set, so the model's weights are too."""
+    test = read_strings((PAUTOMAC / f"{problem}.pautomac.test").read_bytes())
+    solution = read_solution((PAUTOMAC / f"{problem}.pautomac_solution.txt").read_bytes())
+    model = read_pautomac_model((PAUTOMAC / f"{problem}.pautomac_model.txt").read_bytes(), len(test.alphabet))
+    weights = model.weights(test.words)
+    assert len(test.words) == len(solution) == 1000
+    assert (model.total_weight(), solution.sum()) == (pytest.approx(1, abs=1e-9), pytest.approx(1, abs=1e-9))
+    np.testing.assert_allclose(weights / weights.sum(), solution, rtol=1e-9)
+
+
+def test_reading_is_fast() -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 16, size=20_000)
+    words = Words(rng.integers(0, 10, size=lengths.sum()), np.concatenate(([0], np.cumsum(lengths))))
+    data = write_pautomac(words, 10).encode()
+    start = time.process_time()
+    read = read_strings(data)
+    assert time.process_time() - start < 0.2
+    assert (read.words.symbols == words.symbols).all() and (read.words.offsets == words.offsets).all()
+
+
+def test_shipped_verbs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    verbs = shipped_verbs()
+    assert set(verbs.alphabet.symbols) <= set("abcdefghijklmnopqrstuvwxyz")
+    assert verbs.format == "characters" and len(verbs.words) > 1000 and verbs.words.lengths.min() > 0
+    monkeypatch.setattr(formats, "VERBS", tmp_path / "verbs.txt")
+    with pytest.raises(RecipeError, match="the list of verbs is missing"):
+        shipped_verbs()
