@@ -26,7 +26,8 @@ def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
     reached = np.zeros(trie.num_nodes)
     for start, end in zip(trie.levels[1:-1], trie.levels[2:], strict=True):
         reached[start:end] = reached[trie.parent[start:end]] + logs[trie.parent[start:end], trie.symbol[start:end]]
-    return np.exp2(reached[trie.ends] + logs[trie.ends, -1])
+    weights: FloatArray = np.exp2(reached[trie.ends] + logs[trie.ends, -1])
+    return weights
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Uniform:
     num_symbols: int
 
     def weights(self, words: Words) -> FloatArray:
-        return np.exp2(-(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0))
+        weights: FloatArray = np.exp2(-(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0))
+        return weights
 
     def next_scores(self, trie: Trie) -> FloatArray:
         return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
@@ -70,7 +72,7 @@ class NGram:
 
     @cached_property
     def _totals(self) -> tuple[FloatArray, FloatArray]:
-        return np.asarray(self.counts.sum(axis=1)).ravel(), np.diff(self.counts.indptr).astype(np.float64)
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(self.counts.indptr).astype(np.float64)
 
     @classmethod
     def fit(cls, sample: Sample, order: int) -> NGram:

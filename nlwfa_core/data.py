@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from .sources.automata import random_automaton, sample_words, squared_automaton
 from .sources.dyck import ALPHABET, Dyck
 from .sources.formats import read_strings, shipped_verbs
 from .sources.pautomac import read_pautomac_model, read_solution
+from .sources.text import plural
 from .store import make_directory, read_capped, write_atomically
 from .words import Alphabet, Sample, Words, distinct
 
@@ -25,6 +27,8 @@ from .words import Alphabet, Sample, Words, distinct
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Neither validation nor test takes more than this share of a sample that is split.
 LARGEST_SHARE = 1 / 5
+# Random streams under one seed; the training strings have the seed itself.
+VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,7 @@ class Data:
     def share_seen(self) -> float:
         """Share of the test strings, as drawn, that stand in the training sample."""
         joined = Words.of([*self.train.words, *self.test.sample.words])
-        first, inverse = distinct(joined)
+        _, inverse = distinct(joined)
         seen = inverse[len(self.train.words) :] < len(self.train.words)
         return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
 
@@ -107,37 +111,61 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     RecipeError
         If the recipe can't be followed, or a file not read.
     """
-    return SOURCES[recipe.source](recipe, files)
+    if recipe.source in GENERATORS:
+        return _generate(GENERATORS[recipe.source](recipe), recipe)
+    return READERS[recipe.source](recipe, files)
 
 
-def _generated(
-    recipe: DataRecipe, alphabet: Alphabet, model: Model, draw: Callable[[int, list[int]], Words], title: str
-) -> Data:
-    train = draw(recipe.num_strings, [recipe.seed])
+def _generate(source: Generator, recipe: DataRecipe) -> Data:
     parts = []
     # Streams of their own, so that more training strings leave the test strings as they are.
-    for stream, size in ((1, recipe.num_validation), (2, recipe.num_test)):
-        words = draw(size, [recipe.seed, stream])
-        parts.append(TestSet.as_drawn(words, model.weights(words), Sample.of(words, alphabet)))
-    return Data(Sample.of(train, alphabet), parts[0], parts[1], model, title)
+    for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test)):
+        words = source.draw(size, [recipe.seed, stream])
+        parts.append(TestSet.as_drawn(words, source.model.weights(words), Sample.of(words, source.alphabet)))
+    train = Sample.of(source.words(recipe), source.alphabet)
+    return Data(train, parts[0], parts[1], source.model, source.title)
 
 
-def _dyck(recipe: DataRecipe, files: Files) -> Data:
+@dataclass(frozen=True)
+class Generator:
+    """A source that strings are drawn from, and the model that says how probable each is.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+    model : Model
+    draw : callable
+        Number of strings and seed -> Words.
+    title : str
+    """
+
+    alphabet: Alphabet
+    model: Model
+    draw: Callable[[int, int | Sequence[int]], Words]
+    title: str
+
+    def words(self, recipe: DataRecipe) -> Words:
+        """The training strings as drawn."""
+        return self.draw(recipe.num_strings, recipe.seed)
+
+
+def _dyck(recipe: DataRecipe) -> Generator:
     grammar = Dyck(recipe.split_probability, recipe.wrap_probability)
     title = f"Dyck grammar: S→SS {grammar.split:g} | [S] {grammar.wrap:g} | [] {grammar.leaf:g}"
-    return _generated(recipe, ALPHABET, grammar, grammar.sample, title)
+    return Generator(ALPHABET, grammar, grammar.sample, title)
 
 
-def _automaton(recipe: DataRecipe, files: Files) -> Data:
-    model = random_automaton(recipe.num_states, recipe.num_symbols, recipe.seed)
-    title = f"random probabilistic automaton, {recipe.num_states} states, {recipe.num_symbols} symbols"
-    return _generated(recipe, _letters(recipe.num_symbols), model, lambda size, seed: sample_words(model, size, seed), title)
+def _automaton(recipe: DataRecipe) -> Generator:
+    # A stream of its own, so that the automaton and the strings drawn from it are independent.
+    model = random_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
+    title = f"random probabilistic automaton, {plural(recipe.num_states, 'state')}, {plural(recipe.num_symbols, 'symbol')}"
+    return Generator(_letters(recipe.num_symbols), model, partial(sample_words, model), title)
 
 
-def _squared(recipe: DataRecipe, files: Files) -> Data:
-    model = squared_automaton(recipe.num_states, recipe.num_symbols, recipe.seed)
-    title = f"square of a random WFA with {recipe.num_states} states, {recipe.num_symbols} symbols, as a distribution"
-    return _generated(recipe, _letters(recipe.num_symbols), model, lambda size, seed: sample_words(model, size, seed), title)
+def _squared(recipe: DataRecipe) -> Generator:
+    model = squared_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
+    title = f"square of a random WFA with {plural(recipe.num_states, 'state')}, {plural(recipe.num_symbols, 'symbol')}"
+    return Generator(_letters(recipe.num_symbols), model, partial(sample_words, model), title)
 
 
 def _letters(num_symbols: int) -> Alphabet:
@@ -208,10 +236,5 @@ def unseen_notes(train: Sample, test: Sample) -> tuple[str, ...]:
     return (f"{touched} of {test.num_strings} test strings use symbols that no training string has: {shown}.",)
 
 
-SOURCES: dict[str, Callable[[DataRecipe, Files], Data]] = {
-    "dyck": _dyck,
-    "automaton": _automaton,
-    "squared": _squared,
-    "verbs": _verbs,
-    "upload": _upload,
-}
+GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {"dyck": _dyck, "automaton": _automaton, "squared": _squared}
+READERS: dict[str, Callable[[DataRecipe, Files], Data]] = {"verbs": _verbs, "upload": _upload}

@@ -16,7 +16,7 @@ from .errors import RecipeError
 from .hankel import HankelMatrix, estimate_hankel, select_basis
 from .learning.learners import Fit, FitReport, fit
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .metrics import Scores, TestSet, evaluate
+from .metrics import Model, Scores, TestSet, evaluate
 from .nlwfa import NLWFA
 from .recipe import HankelRecipe, LearningRecipe, Recipe
 from .store import MAX_JSON_BYTES, SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
@@ -120,7 +120,10 @@ def run(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never,
 
 def reference_scores(data: Data, ngram_order: int) -> dict[str, Scores]:
     """What curves are judged against: the uniform model, an n-gram of the training strings, the true model where it is known."""
-    models = {"uniform": Uniform(data.train.num_symbols), f"{ngram_order}-gram": NGram.fit(data.train, ngram_order)}
+    models: dict[str, Model] = {
+        "uniform": Uniform(data.train.num_symbols),
+        f"{ngram_order}-gram": NGram.fit(data.train, ngram_order),
+    }
     scores = {name: evaluate(model, data.test) for name, model in models.items()}
     if data.true_model is not None:
         scores["true model"] = evaluate(data.true_model, data.test)

@@ -53,7 +53,7 @@ class Basis:
         closed = Trie.of(self.prefixes, self.num_symbols).num_nodes
         if closed != len(self.prefixes):
             raise RecipeError(
-                f"the prefixes must be prefix-closed: {len(self.prefixes)} were given, with all their own prefixes they are {closed}"
+                f"the prefixes must be prefix-closed: {len(self.prefixes)} given, with all their own prefixes they are {closed}"
             )
 
 
@@ -165,7 +165,8 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> 
     ends = backward.find(basis.suffixes.reversed())
     column_of_node[ends[ends >= 0]] = np.flatnonzero(ends >= 0)
 
-    rows, columns, values = STATISTICS[statistic](sample, row_of_node[forward.paths], column_of_node[backward.paths], forward.starts)
+    cells = STATISTICS[statistic]
+    rows, columns, values = cells(sample, row_of_node[forward.paths], column_of_node[backward.paths], forward.starts)
     counted = sparse.coo_array((values, (rows, columns)), shape=(num_prefixes + len(boundary), len(basis.suffixes))).tocsr()
     filled = np.flatnonzero(np.diff(counted.indptr[num_prefixes:]) > 0)
     boundary = boundary[filled]
@@ -206,7 +207,7 @@ def exact_hankel(weights: Callable[[Words], FloatArray], basis: Basis, statistic
         Words -> array, shape (num_words,): a model's `weights`.
     """
     own = set(basis.prefixes)
-    shifted_words = [u + (symbol,) for u in basis.prefixes for symbol in range(basis.num_symbols)]
+    shifted_words = [(*u, symbol) for u in basis.prefixes for symbol in range(basis.num_symbols)]
     boundary = Words.of(word for word in shifted_words if word not in own)
     rows = Words.of([*basis.prefixes, *boundary])
     values = weights(rows.products(basis.suffixes)).reshape(len(rows), len(basis.suffixes))

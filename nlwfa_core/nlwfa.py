@@ -62,8 +62,9 @@ class NLWFA:
         )
         if not fits or self.termination.shape != (heights[-1],) or self.row_sum.shape != (heights[-1],):
             raise RecipeError(
-                f"the layers of an NL-WFA with {k} states do not fit: transitions {[layer.shape for layer in self.transitions]}, "
-                f"decoder {[layer.shape for layer in self.decoder]}, termination {self.termination.shape}, row_sum {self.row_sum.shape}"
+                f"the layers of an NL-WFA with {k} states do not fit: "
+                f"transitions {[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
+                f"termination {self.termination.shape}, row_sum {self.row_sum.shape}"
             )
 
     @property
@@ -72,7 +73,7 @@ class NLWFA:
 
     @property
     def num_symbols(self) -> int:
-        return self.transitions[0].shape[0]
+        return int(self.transitions[0].shape[0])
 
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
         """G_σ of each row, shape (n, num_states)."""

@@ -71,14 +71,14 @@ class DataRecipe(Record):
     """
 
     source: Literal["dyck", "automaton", "squared", "verbs", "upload"] = "dyck"
-    num_strings: int = Field(20_000, ge=1, le=limits.MAX_GENERATED)
-    num_validation: int = Field(250, ge=1, le=limits.MAX_GENERATED)
-    num_test: int = Field(250, ge=1, le=limits.MAX_GENERATED)
+    num_strings: int = Field(default=20_000, ge=1, le=limits.MAX_GENERATED)
+    num_validation: int = Field(default=250, ge=1, le=limits.MAX_GENERATED)
+    num_test: int = Field(default=250, ge=1, le=limits.MAX_GENERATED)
     seed: Seed = 0
-    split_probability: float = Field(0.2, ge=0, le=1)
-    wrap_probability: float = Field(0.4, ge=0, le=1)
-    num_states: int = Field(5, ge=1, le=50)
-    num_symbols: int = Field(4, ge=1, le=100)
+    split_probability: float = Field(default=0.2, ge=0, le=1)
+    wrap_probability: float = Field(default=0.4, ge=0, le=1)
+    num_states: int = Field(default=5, ge=1, le=50)
+    num_symbols: int = Field(default=4, ge=1, le=100)
     upload: ContentHash = ""
     upload_test: ContentHash = ""
     upload_solution: ContentHash = ""
@@ -89,8 +89,8 @@ class DataRecipe(Record):
 class HankelRecipe(Record):
     """Basis and statistic of the Hankel matrix."""
 
-    num_prefixes: int = Field(1000, ge=1, le=limits.MAX_BASIS)
-    num_suffixes: int = Field(1000, ge=1, le=limits.MAX_BASIS)
+    num_prefixes: int = Field(default=1000, ge=1, le=limits.MAX_BASIS)
+    num_suffixes: int = Field(default=1000, ge=1, le=limits.MAX_BASIS)
     statistic: str = "string"
 
     @model_validator(mode="after")
@@ -104,12 +104,12 @@ class LearningRecipe(Record):
     """Learner and its options; the names are those of `learning.learners.fit`."""
 
     learner: str = "SP"
-    rank: int = Field(10, ge=1, le=limits.MAX_RANK)
+    rank: int = Field(default=10, ge=1, le=limits.MAX_RANK)
     hidden: tuple[int, ...] = (2, 1, 2)
-    epochs_factorisation: int = Field(1000, ge=0, le=limits.MAX_EPOCHS)
-    epochs_transitions: int = Field(500, ge=0, le=limits.MAX_EPOCHS)
-    rate_factorisation: float = Field(0.015, gt=0, le=1e300)
-    rate_transitions: float = Field(0.001, gt=0, le=1e300)
+    epochs_factorisation: int = Field(default=1000, ge=0, le=limits.MAX_EPOCHS)
+    epochs_transitions: int = Field(default=500, ge=0, le=limits.MAX_EPOCHS)
+    rate_factorisation: float = Field(default=0.015, gt=0, le=1e300)
+    rate_transitions: float = Field(default=0.001, gt=0, le=1e300)
     schedule: Literal["constant", "cosine"] = "constant"
     seed: Seed = 0
 

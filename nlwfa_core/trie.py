@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -66,9 +67,7 @@ class Trie:
             symbols.append(children % num_symbols)
             levels.append(levels[-1] + len(children))
             alive = alive[lengths[alive] > depth]
-        return cls(
-            num_symbols, np.concatenate(parents), np.concatenate(symbols), np.array(levels, dtype=np.int64), paths, starts
-        )
+        return cls(num_symbols, np.concatenate(parents), np.concatenate(symbols), np.array(levels, dtype=np.int64), paths, starts)
 
     @property
     def num_nodes(self) -> int:
@@ -165,4 +164,4 @@ def symbol_runs(symbols: IntArray) -> list[tuple[int, slice]]:
     """
     cuts = np.flatnonzero(np.diff(symbols)) + 1
     bounds = [0, *cuts.tolist(), len(symbols)]
-    return [(int(symbols[a]), slice(a, b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+    return [(int(symbols[a]), slice(a, b)) for a, b in pairwise(bounds) if b > a]

@@ -79,14 +79,16 @@ class WFA:
         array, shape (num_nodes, num_symbols + 1)
             f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*).
         """
-        following = np.stack([A @ self.prefix_termination for A in self.transitions] + [self.termination], axis=1)
+        following: FloatArray = np.stack([A @ self.prefix_termination for A in self.transitions] + [self.termination], axis=1)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.states(trie) @ following  # (num_nodes, k) @ (k, num_symbols + 1)
+            scores: FloatArray = self.states(trie) @ following  # (num_nodes, k) @ (k, num_symbols + 1)
+        return scores
 
     @cached_property
     def summed_transitions(self) -> FloatArray:
         """A = Σ_σ A_σ, shape (num_states, num_states)."""
-        return self.transitions.sum(axis=0)
+        summed: FloatArray = self.transitions.sum(axis=0)
+        return summed
 
     @cached_property
     def spectral_radius(self) -> float:
@@ -102,7 +104,7 @@ class WFA:
         """
         difference = np.eye(self.num_states) - self.summed_transitions
         try:
-            return np.linalg.solve(difference, self.termination)
+            return np.linalg.solve(difference, self.termination).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:
             return np.linalg.pinv(difference) @ self.termination
 
@@ -117,9 +119,9 @@ class WFA:
     def squared(self) -> WFA:
         """The automaton of f², with num_states² states: Kronecker products throughout ([P] §3)."""
         return WFA(
-            np.kron(self.initial, self.initial),
+            np.kron(self.initial, self.initial).astype(np.float64, copy=False),
             np.stack([np.kron(A, A) for A in self.transitions]),
-            np.kron(self.termination, self.termination),
+            np.kron(self.termination, self.termination).astype(np.float64, copy=False),
         )
 
     def total_weight(self) -> float:

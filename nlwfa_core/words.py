@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -214,7 +214,8 @@ class Sample:
             If the sizes don't fit.
         """
         if min(sizes) < 0 or sum(sizes) > self.num_strings:
-            raise RecipeError(f"can't split {self.num_strings:,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
+            given = ", ".join(f"{size:,}" for size in sizes)
+            raise RecipeError(f"can't split {self.num_strings:,} strings into parts of {given}")
         drawn = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(self.words)), self.counts))
         parts = []
         for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):
@@ -235,7 +236,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     first: list[int] = []
     inverse = np.empty(len(words), dtype=np.int64)
     bounds = words.offsets.tolist()
-    for index, (start, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for index, (start, end) in enumerate(pairwise(bounds)):
         key = words.symbols[start:end].tobytes()
         number = numbers.setdefault(key, len(numbers))
         if number == len(first):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ def encoder_depth(hidden: Sequence[int]) -> int:
     """
     middle = len(hidden) // 2
     if len(hidden) % 2 == 0 or list(hidden) != list(reversed(hidden)) or min(hidden) < 1 or hidden[middle] != 1:
-        raise RecipeError(f"hidden: {','.join(map(str, hidden))} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
+        given = ",".join(map(str, hidden))
+        raise RecipeError(f"hidden: {given} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
     return middle + 1
 
 
@@ -86,9 +88,9 @@ def fit_factorisation(
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite entry other than zero: there is nothing to factorise")
-    H = SparseRows(hankel.matrix / scale)
+    H = SparseRows(sparse.csr_array(hankel.matrix / scale))
     widths = [hankel.num_suffixes, *(multiple * rank for multiple in hidden), hankel.num_suffixes]
-    layers = seeded_layers(list(zip(widths[:-1], widths[1:], strict=True)), torch.Generator().manual_seed(seed))
+    layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(seed))
 
     def encode() -> torch.Tensor:
         Z = activate(H.times(layers[0]), nonlinear)

@@ -190,6 +190,14 @@ def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, report: Report)
     return Fit(
         model,
         FitReport(
-            learner, rank, model.num_states, svd.singular_values, svd.numerical_rank, model.spectral_radius, (), tuple(messages), seconds
+            learner,
+            rank,
+            model.num_states,
+            svd.singular_values,
+            svd.numerical_rank,
+            model.spectral_radius,
+            (),
+            tuple(messages),
+            seconds,
         ),
     )

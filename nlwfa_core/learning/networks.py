@@ -79,7 +79,7 @@ def train(
                 kept.copy_(layer.detach())
         report(Progress(stage, epoch, epochs, value))
         if epoch < epochs:
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             if schedule == "cosine":
                 optimizer.param_groups[0]["lr"] = learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / epochs))
             optimizer.step()

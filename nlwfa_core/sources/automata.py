@@ -1,11 +1,13 @@
 """Random automata, and strings drawn from an automaton that computes probabilities.
 
-`random_automaton` is a probabilistic automaton in the ordinary sense; `random_wfa` has signed entries and no such meaning; the square
-of one, `squared_automaton`, is a probability distribution that needs many states although a square root of it needs few (Li,
-Rabusseau, Precup 2018, §3).
+`random_automaton` is a probabilistic automaton in the ordinary sense; `random_wfa` has signed entries and no such meaning; the
+square of one, `squared_automaton`, is a probability distribution that needs many states although a square root of it needs few
+(Li, Rabusseau, Precup 2018, §3).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,7 +21,9 @@ ROUNDING = 1e-6  # what sums of probabilities may be wrong by: model files hold 
 NUMBERS_AT_ONCE = 2**22
 
 
-def random_automaton(num_states: int, num_symbols: int, seed: int, mean_length: float = 8.0, density: float = 1.0) -> WFA:
+def random_automaton(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, density: float = 1.0
+) -> WFA:
     """A probabilistic automaton: entries at least 0, every state's transitions and termination sum to 1.
 
     Rows are uniform on the simplex (Dirichlet, all parameters 1) over the transitions that are present.
@@ -27,7 +31,7 @@ def random_automaton(num_states: int, num_symbols: int, seed: int, mean_length: 
     Parameters
     ----------
     num_states, num_symbols : int
-    seed : int
+    seed : int or sequence of int
     mean_length : float
         The strings' mean length, reached exactly: states differ in how readily they stop, and all odds are scaled together.
     density : float
@@ -74,14 +78,14 @@ def random_automaton(num_states: int, num_symbols: int, seed: int, mean_length: 
     return WFA(initial, (1 - termination)[:, None] * following, termination)
 
 
-def random_wfa(num_states: int, num_symbols: int, seed: int, radius: float = 0.8) -> WFA:
+def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
     """An automaton with signed, normally distributed entries, the sum of whose square converges.
 
     Parameters
     ----------
     num_states, num_symbols : int
         Few states: the square has num_states², at most MAX_RANK.
-    seed : int
+    seed : int or sequence of int
     radius : float
         The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much of Σ f².
 
@@ -102,7 +106,7 @@ def random_wfa(num_states: int, num_symbols: int, seed: int, radius: float = 0.8
     return WFA(initial, transitions, termination)
 
 
-def squared_automaton(num_states: int, num_symbols: int, seed: int, radius: float = 0.8) -> WFA:
+def squared_automaton(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
     """f² / Σ f² for a `random_wfa` f: num_states² states, and a probability distribution.
 
     Its values are squares, so at least 0 up to rounding, though its entries are signed. Its rank is up to num_states (num_states +
@@ -127,7 +131,7 @@ def _check_size(num_states: int, num_symbols: int) -> None:
     limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.MAX_TRANSITION_NUMBERS)
 
 
-def sample_words(wfa: WFA, num_strings: int, seed: int, max_length: int = limits.MAX_STRING_LENGTH) -> Words:
+def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_length: int = limits.MAX_STRING_LENGTH) -> Words:
     """Strings drawn from an automaton that computes their probabilities, symbol by symbol, all at once.
 
     Parameters
@@ -165,7 +169,9 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         scores = states @ following  # (num_alive, k) @ (k, num_symbols + 1)
         totals = scores.sum(axis=1)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
-            given = f"after some prefix of {len(columns)} symbols, what follows has scores from {scores.min():g} to {scores.max():g}"
+            given = (
+                f"after some prefix of {len(columns)} symbols, what follows has scores from {scores.min():g} to {scores.max():g}"
+            )
             raise RecipeError(f"not a probability distribution: {given}")
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
         drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)

@@ -9,6 +9,7 @@ Catalan numbers, s the probability of S → SS. So what comes next depends on th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,9 +55,7 @@ class Dyck:
             if not 0 <= value <= 1:
                 raise RecipeError(f"{name}: {value} given, a probability from 0 to 1 needed")
         if self.leaf <= 0:
-            raise RecipeError(
-                f"split + wrap: {self.split + self.wrap:g} given; it must stay below 1, to leave something to S → []"
-            )
+            raise RecipeError(f"split + wrap: {self.split + self.wrap:g} given; it must stay below 1, to leave something to S → []")
         if 2 * self.split + self.wrap >= 1:
             given = 2 * self.split + self.wrap
             raise RecipeError(f"2·split + wrap, the expected number of S a rule makes: {given:g} given, it must stay below 1")
@@ -157,14 +156,14 @@ class Dyck:
         wrong = num_blocks * min(q, 1 - q) + num_levels * float(reached @ np.minimum(p, 1 - p))
         return wrong / (2 * num_blocks + end)
 
-    def sample(self, num_strings: int, seed: int, max_length: int = limits.MAX_STRING_LENGTH) -> Words:
+    def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.MAX_STRING_LENGTH) -> Words:
         """Strings as drawn.
 
         Raises
         ------
         RecipeError
-            If the numbers are out of range, or a string gets longer than `max_length`: to draw another in its place would change the
-            distribution. Grammars that are not near 2·split + wrap = 1 do not come near the limit: by default, 20,000 strings
+            If the numbers are out of range, or a string gets longer than `max_length`: to draw another in its place would change
+            the distribution. Grammars that are not near 2·split + wrap = 1 do not come near the limit: by default, 20,000 strings
             reach a length of some 200.
         """
         if num_strings < 1:
@@ -178,7 +177,7 @@ class Dyck:
         return Words(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
 
     def _draw(self, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
-        """All derivations as one row of rules, leftmost S first: string i ends where the S still to be derived first fall by i + 1."""
+        """All derivations as one row of rules, leftmost S first: string i ends where the S still pending first fall by i + 1."""
         rules = np.empty(0, dtype=np.int64)
         ends = np.empty(0, dtype=np.int64)
         while len(ends) < num_strings:

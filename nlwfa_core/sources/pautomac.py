@@ -57,9 +57,7 @@ def parse_strings(cleaned: bytes) -> tuple[Words, int, int]:
     lines, widths = used + 1, per_line[used]  # each (num_strings + 1,)
     header = int(lines[0])
     if widths[0] != 2:
-        raise FormatError(
-            f"the header needs number_of_strings and alphabet_size, got {plural(int(widths[0]), 'number')}", header
-        )
+        raise FormatError(f"the header needs number_of_strings and alphabet_size, got {plural(int(widths[0]), 'number')}", header)
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     at_most("number of strings", num_strings, limits.MAX_STRINGS, header)
     at_most("alphabet size", num_symbols, limits.MAX_SYMBOLS, header)
@@ -69,9 +67,7 @@ def parse_strings(cleaned: bytes) -> tuple[Words, int, int]:
     firsts = np.cumsum(widths)[:-1]  # where each string's own length stands, (num_strings,)
     lengths, declared, lines = widths[1:] - 1, numbers[firsts], lines[1:]
     for row in np.flatnonzero(lengths != declared)[:1]:
-        raise FormatError(
-            f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row])
-        )
+        raise FormatError(f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
     if len(lines) != num_strings:
         raise FormatError(f"the header promises {plural(num_strings, 'string')}, and {len(lines):,} follow", header)
     if not num_strings:

@@ -171,9 +171,7 @@ BAD_FILES = [
 
 
 @pytest.mark.parametrize(("data", "format", "line", "message"), BAD_FILES)
-def test_bad_files_are_refused(
-    monkeypatch: pytest.MonkeyPatch, data: bytes, format: str, line: int | None, message: str
-) -> None:
+def test_bad_files_are_refused(monkeypatch: pytest.MonkeyPatch, data: bytes, format: str, line: int | None, message: str) -> None:
     monkeypatch.setattr(limits, "MAX_STRING_LENGTH", 10)
     with pytest.raises(RecipeError, match=message) as caught:
         read_strings(data, format)
