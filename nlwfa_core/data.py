@@ -180,19 +180,19 @@ def _verbs(recipe: DataRecipe, files: Files) -> Data:
 def _upload(recipe: DataRecipe, files: Files) -> Data:
     file = read_strings(files(recipe.upload), recipe.upload_format)
     sample, notes = file.sample(), list(file.notes)
+    rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
+    if rows:
+        notes += rows.notes
+        # All over the larger alphabet: what the test alone uses has no transitions to learn, and costs the model its zeros.
+        sample = Sample(sample.words, sample.counts, rows.alphabet)
     model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
     test = None
-    if recipe.upload_test:
-        rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet)
-        notes += rows.notes
-        # Both over the larger alphabet: what the test alone uses has no transitions to learn, and costs the model its zeros.
-        sample = Sample(sample.words, sample.counts, rows.alphabet)
-        if recipe.upload_solution:
-            test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample())
-        elif model is not None:
-            test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample())
-        else:
-            test = TestSet.empirical(rows.sample())
+    if rows and recipe.upload_solution:
+        test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample())
+    elif rows and model is not None:
+        test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample())
+    elif rows:
+        test = TestSet.empirical(rows.sample())
     elif recipe.upload_solution:
         raise RecipeError("A solution belongs to a test file: upload the test file too.")
     return _split(recipe, sample, test, f"uploaded strings ({file.format})", tuple(notes), model)
@@ -223,7 +223,7 @@ def _test_of(sample: Sample, model: Model | None) -> TestSet:
     return TestSet(sample.words, model.weights(sample.words), sample, known=True)
 
 
-def unseen_notes(train: Sample, test: Sample) -> tuple[str, ...]:
+def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
     """A sentence, if test strings use symbols that no training string has: a model of string frequencies gives these 0."""
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
@@ -233,7 +233,7 @@ def unseen_notes(train: Sample, test: Sample) -> tuple[str, ...]:
     shown = ", ".join(test.alphabet.symbols[symbol] for symbol in new[:8]) + (", …" if len(new) > 8 else "")
     owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
     touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
-    return (f"{touched} of {test.num_strings} test strings use symbols that no training string has: {shown}.",)
+    return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {shown}.",)
 
 
 GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {"dyck": _dyck, "automaton": _automaton, "squared": _squared}

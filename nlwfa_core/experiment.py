@@ -14,11 +14,11 @@ from .baselines import NGram, Uniform
 from .data import Data, Files, load_data, no_files
 from .errors import RecipeError
 from .hankel import HankelMatrix, estimate_hankel, select_basis
-from .learning.learners import Fit, FitReport, fit
+from .learning.learners import Fit, FitReport, check_rank, fit
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .metrics import Model, Scores, TestSet, evaluate
 from .nlwfa import NLWFA
-from .recipe import HankelRecipe, LearningRecipe, Recipe
+from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from .store import MAX_JSON_BYTES, SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
 from .wfa import WFA
 from .words import Alphabet, Sample
@@ -38,6 +38,8 @@ class Result:
     report : FitReport
     scores : Scores
         On the test set.
+    validation : Scores or None
+        On the validation set, for choices; None where there is no such set.
     notes : tuple of str
         Sentences for the user: about the data, the basis and the learning.
     seconds : dict
@@ -49,6 +51,7 @@ class Result:
     alphabet: Alphabet
     report: FitReport
     scores: Scores
+    validation: Scores | None
     notes: tuple[str, ...]
     seconds: dict[str, float]
 
@@ -75,7 +78,51 @@ def fit_recipe(hankel: HankelMatrix, recipe: LearningRecipe, report: Report = si
     return fit(hankel, **dict(recipe), report=report, cancelled=cancelled)
 
 
-def run(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Result:
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What learning starts from. Recipes that differ in their learning part alone share it.
+
+    Attributes
+    ----------
+    recipe : DataRecipe
+    hankel_recipe : HankelRecipe
+    data : Data
+    hankel : HankelMatrix
+    seconds : dict
+        "data" and "hankel" -> wall time.
+    """
+
+    recipe: DataRecipe
+    hankel_recipe: HankelRecipe
+    data: Data
+    hankel: HankelMatrix
+    seconds: dict[str, float]
+
+    def fits(self, recipe: Recipe) -> bool:
+        """Whether a recipe starts from this."""
+        return (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
+
+
+def prepare(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Prepared:
+    """Data and Hankel matrix, the first two stages of `run`; parameters and errors are the same."""
+    check_cancelled(cancelled)
+    started = perf_counter()
+    report(Progress("data", 0, 1))
+    data = load_data(recipe.data, files)
+    check_cancelled(cancelled)
+    middle = perf_counter()
+    report(Progress("hankel", 0, 1))
+    hankel = build_hankel(data.train, recipe.hankel)
+    return Prepared(recipe.data, recipe.hankel, data, hankel, {"data": middle - started, "hankel": perf_counter() - middle})
+
+
+def run(
+    recipe: Recipe,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+    files: Files = no_files,
+    prepared: Prepared | None = None,
+) -> Result:
     """A whole experiment.
 
     Parameters
@@ -87,6 +134,8 @@ def run(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never,
         Asked at every stage and epoch; true stops the run.
     files : callable
         Content hash -> bytes, for recipes with uploads.
+    prepared : Prepared, optional
+        From `prepare`, where it is at hand; not used if it is another recipe's.
 
     Raises
     ------
@@ -94,40 +143,29 @@ def run(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never,
         If the recipe can't be followed.
     Cancelled
     """
-    seconds: dict[str, float] = {}
+    if prepared is None or not prepared.fits(recipe):
+        prepared = prepare(recipe, report, cancelled, files)
+    data, hankel = prepared.data, prepared.hankel
+    check_cancelled(cancelled)
     started = perf_counter()
-
-    def stage(name: str) -> None:
-        nonlocal started
-        seconds[name] = perf_counter() - started
-        started = perf_counter()
-        check_cancelled(cancelled)
-
-    report(Progress("data", 0, 1))
-    data = load_data(recipe.data, files)
-    stage("data")
-    report(Progress("hankel", 0, 1))
-    hankel = build_hankel(data.train, recipe.hankel)
-    stage("hankel")
+    report(Progress("learning", 0, 1))
     learned = fit_recipe(hankel, recipe.learning, report, cancelled)
-    stage("learning")
+    check_cancelled(cancelled)
+    middle = perf_counter()
     report(Progress("scores", 0, 1))
     scores = evaluate(learned.model, data.test)
-    stage("scores")
+    validation = evaluate(learned.model, data.validation) if data.validation else None
+    check_cancelled(cancelled)
+    seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.report.seconds
     notes = data.notes + basis_notes(hankel, recipe.hankel) + learned.report.messages
-    return Result(recipe, learned.model, data.alphabet, learned.report, scores, notes, seconds | learned.report.seconds)
+    return Result(recipe, learned.model, data.alphabet, learned.report, scores, validation, notes, seconds)
 
 
-def reference_scores(data: Data, ngram_order: int) -> dict[str, Scores]:
+def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
     """What curves are judged against: the uniform model, an n-gram of the training strings, the true model where it is known."""
-    models: dict[str, Model] = {
-        "uniform": Uniform(data.train.num_symbols),
-        f"{ngram_order}-gram": NGram.fit(data.train, ngram_order),
-    }
-    scores = {name: evaluate(model, data.test) for name, model in models.items()}
-    if data.true_model is not None:
-        scores["true model"] = evaluate(data.true_model, data.test)
-    return scores
+    models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
+    models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
+    return models if data.true_model is None else models | {"true model": data.true_model}
 
 
 @dataclass(frozen=True)
@@ -140,11 +178,14 @@ class RankSelection:
     metric : str
     scores : tuple of (rank, Scores)
         Every rank that was tried, in the order given.
+    notes : tuple of str
+        Sentences for the user: about the basis, and about each rank's learning.
     """
 
     rank: int
     metric: str
     scores: tuple[tuple[int, Scores], ...]
+    notes: tuple[str, ...] = ()
 
 
 def select_rank(
@@ -160,8 +201,6 @@ def select_rank(
 ) -> RankSelection:
     """Learn with every rank, score on validation strings, take the best, as the paper does ([P] §5).
 
-    A score that is not finite is worse than any finite one; among these fewer impossible words win, then the smaller rank.
-
     Raises
     ------
     RecipeError
@@ -172,18 +211,29 @@ def select_rank(
     if not ranks:
         raise RecipeError("ranks: none given, at least one needed")
     options = learning or LearningRecipe()
-    recipes = [options.changed(rank=rank) for rank in ranks]  # all ranks are checked before the first is learned
-    matrix = build_hankel(train, hankel or HankelRecipe())
-    scores = []
+    recipes = [options.changed(rank=rank) for rank in ranks]
+    basis = hankel or HankelRecipe()
+    matrix = build_hankel(train, basis)
+    for recipe in recipes:  # all of them before the first is learned
+        check_rank(matrix, recipe.rank)
+    scores, notes = [], list(basis_notes(matrix, basis))
     for number, recipe in enumerate(recipes):
         report(Progress("ranks", number, len(recipes)))
-        scores.append((recipe.rank, evaluate(fit_recipe(matrix, recipe, report, cancelled).model, validation)))
+        learned = fit_recipe(matrix, recipe, report, cancelled)
+        scores.append((recipe.rank, evaluate(learned.model, validation)))
+        notes += (f"Rank {recipe.rank}: {message}" for message in learned.report.messages)
+
+    return RankSelection(best_rank(scores, metric), metric, tuple(scores), tuple(notes))
+
+
+def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
+    """The rank of the lowest score; one that is not finite is worse than any that is; then fewer zeros, then the smaller rank win."""
 
     def badness(entry: tuple[int, Scores]) -> tuple[float, int, int]:
         value = getattr(entry[1], metric)
         return (float(value) if np.isfinite(value) else np.inf, entry[1].num_zero, entry[0])
 
-    return RankSelection(min(scores, key=badness)[0], metric, tuple(scores))
+    return min(scores, key=badness)[0]
 
 
 def save_result(directory: Path, result: Result) -> None:
@@ -194,6 +244,7 @@ def save_result(directory: Path, result: Result) -> None:
         "recipe": result.recipe.model_dump(mode="json"),
         "report": report,
         "scores": asdict(result.scores),
+        "validation": asdict(result.validation) if result.validation else None,
         "notes": result.notes,
         "seconds": result.seconds,
     }
@@ -206,12 +257,17 @@ def load_result(directory: Path) -> Result:
     saved = load_model(directory)
     try:
         report = _report_of(record["report"])
-        scores = Scores(**{name: _number(value) for name, value in record["scores"].items()})
+        scores = _scores_of(record["scores"])
+        validation = _scores_of(record["validation"]) if record["validation"] else None
         notes, seconds = tuple(record["notes"]), dict(record["seconds"])
         recipe = Recipe.model_validate(record["recipe"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecipeError(f"result.json in {directory} is not a result: {error}") from None
-    return Result(recipe, saved.model, saved.alphabet, report, scores, notes, seconds)
+    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds)
+
+
+def _scores_of(record: dict[str, Any]) -> Scores:
+    return Scores(**{name: _number(value) for name, value in record.items()})
 
 
 def _report_of(record: dict[str, Any]) -> FitReport:

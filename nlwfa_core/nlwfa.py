@@ -49,14 +49,14 @@ class NLWFA:
     nonlinear_termination: bool
 
     def __post_init__(self) -> None:
-        k = self.num_states
-        widths = [k, *(layer.shape[-1] for layer in self.transitions)]
-        fits = self.initial.ndim == 1 and widths[-1] == k and len(self.transitions) > 0
+        k = self.num_states if self.initial.ndim == 1 else -1
+        widths = [k, *(layer.shape[-1] for layer in self.transitions if layer.ndim == 3)]
+        heights = [k, *(layer.shape[-1] for layer in self.decoder if layer.ndim == 2)]
+        fits = widths[-1] == k and len(widths) == 1 + len(self.transitions) > 1 and len(heights) == 1 + len(self.decoder)
         fits = fits and all(
             layer.shape == (self.num_symbols, before, after)
             for layer, before, after in zip(self.transitions, widths[:-1], widths[1:], strict=True)
         )
-        heights = [k, *(layer.shape[-1] for layer in self.decoder)]
         fits = fits and all(
             layer.shape == (before, after) for layer, before, after in zip(self.decoder, heights[:-1], heights[1:], strict=True)
         )

@@ -117,8 +117,14 @@ class LearningRecipe(Record):
     def _known(self) -> Self:
         if self.learner not in LEARNERS:
             raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(LEARNERS)}")
-        if len(self.hidden) not in (1, 3, 5, 7) or max(self.hidden) > 16:
-            raise ValueError(f"hidden: {self.hidden} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
+        symmetric = (
+            len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
+        )
+        if not symmetric or not 1 <= min(self.hidden) <= max(self.hidden) <= 16:
+            given = ",".join(map(str, self.hidden))
+            raise ValueError(
+                f"hidden: {given} given, allowed are symmetric multiples (1 … 16) around 1, as 2,1,2 or 4,2,1,2,4, at most 7 layers"
+            )
         return self
 
     def key(self) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,24 +130,23 @@ def make_directory(directory: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file beside its place, then rename it into it.
+    """Write a file beside its place, then rename it into it. Who may read it, the process's umask says, as for any new file.
 
     Raises
     ------
     RecipeError
         If the disk refuses; no part of the file stays behind.
     """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise RecipeError(f"can't write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise RecipeError(f"can't write {path}: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def read_capped(path: Path, max_bytes: int) -> bytes:

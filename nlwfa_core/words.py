@@ -53,6 +53,16 @@ class Alphabet:
         """What stands between two symbols of a written word: nothing if each symbol is one character, else a space."""
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
 
+    @property
+    def summary(self) -> str:
+        """What an error says of it.
+
+        >>> Alphabet(("a", "b")).summary
+        '2 symbols: a, b'
+        """
+        listed = ", ".join(self.symbols[:12]) + (", …" if len(self) > 12 else "")
+        return f"{len(self)} symbol{'' if len(self) == 1 else 's'}: {listed}"
+
     def decode(self, word: Iterable[int]) -> str:
         """The written form of a word; λ for the empty one."""
         return self.separator.join(self.symbols[symbol] for symbol in word) or LAMBDA
@@ -71,8 +81,7 @@ class Alphabet:
         index = {symbol: number for number, symbol in enumerate(self.symbols)}
         for token in tokens:
             if token not in index:
-                shown = ", ".join(self.symbols[:12]) + (", …" if len(self.symbols) > 12 else "")
-                raise RecipeError(f"symbol {token[:40]!r} is not in the alphabet of {len(self.symbols)} symbols: {shown}")
+                raise RecipeError(f"symbol {token[:40]!r} is not in the alphabet of {self.summary}")
         return tuple(index[token] for token in tokens)
 
 

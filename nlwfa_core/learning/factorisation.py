@@ -18,7 +18,7 @@ from scipy import sparse
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
 from ..words import FloatArray
-from .networks import activate, seeded_layers, to_arrays, train
+from .networks import activate, one_thread, seeded_layers, to_arrays, train
 from .progress import CancelCheck, Report, TrainingLog, never, silent
 
 
@@ -61,6 +61,7 @@ def encoder_depth(hidden: Sequence[int]) -> int:
     return middle + 1
 
 
+@one_thread()
 def fit_factorisation(
     hankel: HankelMatrix,
     rank: int,

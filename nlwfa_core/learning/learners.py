@@ -112,13 +112,7 @@ def fit(
     """
     if learner not in LEARNERS:
         raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
-    largest = min(hankel.num_prefixes, hankel.num_suffixes)
-    if not 1 <= rank <= largest:
-        raise RecipeError(
-            f"rank: {rank} given, allowed are 1 … {largest} "
-            f"(the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes)"
-        )
-    limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.MAX_TRANSITION_NUMBERS)
+    check_rank(hankel, rank)
     check_cancelled(cancelled)
     if not LEARNERS[learner].networks:
         return _fit_spectral(hankel, learner, rank, report)
@@ -169,6 +163,27 @@ def fit(
     return Fit(model, FitReport(learner, rank, model.num_states, None, None, None, logs, messages, seconds))
 
 
+def check_rank(hankel: HankelMatrix, rank: int) -> None:
+    """Raise RecipeError if a Hankel matrix allows no model of this rank, or the model would be too large."""
+    largest = min(hankel.num_prefixes, hankel.num_suffixes)
+    if not 1 <= rank <= largest:
+        raise RecipeError(
+            f"rank: {rank} given, allowed are 1 … {largest} "
+            f"(the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes)"
+        )
+    limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.MAX_TRANSITION_NUMBERS)
+
+
+def mass_messages(model: WFA | NLWFA) -> tuple[str, ...]:
+    """A sentence, if the weights of all strings have no finite sum."""
+    if not isinstance(model, WFA) or model.spectral_radius < 1:
+        return ()
+    return (
+        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
+        "have no finite sum, so prefix probabilities and the next symbols read off them mean little.",
+    )
+
+
 def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, report: Report) -> Fit:
     report(Progress("spectral", 0, 1))
     started = perf_counter()
@@ -182,11 +197,7 @@ def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, report: Report)
             f"Rank {rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
             f"the model has {model.num_states} state{'s' if model.num_states > 1 else ''}."
         )
-    if model.spectral_radius >= 1:
-        messages.append(
-            f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
-            "have no finite sum, so prefix probabilities and the next symbols read off them mean little."
-        )
+    messages += mass_messages(model)
     return Fit(
         model,
         FitReport(

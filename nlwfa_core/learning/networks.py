@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -23,6 +24,17 @@ def seeded_layers(shapes: Sequence[tuple[int, ...]], generator: torch.Generator)
         bound = (6.0 / (shape[-2] + shape[-1])) ** 0.5
         layers.append(((torch.rand(shape, generator=generator, dtype=DTYPE) * 2 - 1) * bound).requires_grad_())
     return layers
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch on one thread: sums come out the same on every machine, and these products are too small to gain from more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:

@@ -62,6 +62,14 @@ class TrainingLog:
     losses: FloatArray
     diverged_at: int | None = None
 
+    def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
+        """Epochs and losses for a curve: evenly spaced, the last one among them."""
+        count = len(self.losses)
+        epochs = (
+            np.unique(np.linspace(0, count - 1, min(num_points, count)).round().astype(int)) if count else np.empty(0, dtype=int)
+        )
+        return epochs.tolist(), self.losses[epochs].tolist()
+
     @property
     def message(self) -> str | None:
         """A sentence for the user where something went wrong."""

@@ -10,12 +10,13 @@ import numpy.typing as npt
 import torch
 
 from ..words import FloatArray
-from .networks import DTYPE, activate, seeded_layers, to_arrays, train
+from .networks import DTYPE, activate, one_thread, seeded_layers, to_arrays, train
 from .progress import CancelCheck, Report, TrainingLog, never, silent
 
 HIDDEN_MULTIPLE = 2
 
 
+@one_thread()
 def fit_transitions(
     latent: FloatArray,
     shifted: npt.NDArray[np.int32],

@@ -12,7 +12,8 @@ import pytest
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.trie import Trie
-from nlwfa_core.words import Sample, Words
+from nlwfa_core.words import Sample, Word, Words
+from tests.references import all_words
 
 GRAMMARS = [Dyck(), Dyck(0.3, 0.1), Dyck(0.0, 0.5), Dyck(0.2, 0.0), Dyck(0.45, 0.05)]
 
@@ -41,6 +42,28 @@ def by_derivations(grammar: Dyck, x: str) -> float:
     return weight(x)
 
 
+def inside(grammar: Dyck, x: Word) -> float:
+    """P(S ⇒ x) by the inside algorithm (Baker 1979) over all spans, knowing nothing of brackets: three rules and sums."""
+    table: dict[tuple[int, int], float] = {}
+    for width in range(1, len(x) + 1):
+        for i in range(len(x) - width + 1):
+            j = i + width
+            total = grammar.leaf if x[i:j] == (0, 1) else 0.0
+            if width > 2 and (x[i], x[j - 1]) == (0, 1):
+                total += grammar.wrap * table[i + 1, j - 1]
+            table[i, j] = total + grammar.split * sum(table[i, cut] * table[cut, j] for cut in range(i + 1, j))
+    return table.get((0, len(x)), 0.0)
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_weights_of_all_strings_are_the_inside_algorithms(grammar: Dyck) -> None:
+    words = all_words(2, 10)
+    assert len(words) == 2**11 - 1
+    weights = grammar.weights(words)
+    np.testing.assert_allclose(weights, [inside(grammar, word) for word in words], rtol=1e-12, atol=0)
+    assert (weights > 0).sum() <= 1 + 2 + 5 + 14 + 42
+
+
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_weights_are_sums_over_derivations(grammar: Dyck) -> None:
     texts = strings(5)
@@ -66,7 +89,7 @@ def test_long_words_have_a_logarithm() -> None:
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_next_symbols_multiply_to_the_probability(grammar: Dyck) -> None:
-    texts = strings(4)
+    texts = strings(5)
     trie = Trie.of(Words.of([ALPHABET.encode(text) for text in texts]), 2)
     scores = grammar.next_scores(trie)
     possible = scores.sum(axis=1) > 0

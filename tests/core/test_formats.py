@@ -16,8 +16,9 @@ from nlwfa_core.sources import formats
 from nlwfa_core.sources.formats import FORMATS, read_strings, shipped_verbs, write_csv, write_lines
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
 from nlwfa_core.words import Alphabet, Sample, Words
+from tests.references import DATA
 
-PAUTOMAC = Path(__file__).resolve().parents[3] / "shared" / "data" / "pautomac"
+PAUTOMAC = DATA / "pautomac"
 PROBLEMS = sorted(path.name.split(".")[0] for path in PAUTOMAC.glob("*.pautomac_model.txt")) or ["1"]
 ALPHABETS = [Alphabet(("a", "b", '"')), Alphabet((",", "é", "1")), Alphabet(("run", "stop", "10")), Alphabet.numbered(12)]
 MODEL = """I: (state)

@@ -1,0 +1,19 @@
+"""NL-WFA Lab: the entry file. Sets the page up, draws the shared sidebar, and runs the chosen page."""
+
+import streamlit as st
+
+from nlwfa_core import RecipeError
+from pages.shared import controls, runs
+from pages.shared.navigation import navigation
+
+st.set_page_config(page_title="NL-WFA Lab", page_icon="assets/icon.svg", layout="wide")
+st.logo("assets/logo.svg", size="large", icon_image="assets/icon.svg")
+st.html("assets/lab.css")
+runs.prepare_server()
+page = navigation()
+try:
+    controls.recipe_controls()
+except RecipeError as error:
+    st.error(str(error))
+    st.stop()
+page.run()

@@ -1,0 +1,316 @@
+"""Results -> Plotly figures and ECharts options. The only module that imports plotly; it computes nothing but layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from .views import Pooled, Projection
+from .words import FloatArray, IntArray
+
+# Okabe and Ito's palette: told apart by colour-blind people, and on white as on black.
+COLOURS = {
+    "SP": "#0072B2",
+    "fac.non": "#E69F00",
+    "tran.non": "#009E73",
+    "both.non": "#CC79A7",
+    "true model": "#8A8A8A",
+    "uniform": "#8A8A8A",
+    "n-gram": "#8A8A8A",
+}
+DASHES = {"true model": "solid", "uniform": "dot", "n-gram": "dash"}
+SYMBOLS = {"SP": "circle", "fac.non": "square", "tran.non": "diamond", "both.non": "triangle-up"}
+ACCENT = "#0072B2"
+MONOSPACE = {"family": "Source Code Pro, monospace"}  # of strings, so that brackets can be told apart
+MARK = "#D55E00"
+METRIC_TITLES = {
+    "wer": "word error rate (end counted)",
+    "wer_without_end": "word error rate (end not counted)",
+    "log2_pauto": "log₂ Pautomac score",
+    "bits_per_symbol": "bits per symbol (end counted)",
+}
+
+
+def _layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
+    return figure
+
+
+def _colour_of(name: str) -> str:
+    return COLOURS.get("n-gram" if name.endswith("-gram") else name, ACCENT)
+
+
+def heat_map_figure(pooled: Pooled) -> go.Figure:
+    """A whole matrix, pooled to screen size; frequencies on a logarithmic scale, zeros left blank, negative entries in red."""
+    values = pooled.values
+    with np.errstate(divide="ignore"):
+        logs = np.log10(np.abs(values))
+    figure = go.Figure()
+    for mask, scale, name, bar_x in ((values > 0, "Blues", "", 1.0), (values < 0, "Reds", "−", 1.12)):
+        if not mask.any():
+            continue
+        shown = np.where(mask, logs, np.nan).astype(np.float32)
+        lowest, highest = np.floor(np.nanmin(shown)), np.ceil(np.nanmax(shown))
+        ticks = np.arange(lowest, max(highest, lowest + 1) + 1)
+        figure.add_trace(
+            go.Heatmap(
+                z=shown,
+                # The lightest tenth of the scale can't be told from the page.
+                colorscale=[[place / 8, colour] for place, colour in enumerate(SEQUENTIAL[scale])],
+                zmin=lowest - 0.5,
+                zmax=ticks[-1],
+                x0=pooled.column_factor / 2 - 0.5,
+                dx=pooled.column_factor,
+                y0=pooled.row_factor / 2 - 0.5,
+                dy=pooled.row_factor,
+                hovertemplate=f"row %{{y:.0f}}, column %{{x:.0f}}<br>{name}10^%{{z:.2f}}<extra></extra>",
+                colorbar={
+                    "tickvals": ticks,
+                    "ticktext": [f"{name}10<sup>{t:.0f}</sup>" for t in ticks],
+                    "x": bar_x,
+                    "thickness": 12,
+                },
+            )
+        )
+    figure.update_xaxes(title="suffix v, by frequency", range=[-0.5, pooled.shape[1] - 0.5], constrain="domain", showgrid=False)
+    figure.update_yaxes(title="prefix u, by frequency", range=[pooled.shape[0] - 0.5, -0.5], showgrid=False, zeroline=False)
+    return _layout(figure, 520)
+
+
+SEQUENTIAL = {
+    "Blues": ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170"),
+    "Reds": ("#fcc5b0", "#fca58a", "#fb8767", "#f4674a", "#e44a36", "#cd3027", "#b01c20", "#8f121b", "#6b0a14"),
+}
+
+
+def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequence[str]) -> go.Figure:
+    """Exact values of a small part of a matrix, each row and column labelled."""
+    largest = float(np.abs(values).max(initial=0)) or 1.0
+    positive = bool((values >= 0).all())
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.where(values == 0, np.nan, values),
+            x=[f"{n}|{text}" for n, text in enumerate(suffixes)],
+            y=[f"{n}|{text}" for n, text in enumerate(prefixes)],
+            customdata=np.array([[f"{u} · {v}" for v in suffixes] for u in prefixes]),
+            zmin=0 if positive else -largest,
+            zmax=largest,
+            colorscale=[[p / 8, c] for p, c in enumerate(SEQUENTIAL["Blues"])] if positive else "RdBu",
+            xgap=1,
+            ygap=1,
+            hovertemplate="%{customdata}<br>%{z:.6g}<extra></extra>",
+            colorbar={"thickness": 12, "tickformat": ".2g"},
+        )
+    )
+    # Labels may repeat once they are cut short, so categories carry a number that the axis doesn't show.
+    figure.update_xaxes(
+        tickmode="array", tickvals=list(range(len(suffixes))), ticktext=list(suffixes), title="suffix v", side="top"
+    )
+    figure.update_yaxes(
+        tickmode="array",
+        tickvals=list(range(len(prefixes))),
+        ticktext=list(prefixes),
+        title="prefix u",
+        autorange="reversed",
+        tickfont=MONOSPACE,
+    )
+    return _layout(figure, 80 + 22 * max(len(prefixes), 8))
+
+
+def singular_values_figure(values: FloatArray, rank: int) -> go.Figure:
+    """Singular values of H_λ, largest first, on a logarithmic scale; those that a model of this rank keeps are filled."""
+    kept = np.arange(1, len(values) + 1) <= rank
+    figure = go.Figure(
+        go.Bar(
+            x=np.arange(1, len(values) + 1),
+            y=np.where(values > 0, values, np.nan),
+            marker={"color": [ACCENT if keep else "rgba(138,138,138,.45)" for keep in kept]},
+            hovertemplate="σ<sub>%{x}</sub> = %{y:.4g}<extra></extra>",
+        )
+    )
+    figure.add_vline(x=rank + 0.5, line={"color": MARK, "width": 2, "dash": "dash"}, annotation_text=f"k = {rank}")
+    figure.update_yaxes(type="log", title="singular value", dtick=1, exponentformat="power")
+    figure.update_xaxes(title="number")
+    return _layout(figure, 300, bargap=0.25)
+
+
+def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
+    """Plain counts."""
+    figure = go.Figure(go.Bar(x=list(names), y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
+    figure.update_xaxes(title=x_title, type="category" if names and isinstance(names[0], str) else None)
+    figure.update_yaxes(title=y_title)
+    return _layout(figure, 260, bargap=0.15)
+
+
+def states_figure(
+    coordinates: FloatArray,
+    projection: Projection,
+    names: Sequence[str],
+    colours: Sequence[Any],
+    colour_title: str,
+    trajectory: tuple[FloatArray, Sequence[str]] | None = None,
+    three: bool = False,
+) -> go.Figure:
+    """States of prefixes along their principal components; numbers colour on a scale, strings as classes.
+
+    Parameters
+    ----------
+    coordinates : array, shape (n, num_components)
+    trajectory : (array, shape (steps, num_components), names), optional
+        One string's states, joined by a line.
+    """
+    figure = go.Figure()
+    kind: Any = go.Scatter3d if three else go.Scattergl
+    size = 4 if three else 7
+
+    def axes_of(points: FloatArray) -> dict[str, FloatArray]:
+        return {axis: points[:, index] for index, axis in enumerate("xyz" if three else "xy")}
+
+    if len(colours) and isinstance(colours[0], str):
+        classes = sorted(set(colours), key=lambda name: (-list(colours).count(name), name))
+        for number, name in enumerate(classes):
+            chosen = np.array([colour == name for colour in colours])
+            figure.add_trace(
+                kind(
+                    **axes_of(coordinates[chosen]),
+                    mode="markers",
+                    name=name,
+                    text=[text for text, keep in zip(names, chosen, strict=True) if keep],
+                    marker={"size": size, "opacity": 0.8, "color": CLASSES[number % len(CLASSES)]},
+                    hovertemplate="%{text}<extra></extra>",
+                )
+            )
+    else:
+        figure.add_trace(
+            kind(
+                **axes_of(coordinates),
+                mode="markers",
+                text=list(names),
+                marker={
+                    "size": size,
+                    "opacity": 0.85,
+                    "color": list(colours),
+                    "colorscale": "Viridis",
+                    "colorbar": {"title": colour_title, "thickness": 12},
+                },
+                hovertemplate="%{text}<extra></extra>",
+                showlegend=False,
+            )
+        )
+    if trajectory is not None:
+        points, steps = trajectory
+        line: Any = go.Scatter3d if three else go.Scatter
+        figure.add_trace(
+            line(
+                **axes_of(points),
+                mode="lines+markers+text",
+                text=list(steps),
+                textposition="top center",
+                line={"color": MARK, "width": 3},
+                marker={"color": MARK, "size": size + 1},
+                name="trajectory",
+                hovertemplate="%{text}<extra></extra>",
+            )
+        )
+    titles = [f"component {index + 1} ({share:.0%} of the variance)" for index, share in enumerate(projection.explained)]
+    if three:
+        figure.update_layout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
+    else:
+        figure.update_xaxes(title=titles[0], zeroline=True)
+        figure.update_yaxes(title=titles[1], zeroline=True)
+    return _layout(figure, 560, legend={"title": colour_title, "itemsizing": "constant"})
+
+
+CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+
+def metric_figure(
+    curves: Mapping[str, Sequence[tuple[int, float]]], references: Mapping[str, float], metric: str, x_title: str = "rank k"
+) -> go.Figure:
+    """A metric against the rank, a line for each learner, with reference lines; infinite values as ∞ along the upper edge."""
+    finite = [v for points in curves.values() for _, v in points if np.isfinite(v)] + [
+        v for v in references.values() if np.isfinite(v)
+    ]
+    top, bottom = (max(finite), min(finite)) if finite else (1.0, 0.0)
+    ceiling = top + 0.12 * ((top - bottom) or 1.0)
+    figure = go.Figure()
+    for name, value in references.items():
+        if np.isfinite(value):
+            kind = "n-gram" if name.endswith("-gram") else name
+            figure.add_hline(
+                y=value,
+                line={"color": _colour_of(name), "width": 1.5, "dash": DASHES[kind]},
+                annotation_text=f"{name} {value:.3f}",
+                annotation_position="top right",
+            )
+    for name, points in curves.items():
+        ranks = [rank for rank, _ in points]
+        values = [value for _, value in points]
+        colour = _colour_of(name)
+        figure.add_trace(
+            go.Scatter(
+                x=ranks,
+                y=[value if np.isfinite(value) else None for value in values],
+                mode="lines+markers",
+                name=name,
+                connectgaps=False,
+                line={"color": colour, "width": 2.5},
+                marker={"symbol": SYMBOLS.get(name, "circle"), "size": 9},
+                hovertemplate=f"{name}, k = %{{x}}: %{{y:.4f}}<extra></extra>",
+            )
+        )
+        beyond = [rank for rank, value in points if not np.isfinite(value)]
+        if beyond:
+            figure.add_trace(
+                go.Scatter(
+                    x=beyond,
+                    y=[ceiling] * len(beyond),
+                    mode="text",
+                    text=["∞"] * len(beyond),
+                    textfont={"color": colour, "size": 20},
+                    name=name,
+                    showlegend=not [v for v in values if np.isfinite(v)],
+                    hovertemplate=f"{name}, k = %{{x}}: not finite<extra></extra>",
+                )
+            )
+    figure.update_xaxes(title=x_title, type="log", tickvals=sorted({rank for points in curves.values() for rank, _ in points}))
+    figure.update_yaxes(title=METRIC_TITLES.get(metric, metric))
+    return _layout(figure, 430, legend={"orientation": "h", "y": 1.12})
+
+
+def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
+    """Next-symbol probabilities of several models, side by side."""
+    figure = go.Figure()
+    for name, values in shares.items():
+        hover = f"{name}: %{{y:.4f}}<extra></extra>"
+        figure.add_trace(go.Bar(x=list(symbols), y=values, name=name, marker={"color": _colour_of(name)}, hovertemplate=hover))
+    figure.update_xaxes(type="category", title="next symbol")
+    figure.update_yaxes(title="probability", range=[0, 1])
+    return _layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})
+
+
+def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> dict[str, Any]:
+    """ECharts options of loss curves: stage -> (epochs, losses). ECharts, because it updates in place while training runs."""
+    series = [
+        {
+            "type": "line",
+            "name": stage,
+            "showSymbol": False,
+            "data": [[epoch, loss] for epoch, loss in zip(epochs, losses, strict=True) if np.isfinite(loss) and loss > 0],
+            "lineStyle": {"width": 2.5, "color": colour},
+            "itemStyle": {"color": colour},
+        }
+        for (stage, (epochs, losses)), colour in zip(curves.items(), (ACCENT, "#E69F00", "#009E73"), strict=False)
+    ]
+    return {
+        "animation": False,
+        "grid": {"left": 56, "right": 16, "top": 36, "bottom": 40},
+        "legend": {"top": 0},
+        "tooltip": {"trigger": "axis"},
+        "xAxis": {"type": "value", "name": "epoch", "nameLocation": "middle", "nameGap": 26, "min": 0},
+        "yAxis": {"type": "log", "name": "relative loss"},
+        "series": series,
+    }

@@ -1,0 +1,130 @@
+"""Results in words, for a terminal: what was learned, how it scores, what comes next. Each says its logarithm's base."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .experiment import RankSelection
+from .hankel import HankelMatrix
+from .learning.learners import LEARNERS, FitReport
+from .metrics import Scores
+from .sources.text import plural
+from .store import plain
+from .words import Alphabet, FloatArray, Sample, Word
+
+
+def json_text(value: object) -> str:
+    """One JSON object on one line, in ASCII, which every terminal can show; ∞ is the string "inf"."""
+    return json.dumps(plain(value), allow_nan=False)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns side by side, the first one to the left and the others to the right.
+
+    >>> print(table([("rank", "WER"), ("5", "0.4330")]))
+    rank     WER
+    5     0.4330
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width) for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def as_text(value: Any) -> str:
+    """A score as tables show it: four decimals; ∞, and "not a number"."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4f}".replace("inf", "∞")
+
+
+def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds: dict[str, float], memory: str) -> str:
+    """What was learned from what, at which cost."""
+    rows, non_zeros = hankel.matrix.shape[0], hankel.matrix.nnz
+    losses = (
+        f"{log.stage} {log.losses.min():.6g} (best of {plural(len(log.losses) - 1, 'epoch')}; last {log.losses[-1]:.6g})"
+        for log in report.logs
+        if len(log.losses)
+    )
+    lines = {
+        "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
+        "states": f"{report.num_states} (rank {report.rank} asked for)",
+        "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; {plural(sample.num_symbols, 'symbol')}",
+        "basis": f"{hankel.num_prefixes:,} prefixes × {hankel.num_suffixes:,} suffixes, statistic {hankel.statistic}",
+        "matrix": f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {non_zeros:,} non-zeros; "
+        f"{rows:,} rows held, as zero rows are shared",
+        "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in seconds.items()),
+        "loss": ", ".join(losses) + "; all zeros give 1" if report.logs else "none: spectral learning has a closed form",
+        "memory": memory,
+    }
+    return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
+
+
+def score_summary(scores: Scores, sample: Sample) -> str:
+    """Scores beside what they have to be judged by."""
+    words = "distinct words, target their frequency" if scores.true_log2_pauto is None else "rows as drawn, target the solution"
+    floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
+    beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
+    if scores.true_log2_pauto is not None:
+        beside += f", true model {as_text(scores.true_log2_pauto)}"
+    lines = {
+        "log₂ Pauto": f"{as_text(scores.log2_pauto)}  base 2; {beside}{floored}",
+        "WER": f"{as_text(scores.wer)}  word error rate, the end of a string counted; {as_text(scores.wer_without_end)} without",
+        "bits per symbol": f"{as_text(scores.bits_per_symbol)}  base 2, the end counted{floored}",
+        "scored": f"{plural(sample.num_strings, 'string')}; Pauto over {scores.num_words:,} {words}",
+        "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, {scores.num_nonfinite:,} not finite, "
+        f"of {scores.num_words:,}",
+        "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
+    }
+    return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
+
+
+def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
+    """JSON: the scores by symbol, that of the end, and the prediction, which is null for the end.
+
+    >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
+    '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
+    """
+    *following, end = scores.tolist()
+    predicted = (*alphabet.symbols, None)[_prediction(scores)]
+    by_symbol = dict(zip(alphabet.symbols, following, strict=True))
+    return json_text({"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": predicted})
+
+
+def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
+    """The scores of what can follow a word, the likeliest first."""
+    magnitudes = np.abs(scores)
+    shares = magnitudes / (magnitudes.sum() or 1.0)
+    names = (*alphabet.symbols, "end")
+    order = np.argsort(-magnitudes, kind="stable")
+    rows = [(names[place], f"{scores[place]:.6g}", as_text(float(shares[place]))) for place in order]
+    predicted = names[_prediction(scores)]
+    legend = f"After {alphabet.decode(word)}, {predicted} is predicted: the largest score, the end of the string counted."
+    return f"{legend}\n{table([('next', 'score', '|share|'), *rows])}"
+
+
+def _prediction(scores: FloatArray) -> int:
+    return int(np.where(np.isnan(scores), -np.inf, scores).argmax())
+
+
+def ranks_summary(learner: str, chosen: RankSelection) -> str:
+    """The scores of every rank, and the best."""
+    rows: list[Sequence[str]] = [("rank", "WER", "log₂ Pauto", "bits per symbol", "zero", "negative")]
+    for rank, scores in chosen.scores:
+        cells = (rank, scores.wer, scores.log2_pauto, scores.bits_per_symbol, scores.num_zero, scores.num_negative)
+        rows.append([as_text(cell) for cell in cells])
+    words = chosen.scores[0][1].num_words
+    return (
+        f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
+        f"{table(rows)}\nbest by {chosen.metric}: rank {chosen.rank}"
+    )

@@ -1,0 +1,241 @@
+"""What pages and figures show, computed: pooled matrices, projections of states, counts, trajectories, tables of predictions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from .data import Data
+from .errors import RecipeError
+from .metrics import Model
+from .nlwfa import NLWFA
+from .trie import Trie
+from .wfa import WFA
+from .words import LAMBDA, Alphabet, FloatArray, IntArray, Sample, Word, Words
+
+MAX_LABEL = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """A matrix made small enough for a screen.
+
+    Attributes
+    ----------
+    values : array, shape (at most max_rows, at most max_columns)
+        Of each tile, the entry of largest magnitude, with its sign.
+    row_factor, column_factor : int
+        Rows and columns of a tile; 1 and 1 where nothing had to be pooled.
+    shape : (int, int)
+        Of the whole matrix.
+    """
+
+    values: FloatArray
+    row_factor: int
+    column_factor: int
+    shape: tuple[int, int]
+
+
+def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
+    """Pool by largest magnitude: a mean would hide the few large entries that matter.
+
+    >>> pool(sparse.csr_array(np.array([[1.0, -3.0], [0.0, 2.0]])), 1, 1).values.tolist()
+    [[-3.0]]
+    """
+    num_rows, num_columns = matrix.shape
+    row_factor, column_factor = -(-num_rows // max_rows), -(-num_columns // max_columns)
+    entries = matrix.tocoo()
+    rows, columns = entries.row // row_factor, entries.col // column_factor
+    largest = np.zeros((2, -(-num_rows // row_factor), -(-num_columns // column_factor)))  # of positive, of negative entries
+    np.maximum.at(largest[0], (rows, columns), entries.data)
+    np.maximum.at(largest[1], (rows, columns), -entries.data)
+    values = np.where(largest[0] >= largest[1], largest[0], -largest[1])
+    return Pooled(values, row_factor, column_factor, (num_rows, num_columns))
+
+
+def window(matrix: sparse.csr_array, row: int, column: int, size: int) -> tuple[FloatArray, slice, slice]:
+    """Exact values of a part of a matrix that begins at (row, column), moved so that it fits; and which part it is."""
+    rows, columns = (slice(max(0, min(start, n - size)), min(n, max(0, min(start, n - size)) + size))
+                     for start, n in zip((row, column), matrix.shape, strict=True))  # fmt: skip
+    return matrix[rows, columns].toarray(), rows, columns
+
+
+def labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
+    """Written words, each followed by `after`, cut in the middle where they are long."""
+    written = [alphabet.decode(word + after) for word in words]
+    half = MAX_LABEL // 2
+    return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in written]
+
+
+def kept_share(singular_values: FloatArray, rank: int, block: sparse.csr_array) -> float:
+    """Share of a block's squared Frobenius norm that its best approximation of this rank keeps."""
+    return float((singular_values[:rank] ** 2).sum() / (block.data**2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Principal components of states.
+
+    Attributes
+    ----------
+    mean : array, shape (num_states,)
+    axes : array, shape (num_components, num_states)
+    explained : array, shape (num_components,)
+        Share of the variance along each axis.
+    unit_length : bool
+        Whether states are divided by their length first.
+    """
+
+    mean: FloatArray
+    axes: FloatArray
+    explained: FloatArray
+    unit_length: bool
+
+    def coordinates(self, states: FloatArray) -> FloatArray:
+        """Array, shape (n, num_components)."""
+        placed: FloatArray = (_direction(states, self.unit_length) - self.mean) @ self.axes.T
+        return placed
+
+
+def project(states: FloatArray, num_components: int = 3, unit_length: bool = False) -> Projection:
+    """PCA of states, shape (n, num_states), by scikit-learn; axes beyond the number of states explain 0.
+
+    Raises
+    ------
+    RecipeError
+        If a state is not finite.
+    """
+    from sklearn.decomposition import PCA  # a second to import: only who looks at states pays
+
+    if not np.isfinite(states).all():
+        raise RecipeError("The states grow beyond every bound, so there is nothing to draw: the model diverges.")
+    points = _direction(states, unit_length)
+    found = min(num_components, *points.shape)
+    axes, explained = np.zeros((num_components, points.shape[1])), np.zeros(num_components)
+    pca = PCA(found, svd_solver="full").fit(points)
+    if float(pca.explained_variance_.sum()) > 0:
+        axes[:found], explained[:found] = pca.components_, pca.explained_variance_ratio_
+    return Projection(points.mean(axis=0), axes, explained, unit_length)
+
+
+def _direction(states: FloatArray, unit_length: bool) -> FloatArray:
+    if not unit_length:
+        return states
+    lengths = np.linalg.norm(states, axis=1, keepdims=True)
+    directions: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
+    return directions
+
+
+def prefix_states(model: WFA | NLWFA, prefixes: Words) -> FloatArray:
+    """The state after each prefix, shape (num_prefixes, num_states)."""
+    trie = Trie.of(prefixes, model.num_symbols)
+    return model.states(trie)[trie.ends]
+
+
+def path(word: Word) -> Words:
+    """λ and every longer prefix of a word.
+
+    >>> list(path((0, 1)))
+    [(), (0,), (0, 1)]
+    """
+    return Words.of(word[:length] for length in range(len(word) + 1))
+
+
+def next_probabilities(model: Model, prefixes: Words) -> FloatArray:
+    """What follows each prefix, |scores| normalised to sum to 1, the end last: shape (num_prefixes, num_symbols + 1).
+
+    Rows are 0 where all scores are 0 or one is not finite.
+    """
+    trie = Trie.of(prefixes, model.num_symbols)
+    with np.errstate(over="ignore", invalid="ignore"):
+        magnitudes = np.abs(model.next_scores(trie)[trie.ends])
+        sums = magnitudes.sum(axis=1, keepdims=True)
+    usable = np.isfinite(sums) & (sums > 0)
+    shares: FloatArray = np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=usable)
+    return shares
+
+
+def length_counts(sample: Sample) -> IntArray:
+    """Strings as drawn of each length from 0 on, shape (longest + 1,)."""
+    totals = np.zeros(int(sample.words.lengths.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(totals, sample.words.lengths, sample.counts)
+    return totals
+
+
+def symbol_counts(sample: Sample) -> IntArray:
+    """Occurrences of each symbol in the strings as drawn, shape (num_symbols,)."""
+    totals = np.zeros(sample.num_symbols, dtype=np.int64)
+    np.add.at(totals, sample.words.symbols, np.repeat(sample.counts, sample.words.lengths))
+    return totals
+
+
+def most_frequent(sample: Sample, number: int) -> tuple[list[str], IntArray]:
+    """The most frequent strings as they are written, and their counts; ties in order of first appearance."""
+    order = np.argsort(-sample.counts, kind="stable")[:number]
+    return labels(sample.words.take(order), sample.alphabet), sample.counts[order]
+
+
+def most_frequent_word(sample: Sample) -> Word:
+    """The most frequent string; of several, the one that was seen first."""
+    return sample.words[int(sample.counts.argmax())]
+
+
+COLOURINGS = {"length": "length of the prefix", "last": "last symbol", "next": "most likely next symbol"}
+MAX_CLASSES = 7
+
+
+def colouring(kind: str, prefixes: Words, alphabet: Alphabet, model: Model) -> list[int] | list[str]:
+    """What colours each prefix: its length, or a class (of many, the largest ones by name, the rest as "others").
+
+    Raises
+    ------
+    RecipeError
+        If the kind is not one of COLOURINGS.
+    """
+    if kind not in COLOURINGS:
+        raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}")
+    if kind == "length":
+        lengths: list[int] = prefixes.lengths.tolist()
+        return lengths
+    if kind == "last":
+        names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
+    else:
+        following = [*alphabet.symbols, "end"]
+        names = [following[symbol] for symbol in next_probabilities(model, prefixes).argmax(axis=1)]
+    frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}
+    return [name if name in frequent else "others" for name in names]
+
+
+def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
+    """Columns model, f(x) and log₂ f(x), as they are written; a negative weight has no logarithm."""
+    weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
+    logs = [f"{np.log2(w):.3f}" if 0 < w < np.inf else "−∞" if w == 0 else "none" for w in weights.values()]
+    return {"model": list(weights), "f(x)": [f"{w:.6g}" for w in weights.values()], "log₂ f(x)": logs}
+
+
+def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:
+    """Sentences on negative and non-finite weights, and on symbols of the string that no training string has."""
+    sentences = []
+    seen = set(data.train.words.symbols.tolist())
+    new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in seen})
+    if new:
+        sentences.append(f"No training string has {', '.join(new)}: what the models say of it is not learned from anything.")
+    for name, model in models.items():
+        weight = float(model.weights(Words.of([word]))[0])
+        if weight < 0:
+            sentences.append(f"{name} gives this string a negative weight, {weight:.4g}: no probability.")
+        elif not np.isfinite(weight):
+            sentences.append(f"{name}'s weight of this string is not a finite number: the model diverges.")
+    return tuple(sentences)
+
+
+def trajectory_table(model: WFA | NLWFA, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
+    """Columns prefix, state 1 … k and f(prefix), as they are written: a row a prefix."""
+    prefixes = path(word)
+    states, weights = prefix_states(model, prefixes), model.weights(prefixes)
+    columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
+    return {"prefix": labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}

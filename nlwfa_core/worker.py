@@ -1,0 +1,227 @@
+"""Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.worker` is the process.
+
+They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …}`, which it runs, one experiment at a time, and
+`{"cancel": true}`. From it, any number of `{"progress": [stage, step, total, loss], "losses": [[stage, step, loss], …]}`, then
+`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
+not outlive its server.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any, BinaryIO
+
+from .data import FileShelf, no_files
+from .errors import Cancelled, RecipeError
+from .experiment import Prepared, Result, prepare, run, save_result
+from .learning.progress import Progress
+from .recipe import Recipe
+
+NICENESS = 10  # pages come first
+SECONDS_BETWEEN_REPORTS = 0.1
+# Read when numpy and torch are loaded: workers share the cores among them, one each.
+THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+log = logging.getLogger(__name__)
+
+
+class WorkerProcess:
+    """A worker as its server sees it. The process is started when it is first needed, and again after it died.
+
+    Attributes
+    ----------
+    job : object or None
+        What it works on: a note of the server's.
+    """
+
+    def __init__(self) -> None:
+        self.job: object | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """None while it is not alive."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def start(self) -> None:
+        """Raises OSError if the system refuses."""
+        if self.pid is not None:
+            return
+        self.bury()
+        root = str(Path(__file__).parents[1])  # so that it works where the package is not installed, too
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "nlwfa_core.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **dict.fromkeys(THREAD_LIMITS, "1"), "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,  # Ctrl-C in a terminal is the server's affair
+        )
+
+    def send(self, message: dict[str, Any]) -> None:
+        """If the process is dead, nothing happens; `messages` tells."""
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError, ValueError):  # it died, or was dismissed
+                self._process.stdin.write(json.dumps(message).encode() + b"\n")
+                self._process.stdin.flush()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What it says, until it dies."""
+        if self._process is not None and self._process.stdout is not None:
+            for line in self._process.stdout:
+                if line.endswith(b"\n"):  # else cut off by its death
+                    yield json.loads(line)
+
+    def dismiss(self) -> None:
+        """Have it end by itself."""
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+    def kill(self) -> None:
+        if (process := self._process) is not None:
+            process.kill()
+
+    def bury(self) -> None:
+        """See that it is dead, and let go of its pipes."""
+        if self._process is not None and self._process.stdout is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdout.close()
+            self.dismiss()
+        self._process = None
+
+
+class Inbox:
+    """What the server said, read by a thread of its own so that a cancel is heard in mid-training.
+
+    Attributes
+    ----------
+    orders : SimpleQueue
+        The experiments to run.
+    cancelled : Event
+        Set when the experiment in hand shall stop.
+    saving : Lock
+        Held while a result is written, so that the end of the input leaves no half-written file behind.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.orders: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self.cancelled = Event()
+        self.saving = Lock()
+        Thread(target=self._listen, args=(stream,), daemon=True).start()
+
+    def _listen(self, stream: BinaryIO) -> None:
+        for line in stream:
+            if not line.endswith(b"\n"):
+                break  # the server died in the middle of it
+            message = json.loads(line)
+            if "cancel" in message:
+                self.cancelled.set()
+            else:
+                self.cancelled.clear()  # a cancel that came too late for the last one
+                self.orders.put(message)
+        with self.saving:
+            os._exit(0)  # sys.exit would wait for the training
+
+
+class Outbox:
+    """Messages to the server; progress about ten times a second, with every loss since the last time."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.latest = Progress("", 0, 0)
+        self.losses: list[tuple[str, int, float]] = []
+        self.sent = 0.0
+
+    def report(self, progress: Progress) -> None:
+        """For `experiment.run`."""
+        new_stage = progress.stage != self.latest.stage
+        self.latest = progress
+        if progress.loss is not None:
+            self.losses.append((progress.stage, progress.step, progress.loss))
+        if new_stage or monotonic() - self.sent >= SECONDS_BETWEEN_REPORTS:
+            self.flush()
+
+    def flush(self) -> None:
+        latest, losses = self.latest, self.losses
+        self.losses, self.sent = [], monotonic()
+        self._send({"progress": [latest.stage, latest.step, latest.total, latest.loss], "losses": losses})
+
+    def end(self, state: str, message: str | None = None) -> None:
+        """The last message of a run."""
+        if self.losses:
+            self.flush()
+        self.latest = Progress("", 0, 0)
+        self._send({"end": state, "message": message})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self.stream.write(json.dumps(message).encode() + b"\n")
+            self.stream.flush()
+        except OSError:
+            os._exit(0)  # the server is gone
+
+
+class Trainer:
+    """Runs experiments. The data and the Hankel matrix of the last one are kept: the next often differs in the learning alone."""
+
+    def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
+        self.inbox, self.outbox = inbox, outbox
+        self.prepared: Prepared | None = None
+
+    def follow(self, order: dict[str, Any]) -> None:
+        """Run one experiment, save its result and say how it ended. Whatever goes wrong is said, not raised."""
+        folder = Path(order["folder"])
+        try:
+            result = self._run(Recipe.from_json(order["recipe"]), FileShelf(Path(order["uploads"])))
+            with self.inbox.saving:
+                save_result(folder, result)
+        except Cancelled:
+            self.outbox.end("cancelled")
+        except RecipeError as error:
+            self.outbox.end("failed", str(error))
+        except MemoryError:
+            log.exception("out of memory, %s", folder)
+            self.prepared = None
+            self.outbox.end("failed", "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank.")
+        except Exception as error:
+            log.exception("training broke off, %s", folder)
+            self.outbox.end("failed", f"Training broke off with an error inside the program: {type(error).__name__}: {error}")
+        else:
+            self.outbox.end("done")
+
+    def _run(self, recipe: Recipe, shelf: FileShelf) -> Result:
+        report, cancelled = self.outbox.report, self.inbox.cancelled.is_set
+        if self.prepared is None or not self.prepared.fits(recipe):
+            self.prepared = None  # not two at once in memory
+            self.prepared = prepare(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
+        return run(recipe, report, cancelled, prepared=self.prepared)
+
+
+def main() -> None:
+    # Anything that prints to stdout, in C too, goes to stderr from here on: stdout is the protocol's.
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    logging.basicConfig(stream=sys.stderr)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    inbox = Inbox(sys.stdin.buffer)
+    trainer = Trainer(inbox, Outbox(protocol))
+    while True:
+        trainer.follow(inbox.orders.get())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Hankel: the matrix as a heat map, a labelled part of it, and its singular values."""
+
+import streamlit as st
+
+from nlwfa_core import views
+from nlwfa_core.experiment import basis_notes
+from nlwfa_core.figures import heat_map_figure, singular_values_figure, window_figure
+from pages.shared import blocks, runs
+
+PIXELS = 320
+WINDOW = 24
+
+recipe = blocks.page_recipe(
+    "The Hankel matrix",
+    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; here $f$ is the share of training strings that "
+    "equal $uv$. Its rank is the number of states that a weighted automaton needs.",
+)
+with blocks.errors_shown():
+    data = runs.data(recipe.data)
+    hankel = runs.hankel(recipe.data, recipe.hankel)
+    svd = runs.singular_values(recipe.data, recipe.hankel)
+blocks.notes(*basis_notes(hankel, recipe.hankel))
+
+symbols = data.alphabet.symbols
+chosen = st.selectbox(
+    "Block",
+    [-1, *range(len(symbols))],
+    format_func=lambda symbol: "H_λ: rows u" if symbol < 0 else f"H_σ: rows uσ, σ = {symbols[symbol]}",
+    key="hankel.block",
+    persist_state="session",
+)
+block = hankel.block if chosen < 0 else hankel.symbol_block(chosen)
+pooled = views.pool(block, PIXELS, PIXELS)
+st.caption(
+    f"{block.shape[0]:,} × {block.shape[1]:,}, {block.nnz:,} entries other than zero ({block.nnz / (block.shape[0] * block.shape[1]):.2%}); "
+    f"with all rows uσ the closure has {hankel.num_closure_rows:,}. "
+    f"Each cell drawn is the largest of {pooled.row_factor} × {pooled.column_factor} entries; empty is zero; the scale is logarithmic."
+)
+st.plotly_chart(
+    heat_map_figure(pooled), key="hankel.map", alt="Heat map of the Hankel matrix; the labelled part below has exact values"
+)
+
+st.subheader("Read the numbers")
+left, right = st.columns(2)
+row = left.slider("First prefix", 0, max(block.shape[0] - WINDOW, 1), key="hankel.row", persist_state="session")
+column = right.slider("First suffix", 0, max(block.shape[1] - WINDOW, 1), key="hankel.column", persist_state="session")
+values, rows, columns = views.window(block, row, column, WINDOW)
+after = () if chosen < 0 else (chosen,)
+prefixes = views.labels(hankel.basis.prefixes.take(range(rows.start, rows.stop)), data.alphabet, after)
+suffixes = views.labels(hankel.basis.suffixes.take(range(columns.start, columns.stop)), data.alphabet)
+st.plotly_chart(
+    window_figure(values, prefixes, suffixes), key="hankel.window", alt="Exact values of a part of the matrix, labelled"
+)
+
+st.subheader("How many states?")
+st.latex(
+    r"\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\qquad \text{rank } k \text{ keeps the } k \text{ largest singular values}"
+)
+st.plotly_chart(
+    singular_values_figure(svd.singular_values, recipe.learning.rank), key="hankel.singular_values", alt="Singular values"
+)
+kept = views.kept_share(svd.singular_values, recipe.learning.rank, hankel.block)
+more = "at least " if svd.numerical_rank == len(svd.singular_values) < min(hankel.block.shape) else ""
+st.markdown(
+    f"With k = {recipe.learning.rank}, **{kept:.2%}** of the squared norm of $\\mathbf{{H}}_\\lambda$ is kept. Its numerical rank is {more}"
+    f"**{svd.numerical_rank}**: sampling noise fills it up, so where the values fall, not where they vanish, tells how many states to take."
+)

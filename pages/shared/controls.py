@@ -1,0 +1,189 @@
+"""The sidebar: widgets that make the one recipe that all pages share. The only file with recipe widget keys.
+
+A widget's key is the field's name, and also the URL's parameter: what the sidebar says, the address says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
+from nlwfa_core.recipe import PRESETS
+from pages.shared.navigation import navigation
+
+SOURCES = {
+    "dyck": "Dyck grammar",
+    "automaton": "Random automaton",
+    "squared": "Squared function",
+    "verbs": "English verbs",
+    "upload": "Your own strings",
+}
+LAYERS = {"2,1,2": "2k – k – 2k", "4,2,1,2,4": "4k – 2k – k – 2k – 4k", "1": "k"}
+UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
+# Both seeds of a recipe are called `seed`; in the address they need names of their own.
+DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
+DEFAULT = PRESETS["first-steps"][1]
+KEPT, CURRENT = "controls.kept", "controls.current"
+
+
+def recipe_controls() -> Recipe:
+    """Draw the sidebar; what it says is then `current()`. Raises RecipeError if that makes no recipe."""
+    _restore()
+    with st.sidebar:
+        st.selectbox(
+            "Begin with",
+            list(PRESETS),
+            index=None,
+            format_func=lambda name: PRESETS[name][0],
+            key="controls.preset",
+            on_change=_apply_preset,
+            placeholder="Choose a preset",
+        )
+        data = _data_controls(DEFAULT.data)
+        hankel = _hankel_controls(DEFAULT.hankel)
+        learning = _learning_controls(DEFAULT.learning)
+    st.session_state[KEPT] = {key: st.session_state[key] for key in _flat(DEFAULT) if key in st.session_state}
+    st.session_state[KEPT] |= {key: data[key] for key in UPLOADS}
+    recipe = Recipe(data=DataRecipe(**data), hankel=HankelRecipe(**hankel), learning=LearningRecipe(**learning))
+    st.session_state[CURRENT] = recipe
+    return recipe
+
+
+def current() -> Recipe:
+    """The recipe that the sidebar holds in this run."""
+    if CURRENT not in st.session_state:
+        # When a server's very first visitor asks for a page, Streamlit runs that page alone, without the entry file, because
+        # there is a folder called `pages`. A call of st.navigation ends that mode for good; then the same page is run again.
+        navigation()
+        st.rerun()
+    recipe: Recipe = st.session_state[CURRENT]
+    return recipe
+
+
+def set_upload(field: str, name: str) -> None:
+    """Make an uploaded file, by its content hash, part of the recipe; "" takes it out."""
+    st.session_state[field] = name
+    if field == "upload" and name:
+        st.session_state["source"] = "upload"
+
+
+def set_recipe(recipe: Recipe) -> None:
+    """Make every control say what a recipe says. For callbacks: widgets can't be set once they are drawn."""
+    for key, value in _flat(recipe).items():
+        st.session_state[key] = value
+
+
+def _apply_preset() -> None:
+    name = st.session_state["controls.preset"]
+    if name:
+        kept = {key: st.session_state.get(key, "") for key in UPLOADS}
+        recipe = PRESETS[name][1]
+        if recipe.data.source == "upload":
+            recipe = recipe.changed(data=recipe.data.changed(**kept))
+        set_recipe(recipe)
+
+
+def _restore() -> None:
+    """Give back to controls that were hidden for a while what they said before."""
+    for key, value in st.session_state.get(KEPT, {}).items():
+        if key not in st.session_state:
+            st.session_state[key] = value
+
+
+def _flat(recipe: Recipe) -> dict[str, Any]:
+    data, learning = dict(recipe.data), dict(recipe.learning)
+    seeds = {DATA_SEED: data.pop("seed"), LEARNING_SEED: learning.pop("seed")}
+    learning["hidden"] = ",".join(map(str, learning["hidden"]))
+    hankel = {key: value for key, value in dict(recipe.hankel).items() if key != "statistic"}
+    return {**data, **hankel, **learning, **seeds}
+
+
+def _data_controls(default: DataRecipe) -> dict[str, Any]:
+    st.subheader("Strings", divider="grey")
+    source = st.selectbox("Source", list(SOURCES), format_func=SOURCES.get, key="source", bind="query-params")
+    values: dict[str, Any] = dict(default) | {"source": source}
+    if source == "dyck":
+        left, right = st.columns(2)
+        values["split_probability"] = left.number_input(
+            "P(S→SS)", 0.0, 1.0, default.split_probability, 0.05, key="split_probability", bind="query-params"
+        )
+        values["wrap_probability"] = right.number_input(
+            "P(S→[S])", 0.0, 1.0, default.wrap_probability, 0.05, key="wrap_probability", bind="query-params"
+        )
+    elif source in ("automaton", "squared"):
+        left, right = st.columns(2)
+        values["num_states"] = left.number_input("States", 1, 50, default.num_states, key="num_states", bind="query-params")
+        values["num_symbols"] = right.number_input("Symbols", 1, 100, default.num_symbols, key="num_symbols", bind="query-params")
+    values["num_strings"] = _whole("Training strings (at most)", default.num_strings, MAX_GENERATED, "num_strings")
+    with st.expander("Held-out strings and seed"):
+        values["num_validation"] = _whole("Validation strings", default.num_validation, MAX_GENERATED, "num_validation")
+        values["num_test"] = _whole("Test strings", default.num_test, MAX_GENERATED, "num_test")
+        values["seed"] = _whole("Seed of the strings", default.seed, 2**31 - 1, DATA_SEED, smallest=0)
+    return values | _upload_fields(source)
+
+
+def _upload_fields(source: str) -> dict[str, str]:
+    """Content hashes travel in the address as text, without a widget: there is nothing in them for a person to type."""
+    hashes = {}
+    for key in UPLOADS:
+        name = st.session_state.setdefault(key, st.query_params.get(key, ""))
+        hashes[key] = name
+        if source == "upload" and name:
+            st.query_params[key] = name
+        elif key in st.query_params:
+            del st.query_params[key]
+    return hashes
+
+
+def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
+    st.subheader("Hankel matrix", divider="grey")
+    left, right = st.columns(2)
+    with left:
+        prefixes = _whole("Prefixes", default.num_prefixes, MAX_BASIS, "num_prefixes")
+    with right:
+        suffixes = _whole("Suffixes", default.num_suffixes, MAX_BASIS, "num_suffixes")
+    return {"num_prefixes": prefixes, "num_suffixes": suffixes}
+
+
+def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
+    st.subheader("Learning", divider="grey")
+    values: dict[str, Any] = dict(default)
+    values["learner"] = st.selectbox(
+        "Learner",
+        list(LEARNERS),
+        index=list(LEARNERS).index(default.learner),
+        format_func=lambda name: f"{name} – {LEARNERS[name].title}",
+        key="learner",
+        bind="query-params",
+    )
+    values["rank"] = _whole("Rank k (number of states)", default.rank, MAX_RANK, "rank")
+    if not LEARNERS[values["learner"]].networks:
+        return values
+    with st.expander("Networks"):
+        layers = list(LAYERS)
+        written = st.selectbox("Hidden layers", layers, format_func=LAYERS.get, key="hidden", bind="query-params")
+        values["hidden"] = tuple(int(number) for number in written.split(","))
+        values["epochs_factorisation"] = _whole(
+            "Epochs, factorisation", default.epochs_factorisation, MAX_EPOCHS, "epochs_factorisation", smallest=0
+        )
+        values["epochs_transitions"] = _whole(
+            "Epochs, transitions", default.epochs_transitions, MAX_EPOCHS, "epochs_transitions", smallest=0
+        )
+        for field, label in (
+            ("rate_factorisation", "Learning rate, factorisation"),
+            ("rate_transitions", "Learning rate, transitions"),
+        ):
+            values[field] = st.number_input(
+                label, 1e-6, 10.0, getattr(default, field), 0.001, format="%g", key=field, bind="query-params"
+            )
+        values["schedule"] = st.selectbox("Schedule", ["constant", "cosine"], key="schedule", bind="query-params")
+        values["seed"] = _whole("Seed of the networks", default.seed, 2**31 - 1, LEARNING_SEED, smallest=0)
+    return values
+
+
+def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:
+    return st.number_input(label, smallest, largest, default, key=key, bind="query-params")

@@ -1,0 +1,107 @@
+"""What pages share across reruns and sessions: cached data and matrices, and the runner of jobs. The only file with st.cache_*."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, Result, evaluate, experiment
+from nlwfa_core.data import Data, load_data
+from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.jobs import JobStatus, Runner
+from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd
+from nlwfa_core.metrics import Model, Scores
+
+MAX_SINGULAR_VALUES = 50
+NGRAM_ORDER = 5
+KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
+
+
+@st.cache_resource(show_spinner=False)
+def runner() -> Runner:
+    """One for the whole server. Runs and uploads live in NLWFA_HOME, or in a folder that goes when the server does."""
+    home = os.environ.get("NLWFA_HOME")
+    return Runner(Path(home) if home else Path(_temporary().name))
+
+
+@st.cache_resource(show_spinner=False)
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="nlwfa-lab-", ignore_cleanup_errors=True)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
+def data(recipe: DataRecipe) -> Data:
+    return load_data(recipe, runner().files.get)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting into the Hankel matrix…", hash_funcs=KEYED)
+def hankel(recipe: DataRecipe, basis: HankelRecipe) -> HankelMatrix:
+    return experiment.build_hankel(data(recipe).train, basis)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
+def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
+    return truncated_svd(hankel(recipe, basis).block, MAX_SINGULAR_VALUES)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting n-grams…", hash_funcs=KEYED)
+def reference_models(recipe: DataRecipe) -> dict[str, Model]:
+    return experiment.reference_models(data(recipe), NGRAM_ORDER)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Scoring the reference models…", hash_funcs=KEYED)
+def references(recipe: DataRecipe) -> dict[str, Scores]:
+    return {name: evaluate(model, data(recipe).test) for name, model in reference_models(recipe).items()}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _result(key: str) -> Result:
+    return runner().result(key)
+
+
+def owner() -> str:
+    """Who this session is to the runner."""
+    context = st.runtime.scriptrunner.get_script_run_ctx()
+    return context.session_id if context else ""
+
+
+def submit(*recipes: Recipe) -> None:
+    for recipe in recipes:
+        runner().submit(recipe, owner())
+
+
+def cancel(*recipes: Recipe) -> None:
+    for recipe in recipes:
+        runner().cancel(recipe.key(), owner())
+
+
+def status(recipe: Recipe) -> JobStatus | None:
+    return runner().status(recipe.key(), owner())
+
+
+def result(recipe: Recipe) -> Result | None:
+    """The finished run of a recipe, wherever and by whomever it was started; None if there is none yet."""
+    found = status(recipe)
+    return _result(recipe.key()) if found and found.state == "done" else None
+
+
+def with_learner(recipe: Recipe, learner: str, rank: int | None = None) -> Recipe:
+    """The same experiment with another learner or rank."""
+    return recipe.changed(learning=recipe.learning.changed(learner=learner, rank=rank or recipe.learning.rank))
+
+
+def results_of_learners(recipe: Recipe, learners: list[str]) -> dict[str, Result]:
+    """Finished runs that differ from a recipe in the learner alone."""
+    found = {learner: result(with_learner(recipe, learner)) for learner in learners}
+    return {learner: entry for learner, entry in found.items() if entry is not None}
+
+
+@st.cache_resource(show_spinner=False)
+def prepare_server() -> None:
+    """Once a server: what is loaded by now stays, so the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,70 @@
+"""States: where prefixes go, in the plane of their principal components."""
+
+import streamlit as st
+
+from nlwfa_core import views
+from nlwfa_core.figures import states_figure
+from nlwfa_core.learning.learners import LEARNERS
+from pages.shared import blocks, runs
+
+recipe = blocks.page_recipe(
+    "States",
+    "After a prefix $u$ the automaton is in a state, a vector of $k$ numbers: $\\alpha_0^\\top \\mathbf{A}_u$, or "
+    "$G_{u_n}(\\cdots G_{u_1}(\\alpha_0))$. Prefixes that mean the same for the future should meet.",
+)
+with blocks.errors_shown():
+    data = runs.data(recipe.data)
+    hankel = runs.hankel(recipe.data, recipe.hankel)
+found = runs.results_of_learners(recipe, list(LEARNERS))
+if recipe.learning.learner not in found:
+    blocks.train_controls([recipe], f"Train {recipe.learning.learner}", "states")
+if not found:
+    st.stop()
+
+first, second, third = st.columns([2, 2, 1])
+default = recipe.learning.learner if recipe.learning.learner in found else next(iter(found))
+name = first.segmented_control("Learner", list(found), default=default, required=True, key="states.learner")
+colouring = second.segmented_control(
+    "Colour",
+    list(views.COLOURINGS),
+    default="length",
+    format_func=views.COLOURINGS.get,
+    required=True,
+    key="states.colour",
+    persist_state="session",
+)
+dimensions = third.segmented_control("Axes", [2, 3], default=2, required=True, key="states.axes", persist_state="session")
+unit = st.toggle(
+    "Directions only (each state divided by its length)",
+    value=True,
+    key="states.unit",
+    persist_state="session",
+    help="States shrink with the probability of their prefix; what a state predicts depends on its direction alone in a linear model.",
+)
+text = st.text_input("Follow one string", key="states.string", persist_state="session", placeholder="e.g. the most frequent one")
+
+model = found[name].model
+with blocks.errors_shown():
+    states = views.prefix_states(model, hankel.basis.prefixes)
+    projection = views.project(states, 3, unit)
+    word = data.alphabet.encode(text) if text else views.most_frequent_word(data.train)
+    steps = views.path(word)
+    trajectory = projection.coordinates(views.prefix_states(model, steps))
+    colours = views.colouring(colouring, hankel.basis.prefixes, data.alphabet, model)
+st.plotly_chart(
+    states_figure(
+        projection.coordinates(states),
+        projection,
+        views.labels(hankel.basis.prefixes, data.alphabet),
+        colours,
+        views.COLOURINGS[colouring],
+        (trajectory, views.labels(steps, data.alphabet)),
+        three=dimensions == 3,
+    ),
+    key="states.pca",
+    alt="Principal components of the states of all prefixes, with the trajectory of one string",
+)
+st.caption(
+    f"{len(hankel.basis.prefixes):,} prefixes of the basis under {name}, k = {model.num_states}; the line follows “{data.alphabet.decode(word)}”. "
+    f"Together the axes shown explain {projection.explained[:dimensions].sum():.1%} of the variance."
+)

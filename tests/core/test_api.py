@@ -1,0 +1,41 @@
+"""The public names, and what importing them costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import nlwfa_core
+
+HEAVY = ("torch", "streamlit", "plotly", "sklearn", "pandas")
+
+
+@pytest.mark.parametrize("name", nlwfa_core.__all__)
+def test_public_names_are_there(name: str) -> None:
+    assert getattr(nlwfa_core, name).__module__.startswith("nlwfa_core.")
+
+
+def test_public_names_are_documented_and_named_once() -> None:
+    assert len(nlwfa_core.__all__) == len(set(nlwfa_core.__all__))
+    assert all(getattr(nlwfa_core, name).__doc__ for name in nlwfa_core.__all__)
+
+
+def loaded_after(code: str) -> set[str]:
+    """Which heavy libraries a fresh process holds after some code."""
+    report = f"{code}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    return set(subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_core_loads_nothing_heavy() -> None:
+    names = ", ".join(nlwfa_core.__all__)
+    assert loaded_after(f"from nlwfa_core import {names}\nimport nlwfa_core.data, nlwfa_core.store, nlwfa_core.baselines") == set()
+
+
+def test_spectral_learning_and_evaluation_need_no_torch() -> None:
+    code = """
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, run
+run(Recipe(data=DataRecipe(num_strings=200), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20), learning=LearningRecipe(rank=3)))
+"""
+    assert loaded_after(code) == set()

@@ -1,0 +1,78 @@
+"""Uniform model and n-grams against counting by hand and by definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core.baselines import NGram, Uniform, chain_weights
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.trie import Trie
+from nlwfa_core.words import Alphabet, Sample, Word, Words
+from tests.references import all_words, witten_bell
+
+AB = Alphabet(("a", "b"))
+strings_of = st.lists(st.lists(st.integers(0, 1), max_size=4).map(tuple), min_size=1, max_size=8)
+
+
+def test_the_uniform_model_by_hand() -> None:
+    """Three things can follow: a, b, the end. P(x) = 3^−(|x| + 1)."""
+    words = Words.of([(), (0,), (1, 0)])
+    np.testing.assert_allclose(Uniform(2).weights(words), [1 / 3, 1 / 9, 1 / 27], rtol=1e-14)
+    trie = Trie.of(words, 2)
+    np.testing.assert_allclose(chain_weights(Uniform(2).next_scores(trie), trie), Uniform(2).weights(words), rtol=1e-14)
+
+
+def test_a_bigram_by_hand() -> None:
+    """Strings ab and a. Unigram: a 2, b 1, end 2 of 5, 3 kinds, below it 1/3: p(a) = 3/8, p(b) = 2/8, p(end) = 3/8.
+
+    At the beginning a 2 of 2, 1 kind: p(a | ⊢) = (2 + 3/8) / 3. After a: b 1, end 1, 2 kinds: p(b | a) = (1 + 2 · 2/8) / 4 and
+    p(end | a) = (1 + 2 · 3/8) / 4. After b: end 1, 1 kind: p(end | b) = (1 + 3/8) / 2.
+    """
+    sample = Sample.of(Words.of([(0, 1), (0,)]), AB)
+    trie = Trie.of(Words.of([(0, 1)]), 2)
+    np.testing.assert_allclose(NGram.fit(sample, 1).next_scores(trie), [[3 / 8, 2 / 8, 3 / 8]] * 3, rtol=1e-14)
+    begin, after_a, after_b = [19 / 24, 2 / 24, 3 / 24], [6 / 32, 12 / 32, 14 / 32], [3 / 16, 2 / 16, 11 / 16]
+    bigram = NGram.fit(sample, 2)
+    np.testing.assert_allclose(bigram.next_scores(trie), [begin, after_a, after_b], rtol=1e-14)
+    assert bigram.weights(Words.of([(0, 1)]))[0] == pytest.approx(19 / 24 * 12 / 32 * 11 / 16)
+
+
+@given(strings_of, st.integers(1, 4), st.lists(st.integers(0, 1), max_size=5).map(tuple))
+def test_n_grams_are_witten_bell(strings: list[Word], order: int, history: Word) -> None:
+    trie = Trie.of(Words.of([history]), 2)
+    scores = NGram.fit(Sample.of(Words.of(strings), AB), order).next_scores(trie)[trie.ends[0]]
+    np.testing.assert_allclose(scores, [witten_bell(strings, 2, order, history, symbol) for symbol in range(3)], rtol=1e-12)
+
+
+@given(strings_of, st.integers(1, 5))
+def test_n_grams_are_distributions(strings: list[Word], order: int) -> None:
+    """What follows a prefix sums to 1; so all strings up to a length, and all prefixes one longer, sum to 1 too."""
+    model = NGram.fit(Sample.of(Words.of(strings), AB), order)
+    words = all_words(2, 5)
+    trie = Trie.of(words, 2)
+    scores = model.next_scores(trie)
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
+    assert scores.min() > 0
+    weights = model.weights(words)
+    longest = words.lengths == 5
+    beyond = weights[longest] / scores[longest, -1] * (1 - scores[longest, -1])
+    assert weights.sum() + beyond.sum() == pytest.approx(1)
+
+
+def test_longer_histories_know_the_brackets_better() -> None:
+    train, test = (Dyck().sample(5000, seed) for seed in (0, 1))
+    sample = Sample.of(train, ALPHABET)
+    bits = [-np.log2(NGram.fit(sample, order).weights(test)).mean() for order in (1, 2, 4)]
+    true = -np.log2(Dyck().weights(test)).mean()
+    assert bits[0] > bits[1] > bits[2] > true
+
+
+def test_what_can_not_be_counted_is_refused() -> None:
+    with pytest.raises(RecipeError, match="n-gram order: 0 given, at least 1 needed"):
+        NGram.fit(Sample.of(Words.of([(0,)]), AB), 0)
+    with pytest.raises(RecipeError, match="the sample has no strings"):
+        NGram.fit(Sample.of(Words.of([]), AB), 2)

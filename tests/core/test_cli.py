@@ -1,0 +1,563 @@
+"""The command line end to end: what it prints, what it writes, and that every bad input is one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from nlwfa_core import __version__
+from nlwfa_core.baselines import NGram
+from nlwfa_core.cli import main
+from nlwfa_core.data import load_data
+from nlwfa_core.metrics import Scores, TestSet, evaluate
+from nlwfa_core.recipe import DataRecipe
+from nlwfa_core.sources.dyck import Dyck
+from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.pautomac import read_solution
+from nlwfa_core.store import SavedModel, load_model, plain, save_model
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet, Words
+
+LEARNERS = ("SP", "fac.non", "tran.non", "both.non")
+QUICK = ("--prefixes", 50, "--suffixes", 50, "--epochs-factorisation", 8, "--epochs-transitions", 4)
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_(*arguments: object) -> Answer:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return Answer(code, *capsys.readouterr())
+
+    return run_
+
+
+def command(*arguments: object, **options: object) -> list[str]:
+    return [sys.executable, "-m", "nlwfa_core", *map(str, arguments)]
+
+
+def process(*arguments: object, **environment: str) -> Answer:
+    done = subprocess.run(command(*arguments), capture_output=True, timeout=60, env=os.environ | environment)
+    return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files and models that the tests read and none of them changes."""
+    place = tmp_path_factory.mktemp("cli")
+    for name, size, seed in (("train", 400, 0), ("test", 40, 1)):
+        arguments = ("generate", "dyck", "-n", size, "--seed", seed, "-o", place / name, "--solution", place / f"{name}.solution")
+        assert main([str(argument) for argument in arguments]) == 0
+    for learner in LEARNERS:
+        arguments = ("fit", "--train", place / "train", "--learner", learner, "--rank", 3, "--out", place / learner, *QUICK)
+        assert main([str(argument) for argument in arguments]) == 0
+    # One state: f(x) = 2^−(length + 1) over a and b, and 0 for words with c.
+    third = WFA(np.ones(1), np.array([[[0.25]], [[0.25]], [[0.0]]]), np.array([0.5]))
+    save_model(place / "abc", SavedModel(third, Alphabet(("a", "b", "c")), {}))
+    (place / "abc.txt").write_text("ab\nλ\nb\nab\n")
+    (place / "zero.txt").write_text("ab\nca\n")
+    return place
+
+
+# Drawing strings
+
+
+def test_dyck_strings_are_those_of_the_lab(run: Run, tmp_path: Path) -> None:
+    answer = run("generate", "dyck", "-n", 300, "--seed", 5, "-o", tmp_path / "f", "--solution", tmp_path / "s")
+    assert (answer.code, answer.err) == (0, "")
+    file = read_strings((tmp_path / "f").read_bytes())
+    assert file.format == "pautomac"
+    trained = load_data(DataRecipe(num_strings=300, seed=5)).train
+    assert list(file.sample().words) == list(trained.words)
+    assert file.sample().counts.tolist() == trained.counts.tolist()
+    assert read_solution((tmp_path / "s").read_bytes()).tolist() == Dyck().weights(file.words).tolist()
+
+
+def test_dyck_takes_its_rules_probabilities(run: Run, tmp_path: Path) -> None:
+    assert run("generate", "dyck", "-n", 20, "--split", 0, "--wrap", 0, "-o", tmp_path / "f").code == 0
+    assert (tmp_path / "f").read_text() == "20 2\n" + "2 0 1\n" * 20
+
+
+@pytest.mark.parametrize("source", ["automaton", "squared"])
+def test_automata_draw_the_labs_strings(run: Run, tmp_path: Path, source: str) -> None:
+    arguments = ("-n", 50, "--states", 2, "--symbols", 3, "--seed", 4)
+    assert run("generate", source, *arguments, "-o", tmp_path / "f", "--solution", tmp_path / "s").code == 0
+    file = read_strings((tmp_path / "f").read_bytes())
+    data = load_data(DataRecipe(source=source, num_strings=50, num_states=2, num_symbols=3, seed=4))
+    assert file.alphabet.symbols == ("0", "1", "2")
+    assert list(file.sample().words) == list(data.train.words)
+    assert data.true_model is not None
+    assert read_solution((tmp_path / "s").read_bytes()).tolist() == data.true_model.weights(file.words).tolist()
+
+
+def test_a_file_is_written_through_a_link_and_into_a_device(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert run("generate", "dyck", "-n", 2, "-o", tmp_path / "link").code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text().startswith("2 2\n")
+    assert run("generate", "dyck", "-n", 2, "-o", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "target"]
+
+
+# Learning
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_fit_says_what_it_did(run: Run, folder: Path, tmp_path: Path, learner: str) -> None:
+    answer = run("fit", "--train", folder / "train", "--learner", learner, "--rank", 3, "--out", tmp_path / "m", *QUICK)
+    assert (answer.code, answer.err) == (0, "")
+    lines = dict(line.split(maxsplit=1) for line in answer.out.splitlines())
+    assert lines["learner"].startswith(f"{learner}: ")
+    assert lines["states"] == "3 (rank 3 asked for)"
+    assert lines["basis"] == "50 prefixes × 50 suffixes, statistic string"
+    assert "non-zeros" in lines["matrix"]
+    assert "MiB" in lines["memory"]
+    assert ("factorisation" in lines["loss"]) == (learner != "SP")
+    assert all(stage in lines["seconds"] for stage in ("reading", "hankel", "total"))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_writes_the_same_bytes(run: Run, folder: Path, tmp_path: Path, learner: str) -> None:
+    arguments = ("fit", "--train", folder / "train", "--learner", learner, "--rank", 3, "--out", tmp_path / "m", *QUICK)
+    assert run(*arguments).code == 0
+    for name in ("model.json", "model.safetensors"):
+        assert (tmp_path / "m" / name).read_bytes() == (folder / learner / name).read_bytes()
+    assert run(*arguments, "--seed", 1).code == 0
+    same = (tmp_path / "m" / "model.safetensors").read_bytes() == (folder / learner / "model.safetensors").read_bytes()
+    assert same == (learner == "SP")
+
+
+def test_a_model_says_where_it_came_from(folder: Path) -> None:
+    info = load_model(folder / "fac.non").info
+    assert info["training_file"] == "train"
+    assert info["recipe"]["hankel"] == {"num_prefixes": 50, "num_suffixes": 50, "statistic": "string"}
+    assert info["recipe"]["learning"]["learner"] == "fac.non"
+    assert info["recipe"]["learning"]["epochs_factorisation"] == 8
+    assert info["messages"] == []
+
+
+def test_notes_of_a_run_that_succeeds_go_to_stderr(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a\nb\n\n")
+    answer = run("fit", "--train", tmp_path / "f", "--learner", "SP", "--rank", 3, "--out", tmp_path / "m")
+    assert answer.code == 0
+    assert answer.err.splitlines() == [
+        "1 blank line at the end of the file skipped.",
+        "1,000 prefixes were asked for; the sample has 3, and all are used.",
+        "1,000 suffixes were asked for; the sample has 3, and all are used.",
+        "Rank 3 was asked for, but H_λ has numerical rank 2: the model has 2 states.",
+    ]
+    assert load_model(tmp_path / "m").info["messages"] == answer.err.splitlines()[-1:]
+
+
+def test_line_ends_and_byte_order_marks_make_no_difference(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "train").write_bytes(b"\xef\xbb\xbf" + (folder / "train").read_bytes().replace(b"\n", b"\r\n"))
+    assert run("fit", "--train", tmp_path / "train", "--learner", "SP", "--rank", 3, "--out", tmp_path / "m", *QUICK).code == 0
+    assert (tmp_path / "m" / "model.safetensors").read_bytes() == (folder / "SP" / "model.safetensors").read_bytes()
+    (tmp_path / "words").write_bytes(b"\xef\xbb\xbfab\r\n\xce\xbb\r\nb\r\nab\r\n")
+    assert run("weights", "--model", folder / "abc", "--words", tmp_path / "words").out == "0.03125\n0.5\n0.125\n0.03125\n"
+
+
+# Scores
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("solved", [False, True])
+def test_scores_are_those_of_evaluate(run: Run, folder: Path, learner: str, solved: bool) -> None:
+    options = ("--solution", folder / "test.solution") if solved else ()
+    answer = run("score", "--model", folder / learner, "--test", folder / "test", *options, "--json")
+    file = read_strings((folder / "test").read_bytes())
+    test = TestSet.empirical(file.sample())
+    if solved:
+        test = TestSet.as_drawn(file.words, read_solution((folder / "test.solution").read_bytes()), file.sample())
+    expected = evaluate(load_model(folder / learner).model, test)
+    assert answer.code == 0
+    assert json.loads(answer.out) == plain(asdict(expected))
+    assert answer.out.count("\n") == 1
+    assert (json.loads(answer.out)["true_log2_pauto"] is None) != solved
+
+
+def test_a_score_has_the_promised_keys(run: Run, folder: Path) -> None:
+    scores = json.loads(run("score", "--model", folder / "SP", "--test", folder / "test", "--json").out)
+    promised = {
+        "log2_pauto",
+        "wer",
+        "bits_per_symbol",
+        "num_words",
+        "num_zero",
+        "num_negative",
+        "uniform_log2_pauto",
+        "true_log2_pauto",
+    }
+    assert promised <= set(scores) == set(Scores.__annotations__)
+
+
+def test_an_infinite_score_is_inf_in_json_and_shown_with_its_zeros(run: Run, folder: Path) -> None:
+    arguments = ("score", "--model", folder / "abc", "--test", folder / "zero.txt")
+    scores = json.loads(run(*arguments, "--json").out)
+    assert (scores["log2_pauto"], scores["num_zero"], scores["num_words"]) == ("inf", 1, 2)
+    text = run(*arguments).out
+    assert "∞" in text
+    assert "1 zero, 0 negative, 0 not finite, of 2" in text
+
+
+def test_a_floor_is_said(run: Run, folder: Path) -> None:
+    arguments = ("score", "--model", folder / "abc", "--test", folder / "zero.txt")
+    assert json.loads(run(*arguments, "--floor", 1e-3, "--json").out)["floor"] == 1e-3
+    assert "floored at 0.001" in run(*arguments, "--floor", 1e-3).out
+    assert "floor" not in run(*arguments).out
+
+
+def test_the_text_says_base_end_and_target(run: Run, folder: Path) -> None:
+    text = run("score", "--model", folder / "SP", "--test", folder / "test", "--solution", folder / "test.solution").out
+    for part in ("log₂ Pauto", "base 2", "the end of a string counted", "true model", "40 rows as drawn"):
+        assert part in text
+    assert "distinct words" in run("score", "--model", folder / "SP", "--test", folder / "test").out
+
+
+def test_csv_counts_weigh_in_scores(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("string,count\nab,2\nλ,1\nb,1\n")
+    by_count = run("score", "--model", folder / "abc", "--test", tmp_path / "f", "--json")
+    assert by_count.out == run("score", "--model", folder / "abc", "--test", folder / "abc.txt", "--json").out
+
+
+# Weights and next symbols
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_weights_are_the_models_to_the_last_bit(run: Run, folder: Path, learner: str) -> None:
+    answer = run("weights", "--model", folder / learner, "--words", folder / "test")
+    words = read_strings((folder / "test").read_bytes()).words
+    assert (answer.code, answer.err) == (0, "")
+    assert list(map(float, answer.out.splitlines())) == load_model(folder / learner).model.weights(words).tolist()
+
+
+def test_the_format_of_words_can_be_said(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("1 2\n1 0\n")  # by its looks a PAutomaC file that holds the word 0
+    arguments = ("weights", "--model", folder / "SP", "--words", tmp_path / "f")
+    assert run(*arguments).out.count("\n") == 1
+    assert run(*arguments, "--format", "tokens").code == 2
+    (tmp_path / "f").write_text("1 1\n1 0\n")
+    assert run(*arguments, "--format", "tokens").out.count("\n") == 2
+
+
+def test_next_symbols(run: Run, folder: Path) -> None:
+    arguments = ("next", "--model", folder / "abc", "--prefix", "ab")
+    assert json.loads(run(*arguments, "--json").out) == {
+        "prefix": "ab",
+        "scores": {"a": 0.015625, "b": 0.015625, "c": 0.0},  # f(aba Σ*) = 1/4 · 1/4 · 1/4
+        "end": 0.03125,
+        "predicted": None,
+    }
+    lines = run(*arguments).out.splitlines()
+    assert "After ab, end is predicted" in lines[0]
+    assert [line.split() for line in lines[1:]] == [
+        ["next", "score", "|share|"],
+        ["end", "0.03125", "0.5000"],
+        ["a", "0.015625", "0.2500"],
+        ["b", "0.015625", "0.2500"],
+        ["c", "0", "0.0000"],
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["", "λ", " "])
+def test_the_empty_prefix(run: Run, folder: Path, prefix: str) -> None:
+    answer = run("next", "--model", folder / "both.non", "--prefix", prefix, "--json")
+    record = json.loads(answer.out)
+    assert record["prefix"] == "λ"
+    assert list(record["scores"]) == ["0", "1"]
+    assert record["end"] == load_model(folder / "both.non").model.weights(Words.of([()])).tolist()[0]
+
+
+def test_numbered_symbols_are_given_by_number(run: Run, folder: Path, tmp_path: Path) -> None:
+    numbered = WFA(np.ones(1), np.full((12, 1, 1), 0.05), np.array([0.4]))
+    save_model(tmp_path / "m", SavedModel(numbered, Alphabet.numbered(12), {}))
+    assert json.loads(run("next", "--model", tmp_path / "m", "--prefix", "11", "--json").out)["prefix"] == "11"
+    assert json.loads(run("next", "--model", tmp_path / "m", "--prefix", "1 11 0", "--json").out)["prefix"] == "1 11 0"
+    assert run("next", "--model", folder / "SP", "--prefix", "0 1 1", "--json").out == (
+        run("next", "--model", folder / "SP", "--prefix", "011", "--json").out
+    )
+    assert json.loads(run("next", "--model", tmp_path / "m", "--prefix", "", "--json").out)["predicted"] is None
+
+
+def test_a_diverging_mass_is_noted(run: Run, folder: Path, tmp_path: Path) -> None:
+    diverging = WFA(np.ones(1), np.array([[[0.9]], [[0.9]]]), np.ones(1))
+    save_model(tmp_path / "m", SavedModel(diverging, Alphabet(("a", "b")), {}))
+    answer = run("next", "--model", tmp_path / "m", "--prefix", "ab", "--json")
+    assert json.loads(answer.out)["end"] == pytest.approx(0.81)
+    assert answer.err.startswith("The mass diverges: ΣA has spectral radius 1.8")
+    assert answer.err.count("\n") == 1
+
+
+# The choice of a rank
+
+
+@pytest.mark.parametrize("learner", ["SP", "both.non"])
+@pytest.mark.parametrize("metric", ["wer", "log2_pauto"])
+def test_select_rank(run: Run, folder: Path, learner: str, metric: str) -> None:
+    arguments = ("select-rank", "--train", folder / "train", "--validation", folder / "test", "--learner", learner)
+    arguments = (*arguments, "--ranks", "1,3,2", "--metric", metric, *QUICK)
+    answer = run(*arguments, "--json")
+    record = json.loads(answer.out)
+    assert (answer.code, record["learner"], record["metric"]) == (0, learner, metric)
+    assert [entry["rank"] for entry in record["scores"]] == [1, 3, 2]
+    best = min(record["scores"], key=lambda entry: (float(entry[metric]), entry["num_zero"], entry["rank"]))
+    assert record["rank"] == best["rank"]
+    score = json.loads(run("score", "--model", folder / learner, "--test", folder / "test", "--json").out)
+    assert record["scores"][1] == {"rank": 3, **score}
+    text = run(*arguments).out
+    assert f"best by {metric}: rank {record['rank']}" in text
+    assert [line.split()[0] for line in text.splitlines()[2:5]] == ["1", "3", "2"]
+
+
+def test_symbols_of_the_validation_strings_alone_are_noted(run: Run, folder: Path) -> None:
+    arguments = ("select-rank", "--train", folder / "abc.txt", "--validation", folder / "zero.txt", "--learner", "SP", "--ranks", 1)
+    answer = run(*arguments, "--prefixes", 3, "--suffixes", 3, "--json")
+    assert json.loads(answer.out)["scores"][0]["num_zero"] == 1
+    assert "1 symbol never seen in training: 'c'." in answer.err.splitlines()
+    assert "1 of 2 validation strings use symbols that no training string has: c." in answer.err.splitlines()
+
+
+# Bad input
+
+
+BAD = {
+    "no command": "",
+    "unknown command": "learn",
+    "unknown option": "fit --depth 3",
+    "missing option": "fit --train {train}",
+    "an argument too many": "fit {train} --train {train} --learner SP --rank 3 --out {new}",
+    "missing training file": "fit --train {none} --learner SP --rank 3 --out {new}",
+    "a folder for a file": "fit --train {folder} --learner SP --rank 3 --out {new}",
+    "an empty file": "fit --train {empty} --learner SP --rank 3 --out {new}",
+    "a binary file": "fit --train {binary} --learner SP --rank 3 --out {new}",
+    "a wrong header": "fit --train {wrong} --learner SP --rank 3 --out {new}",
+    "rank 0": "fit --train {train} --learner SP --rank 0 --out {new}",
+    "rank -1": "fit --train {train} --learner SP --rank -1 --out {new}",
+    "rank abc": "fit --train {train} --learner SP --rank abc --out {new}",
+    "rank above the basis": "fit --train {train} --learner SP --rank 3 --prefixes 2 --out {new}",
+    "unknown learner": "fit --train {train} --learner RNN --rank 3 --out {new}",
+    "unknown statistic": "fit --train {train} --learner SP --rank 3 --statistic mean --out {new}",
+    "no prefixes": "fit --train {train} --learner SP --rank 3 --prefixes 0 --out {new}",
+    "negative seed": "fit --train {train} --learner SP --rank 3 --seed -1 --out {new}",
+    "negative epochs": "fit --train {train} --learner fac.non --rank 3 --epochs-factorisation -1 --out {new}",
+    "asymmetric layers": "fit --train {train} --learner fac.non --rank 3 --hidden 2,1,3 --out {new}",
+    "layers that are no numbers": "fit --train {train} --learner fac.non --rank 3 --hidden 2,x,2 --out {new}",
+    "unknown schedule": "fit --train {train} --learner SP --rank 3 --schedule steps --out {new}",
+    "unknown format": "fit --train {train} --learner SP --rank 3 --format xml --out {new}",
+    "a file where the model should go": "fit --train {train} --learner SP --rank 3 --out {train}",
+    "a folder under a file": "fit --train {train} --learner SP --rank 3 --out {train}/model",
+    "a name too long": "fit --train {train} --learner SP --rank 3 --out {long}",
+    "missing model": "score --model {none} --test {test}",
+    "broken model.json": "score --model {broken_json} --test {test}",
+    "broken arrays": "weights --model {broken_arrays} --words {test}",
+    "arrays that do not fit": "next --model {misfit} --prefix 0",
+    "a solution of another file": "score --model {model} --test {test} --solution {train}.solution",
+    "a solution that is none": "score --model {model} --test {test} --solution {words}",
+    "a floor above 1": "score --model {model} --test {test} --floor 1.5",
+    "a floor that is not a number": "score --model {model} --test {test} --floor nan",
+    "test symbols unknown to the model": "score --model {model} --test {words}",
+    "word symbols unknown to the model": "weights --model {abc} --words {unknown}",
+    "prefix symbols unknown to the model": "next --model {model} --prefix 0,2",
+    "no strings to draw": "generate dyck -n 0 -o {new}",
+    "too many strings to draw": "generate dyck -n 100000000 -o {new}",
+    "rules that never end": "generate dyck --split 0.5 --wrap 0.4 -o {new}",
+    "no probability": "generate dyck --split 2 -o {new}",
+    "no states": "generate automaton --states 0 -o {new}",
+    "unknown source": "generate English -o {new}",
+    "nowhere to write": "generate dyck -o {none}/file",
+    "a folder to write a file to": "generate dyck -n 5 -o {folder}",
+    "no ranks": "select-rank --train {train} --validation {test} --learner SP --ranks ,",
+    "ranks that are none": "select-rank --train {train} --validation {test} --learner SP --ranks 1;2",
+    "a rank of 0 among ranks": "select-rank --train {train} --validation {test} --learner SP --ranks 2,0",
+    "a rank above the basis among ranks": "select-rank --train {train} --validation {test} --learner SP --ranks 2,9 --prefixes 5",
+    "unknown metric": "select-rank --train {train} --validation {test} --learner SP --ranks 2 --metric mse",
+    "missing validation file": "select-rank --train {train} --validation {none} --learner SP --ranks 2",
+}
+
+
+@pytest.fixture
+def places(folder: Path, tmp_path: Path) -> dict[str, Path]:
+    named = {name: folder / name for name in ("train", "test", "abc")}
+    named |= {"folder": tmp_path, "new": tmp_path / "new", "none": tmp_path / "none", "long": tmp_path / ("x" * 300)}
+    named |= {"model": folder / "SP", "words": folder / "abc.txt"}
+    contents = {"empty": b"", "binary": b"\xff\xfe\x00", "wrong": b"3 2\n1 0\n1 1\n", "unknown": b"ab\nb\nax\n"}
+    for name, content in contents.items():
+        named[name] = tmp_path / name
+        named[name].write_bytes(content)
+    files = {"model.json": b"{}", "model.safetensors": b"\x00" * 20}
+    broken = {
+        "broken_json": ("model.json", files["model.json"]),
+        "broken_arrays": ("model.safetensors", files["model.safetensors"]),
+    }
+    for name, (file, content) in (broken | {"misfit": ("model.json", (folder / "both.non" / "model.json").read_bytes())}).items():
+        named[name] = tmp_path / name
+        named[name].mkdir()
+        for own in files:
+            (named[name] / own).write_bytes(content if own == file else (folder / "SP" / own).read_bytes())
+    return named
+
+
+@pytest.mark.parametrize("arguments", BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_code_2(run: Run, places: dict[str, Path], arguments: str) -> None:
+    answer = run(*(argument.format(**places) for argument in arguments.split()))
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    assert "Traceback" not in answer.err
+    assert not places["new"].exists()
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("missing training file", "none: No such file or directory"),
+        ("a wrong header", "wrong: line 1: the header promises 3 strings, and 2 follow"),
+        ("rank 0", "rank: 0 given"),
+        ("unknown learner", "learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"),
+        ("unknown statistic", "statistic: 'mean' given, allowed: string"),
+        ("a folder under a file", "train/model: Not a directory"),
+        ("test symbols unknown to the model", "abc.txt: string 1: symbol 'a' is not in the model's alphabet of 2 symbols: 0, 1"),
+        ("word symbols unknown to the model", "unknown: string 3: symbol 'x' is not in the model's alphabet of 3 symbols: a, b, c"),
+        ("a rank above the basis among ranks", "rank: 9 given, allowed are 1 … 5"),
+        ("unknown option", "No such option: --depth"),
+    ],
+)
+def test_errors_say_what_and_where(run: Run, places: dict[str, Path], case: str, said: str) -> None:
+    assert said in run(*(argument.format(**places) for argument in BAD[case].split())).err
+
+
+def test_a_full_memory_is_one_line(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(*_: object) -> Words:
+        raise MemoryError
+
+    monkeypatch.setattr(WFA, "weights", no_room)
+    answer = run("weights", "--model", folder / "SP", "--words", folder / "test")
+    assert (answer.code, answer.out) == (2, "")
+    assert "not enough memory" in answer.err
+    assert answer.err.count("\n") == 1
+
+
+# Real processes
+
+
+def test_version_and_help_are_printed(run: Run) -> None:
+    assert process("--version") == Answer(0, f"nlwfa {__version__}\n", "")
+    for command_ in ("generate", "fit", "score", "weights", "next", "select-rank"):
+        answer = run(command_, "--help")
+        assert (answer.code, answer.err) == (0, "")
+        assert f"Usage: nlwfa {command_}" in answer.out
+
+
+def test_a_process_from_strings_to_scores(folder: Path, tmp_path: Path) -> None:
+    arguments = ("fit", "--train", folder / "train", "--learner", "fac.non", "--rank", 3, "--out", tmp_path / "m", *QUICK)
+    answer = process(*arguments, FORCE_COLOR="1", TTY_COMPATIBLE="1")
+    assert (answer.code, answer.err) == (0, "")  # no bar: stderr is no terminal, whatever colours are asked for
+    assert "\x1b" not in answer.out
+    score = process("score", "--model", tmp_path / "m", "--test", folder / "test", PYTHONIOENCODING="ascii")
+    assert (score.code, score.err) == (0, "")
+    assert score.out.startswith("log\\u2082 Pauto")
+    bad = process("score", "--model", tmp_path / "m", "--test", tmp_path / "none")
+    assert (bad.code, bad.out, bad.err.count("\n")) == (2, "", 1)
+
+
+TORCH = """
+import sys
+from nlwfa_core.cli import main
+for arguments in sys.stdin.read().splitlines():
+    assert main(arguments.split()) == 0
+    print("imported:", *({"torch", "streamlit", "pandas"} & set(sys.modules)))
+"""
+
+
+def test_torch_is_imported_for_networks_alone(folder: Path, tmp_path: Path) -> None:
+    fit_ = f"fit --train {folder}/train --rank 3 --epochs-factorisation 1 --epochs-transitions 1 --out {tmp_path}/m --learner"
+    lines = (
+        f"generate dyck -n 5 -o {tmp_path}/f",
+        f"{fit_} SP",
+        f"score --model {folder}/both.non --test {folder}/test",
+        f"weights --model {folder}/both.non --words {folder}/test",
+        f"next --model {folder}/both.non --prefix 0",
+        f"{fit_} both.non",
+    )
+    done = subprocess.run([sys.executable, "-c", TORCH], input="\n".join(lines), capture_output=True, text=True, timeout=60)
+    imported = [line for line in done.stdout.splitlines() if line.startswith("imported:")]
+    assert imported == ["imported:"] * 5 + ["imported: torch"]
+
+
+def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:
+    with subprocess.Popen(
+        command("weights", "--model", folder / "SP", "--words", folder / "train"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait(60) == 0
+
+
+def test_a_full_disk_is_one_line(folder: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command("weights", "--model", folder / "SP", "--words", folder / "test"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (2, b"error: can't write the output: No space left on device\n")
+
+
+def test_a_terminal_sees_a_bar_and_ctrl_c_ends_it(folder: Path, tmp_path: Path) -> None:
+    arguments = ("fit", "--train", folder / "train", "--learner", "both.non", "--rank", 3, "--out", tmp_path / "m")
+    mine, theirs = pty.openpty()
+    with subprocess.Popen(
+        command(*arguments, "--epochs-factorisation", 100_000),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"},
+    ) as running:
+        os.close(theirs)
+        seen, deadline = b"", time.monotonic() + 60
+        while b"loss" not in seen and time.monotonic() < deadline:
+            seen += os.read(mine, 4096)
+        running.send_signal(signal.SIGINT)
+        try:
+            while more := os.read(mine, 4096):
+                seen += more
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        assert running.stdout is not None
+        assert running.stdout.read() == b""
+        assert running.wait(60) == 130
+    os.close(mine)
+    assert b"factorisation" in seen
+    assert seen.endswith(b"interrupted\r\n")
+    assert not (tmp_path / "m").exists()
+
+
+def test_the_library_reads_what_the_command_line_wrote(folder: Path) -> None:
+    train = read_strings((folder / "train").read_bytes()).sample()
+    test = TestSet.empirical(read_strings((folder / "test").read_bytes(), alphabet=train.alphabet).sample())
+    assert evaluate(NGram.fit(train, 3), test).num_zero == 0

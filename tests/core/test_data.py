@@ -1,0 +1,192 @@
+"""From recipes to strings: generators, uploads, splits, and what is told about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlwfa_core import limits
+from nlwfa_core.data import Data, FileShelf, load_data, unseen_notes
+from nlwfa_core.errors import FormatError, RecipeError
+from nlwfa_core.recipe import DataRecipe
+from nlwfa_core.words import Alphabet, Sample, Words
+
+GENERATED = ["dyck", "automaton", "squared"]
+SMALL = {"num_strings": 300, "num_validation": 20, "num_test": 30, "num_states": 3, "num_symbols": 2}
+MODEL = b"I: (state)\n(0) 1\nF: (state)\n(0) 0.5\nS: (state,symbol)\n(0,0) 1\nT: (state,symbol,state)\n(0,0,0) 1\n"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> FileShelf:
+    return FileShelf(tmp_path / "uploads")
+
+
+def upload(shelf: FileShelf, train: bytes, **fields: object) -> Data:
+    """Data of an upload; bytes among the fields are files too."""
+    named = {name: shelf.put(value) if isinstance(value, bytes) else value for name, value in fields.items()}
+    return load_data(DataRecipe(source="upload", upload=shelf.put(train), **named), shelf.get)
+
+
+@pytest.mark.parametrize("source", GENERATED)
+def test_generated_strings_come_with_the_true_model(source: str) -> None:
+    data = load_data(DataRecipe(source=source, **SMALL))
+    assert data.validation is not None and data.true_model is not None
+    assert (data.train.num_strings, len(data.validation.words), len(data.test.words)) == (300, 20, 30)
+    assert data.test.known and data.test.sample.num_strings == 30
+    np.testing.assert_array_equal(data.test.target, data.true_model.weights(data.test.words))
+    assert data.test.target.min() > 0
+    assert data.alphabet == data.test.sample.alphabet and data.title and data.notes == ()
+
+
+@pytest.mark.parametrize("source", GENERATED)
+def test_the_seed_decides_and_parts_are_independent(source: str) -> None:
+    recipe = DataRecipe(source=source, **SMALL)
+    one, same, more, other = (
+        load_data(recipe.changed(**change)) for change in ({}, {}, {"num_strings": 400, "num_validation": 5}, {"seed": 1})
+    )
+    assert list(one.train.words) == list(same.train.words) and list(one.test.words) == list(same.test.words)
+    assert list(one.test.words) == list(more.test.words)
+    assert list(one.train.words) != list(other.train.words) and list(one.test.words) != list(other.test.words)
+    assert one.validation is not None
+    assert list(one.validation.words) != list(one.test.words)[:20] != list(one.train.words)[:20]
+
+
+def test_automata_do_not_change_with_the_number_of_strings() -> None:
+    few, many = (load_data(DataRecipe(source="automaton", **{**SMALL, "num_strings": n})).true_model for n in (10, 200))
+    words = Words.of([(), (0,), (1, 0)])
+    assert few is not None and many is not None
+    assert few.weights(words).tolist() == many.weights(words).tolist()
+
+
+def test_verbs_are_split_and_each_string_is_dealt_once() -> None:
+    data = load_data(DataRecipe(source="verbs", num_validation=50, num_test=60))
+    assert data.validation is not None and data.true_model is None and not data.test.known
+    assert (data.validation.sample.num_strings, data.test.sample.num_strings) == (50, 60)
+    parts = [data.train, data.validation.sample, data.test.sample]
+    assert sum(part.num_strings for part in parts) == len({word for part in parts for word in part.words}) > 1000
+    assert data.share_seen() == 0
+
+
+def test_an_upload_is_split(shelf: FileShelf) -> None:
+    data = upload(shelf, b"ab\n" * 30 + b"b\n" * 20, num_test=1000, num_validation=3)
+    assert data.validation is not None
+    assert (data.train.num_strings, data.validation.sample.num_strings, data.test.sample.num_strings) == (37, 3, 10)
+    assert data.share_seen() == 1 and data.test.target.sum() == pytest.approx(1)
+    assert upload(shelf, b"ab\n" * 50, num_strings=7).train.num_strings == 7
+
+
+def test_a_test_file_is_kept_whole_and_in_order(shelf: FileShelf) -> None:
+    data = upload(shelf, b"ab\na\nb\n" * 4, upload_test=b"b\na\nb\n", upload_solution=b"3\n0.5\n0.25\n0.5\n")
+    assert list(data.test.words) == [(1,), (0,), (1,)]
+    assert data.test.target.tolist() == [0.5, 0.25, 0.5] and data.test.known
+    assert data.test.sample.counts.tolist() == [2, 1]
+    empirical = upload(shelf, b"ab\na\nb\n" * 4, upload_test=b"b\na\nb\n")
+    assert list(empirical.test.words) == [(1,), (0,)] and not empirical.test.known
+
+
+def test_a_true_model_scores_test_and_validation(shelf: FileShelf) -> None:
+    data = upload(shelf, b"4 1\n1 0\n0\n2 0 0\n1 0\n", upload_model=MODEL, upload_test=b"2 1\n0\n1 0\n")
+    assert data.test.target.tolist() == [0.5, 0.25] and data.test.known and data.true_model is not None
+    split = upload(shelf, b"9 1\n" + b"1 0\n" * 9, upload_model=MODEL)
+    assert split.test.target.tolist() == [0.25] and split.test.known
+
+
+def test_symbols_that_the_test_file_alone_has_are_told(shelf: FileShelf) -> None:
+    """The alphabet grows for all: training strings, test strings and the true model."""
+    data = upload(shelf, b"a\nab\na\n", upload_test=b"ac\na\nca\nac\n")
+    assert data.alphabet.symbols == ("a", "b", "c") == data.test.sample.alphabet.symbols
+    assert "1 symbol never seen in training: 'c'." in data.notes
+    assert "3 of 4 test strings use symbols that no training string has: c." in data.notes
+    data = upload(shelf, b"3 1\n1 0\n0\n1 0\n", upload_test=b"2 3\n1 2\n1 0\n", upload_model=MODEL)
+    assert data.true_model is not None and data.true_model.num_symbols == data.alphabet.__len__() == 3
+    assert data.test.target.tolist() == [0, 0.25]
+
+
+def test_notes_count_strings_as_drawn() -> None:
+    alphabet = Alphabet.numbered(12)
+    train = Sample.of(Words.of([(0,)]), alphabet)
+    test = Sample.of(Words.of([tuple(range(12)), (0,), (), (5, 5)]), alphabet, np.array([3, 4, 1, 2]))
+    (note,) = unseen_notes(train, test)
+    assert note == "5 of 10 test strings use symbols that no training string has: 1, 2, 3, 4, 5, 6, 7, 8, …."
+    assert unseen_notes(test, train) == ()
+
+
+def test_small_files_are_split_as_far_as_they_go(shelf: FileShelf) -> None:
+    data = upload(shelf, b"a\nb\nab\n")
+    assert data.validation is not None and data.train.num_strings == 1
+    with pytest.raises(RecipeError, match="2 strings given: to set a test part aside at least 3 are needed; or upload a test file"):
+        upload(shelf, b"a\nb\n")
+    alone = upload(shelf, b"a\n", upload_test=b"a\n")
+    assert alone.validation is None and alone.train.num_strings == 1
+
+
+def test_strings_that_are_all_empty_are_a_sample_where_the_header_has_an_alphabet(shelf: FileShelf) -> None:
+    data = upload(shelf, b"5 2\n" + b"0\n" * 5)
+    assert (list(data.train.words), data.train.counts.tolist(), data.train.num_symbols) == ([()], [3], 2)
+
+
+BAD_UPLOADS = [
+    (b"", {}, "the file is empty: 0 bytes"),
+    (b"3 2\n1 0\n", {}, "line 1: the header promises 3 strings, and 1 follow"),
+    (b"1 2\n1 2\n", {}, "line 2: symbol 2 is not in the header's alphabet of 2 symbols"),
+    (b"1 2\n1 x\n", {"upload_format": "pautomac"}, "line 2: 'x' is not a whole number"),
+    (b"1 10000\n1 0\n", {}, "line 1: alphabet size: 10,000 given, at most 5,000 allowed"),
+    (b"a" * 10**6 + b"\n", {}, "line 1: string length: 1,000,000 given, at most 10,000 allowed"),
+    (b"1 2\n1000000" + b" 0" * 10**6 + b"\n", {}, "line 2: string length: 1,000,000 given, at most 10,000 allowed"),
+    (b"\n \nb\n\xff\n", {}, "line 4: byte 0xff is not UTF-8"),
+    (b"a\n" * 5, {"upload_solution": b"1\n1\n"}, "A solution belongs to a test file"),
+    (b"a\n" * 5, {"upload_test": b"a\n", "upload_solution": b"2\n1\n1\n"}, "1 test strings but 2 probabilities in the solution"),
+    (b"a\n" * 5, {"upload_test": b""}, "the file is empty"),
+    (b"5 1\n" + b"0\n" * 5, {"upload_model": MODEL.replace(b"(0,0)", b"(0,3)")}, "the model emits symbol 3, and only 1 symbol"),
+]
+
+
+@pytest.mark.parametrize(("train", "fields", "message"), BAD_UPLOADS)
+def test_bad_uploads_are_refused(shelf: FileShelf, train: bytes, fields: dict[str, object], message: str) -> None:
+    with pytest.raises(RecipeError, match=message) as caught:
+        upload(shelf, train, **fields)
+    assert len(str(caught.value)) < 200
+    assert isinstance(caught.value, FormatError) == ("line" in message or "file is" in message or "emits" in message)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_line_ends_and_marks_change_nothing(shelf: FileShelf, end: bytes, mark: bytes) -> None:
+    for text in (b"4 2\n1 0\n2 1 0\n0\n1 1\n", b"ab\nb\na\nab\n", b"string,count\nab,3\nb,2\n"):
+        plain, dressed = upload(shelf, text), upload(shelf, mark + text.replace(b"\n", end))
+        assert list(plain.train.words) == list(dressed.train.words)
+        assert plain.alphabet == dressed.alphabet
+
+
+def test_uploads_that_are_not_there_are_asked_for_again(shelf: FileShelf) -> None:
+    with pytest.raises(RecipeError, match="No file was uploaded yet"):
+        load_data(DataRecipe(source="upload"))
+    for name in ("0" * 64, "", "../secret", "0" * 64 + "\n"):
+        with pytest.raises(RecipeError, match="no longer on the server: please upload it again"):
+            shelf.get(name)
+
+
+def test_files_are_kept_once_under_their_content(shelf: FileShelf) -> None:
+    one, same, other = shelf.put(b"a\n"), shelf.put(b"a\n"), shelf.put(b"b\n")
+    assert one == same != other and shelf.get(other) == b"b\n"
+    assert len(list(shelf.directory.iterdir())) == 2
+
+
+def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Large(bytes):
+        def __len__(self) -> int:
+            return 300 * 2**20
+
+    with pytest.raises(RecipeError, match="bytes in the file: 314,572,800 given, at most 209,715,200 allowed"):
+        shelf.put(Large())
+    name = shelf.put(b"abc\n")
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 3)
+    with pytest.raises(RecipeError, match="4 given, at most 3 allowed"):
+        shelf.get(name)
+
+
+def test_impossible_generators_are_refused() -> None:
+    with pytest.raises(RecipeError, match=r"split \+ wrap: 1\.5 given"):
+        load_data(DataRecipe(split_probability=0.9, wrap_probability=0.6))

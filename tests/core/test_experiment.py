@@ -1,0 +1,223 @@
+"""Whole experiments: repeatable, stoppable, reported, and saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlwfa_core.data import FileShelf, load_data
+from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.experiment import (
+    Prepared,
+    Result,
+    best_rank,
+    load_result,
+    prepare,
+    reference_models,
+    run,
+    save_result,
+    select_rank,
+)
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.progress import Progress
+from nlwfa_core.metrics import evaluate
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.wfa import WFA
+
+DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
+HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
+
+
+def recipe_of(learner: str, **options: Any) -> Recipe:
+    quick = {"rank": 3, "epochs_factorisation": 15, "epochs_transitions": 10, **options}
+    return Recipe(data=DATA, hankel=HANKEL, learning=LearningRecipe(learner=learner, **quick))
+
+
+def arrays(model: WFA | NLWFA) -> list[np.ndarray]:
+    if isinstance(model, WFA):
+        return [model.initial, model.transitions, model.termination]
+    return [model.initial, *model.transitions, *model.decoder, model.termination, model.row_sum]
+
+
+def bits(result: Result) -> list[bytes]:
+    return [array.tobytes() for array in arrays(result.model)]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_recipe_twice_gives_the_same_bits(learner: str) -> None:
+    one, same = run(recipe_of(learner)), run(recipe_of(learner))
+    assert bits(one) == bits(same) and one.scores == same.scores and one.notes == same.notes
+    other = run(recipe_of(learner, seed=1))
+    assert (bits(one) == bits(other)) == (learner == "SP")
+    elsewhere = run(recipe_of(learner).changed(data=DATA.changed(seed=1)))
+    assert bits(one) != bits(elsewhere)
+
+
+@pytest.mark.parametrize("source", ["dyck", "automaton", "squared", "verbs"])
+@pytest.mark.parametrize("learner", ["SP", "both.non"])
+def test_every_source_is_learned_by_linear_and_nonlinear_models(source: str, learner: str) -> None:
+    result = run(recipe_of(learner).changed(data=DATA.changed(source=source, num_states=3, num_symbols=2)))
+    assert result.scores.num_words > 0 and 0 <= result.scores.wer <= 1
+    assert result.validation is not None and result.validation.num_words > 0
+    assert result.model.num_symbols == len(result.alphabet)
+    assert {"data", "hankel", "learning", "scores"} < set(result.seconds)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_stages_are_reported_in_order_and_epochs_with_their_loss(learner: str) -> None:
+    seen: list[Progress] = []
+    result = run(recipe_of(learner), report=seen.append)
+    stages = list(dict.fromkeys(step.stage for step in seen))
+    inner = ["factorisation", "transitions"] if LEARNERS[learner].networks else ["spectral"]
+    assert stages == ["data", "hankel", "learning", *inner, "scores"]
+    for log in result.report.logs:
+        assert [step.loss for step in seen if step.stage == log.stage] == log.losses.tolist()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("after", [0, 1, 2, 4])
+def test_cancelling_stops_promptly(learner: str, after: int) -> None:
+    seen: list[Progress] = []
+    with pytest.raises(Cancelled):
+        run(recipe_of(learner), report=seen.append, cancelled=lambda: len(seen) >= after)
+    assert after <= len(seen) <= after + (1 if LEARNERS[learner].networks else 2)
+
+
+def test_a_basis_larger_than_the_sample_uses_what_exists_and_says_so() -> None:
+    recipe = recipe_of("SP").changed(data=DATA.changed(num_strings=3), hankel=HankelRecipe(num_prefixes=900, num_suffixes=50_000))
+    result = run(recipe)
+    told = [note for note in result.notes if "were asked for; the sample has" in note]
+    assert len(told) == 2 and "900 prefixes" in told[0] and "50,000 suffixes" in told[1] and "and all are used." in told[0]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_rank_above_the_basis_is_refused(learner: str) -> None:
+    with pytest.raises(RecipeError, match=r"rank: 30 given, allowed are 1 … 20 \(the basis has 25 prefixes and 20 suffixes\)"):
+        run(recipe_of(learner, rank=30))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("train", [b"6 2\n" + b"0\n" * 6, b"6 2\n" + b"2 0 1\n" * 6])
+def test_empty_strings_and_equal_strings_are_learned(tmp_path: Path, learner: str, train: bytes) -> None:
+    shelf = FileShelf(tmp_path)
+    recipe = recipe_of(learner, rank=1).changed(data=DataRecipe(source="upload", upload=shelf.put(train)))
+    result = run(recipe, files=shelf.get)
+    assert result.model.num_states == 1 and result.scores.num_words == 1
+    if learner == "SP":
+        assert result.scores.log2_pauto in (0, np.inf)  # one word alone has all the mass, or rank 1 can't tell it
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_unseen_test_symbols_are_zeros_and_told(tmp_path: Path, learner: str) -> None:
+    shelf = FileShelf(tmp_path)
+    data = DataRecipe(source="upload", upload=shelf.put(b"ab\na\nb\n" * 9), upload_test=shelf.put(b"ac\nab\n"))
+    result = run(recipe_of(learner, rank=2).changed(data=data), files=shelf.get)
+    assert "1 of 2 test strings use symbols that no training string has: c." in result.notes
+    if learner == "SP":
+        assert (result.scores.num_zero, result.scores.log2_pauto) == (1, np.inf)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_results_come_back_as_they_were(tmp_path: Path, learner: str) -> None:
+    result = run(recipe_of(learner, rate_factorisation=1e200))
+    save_result(tmp_path / "run", result)
+    loaded = load_result(tmp_path / "run")
+    assert loaded.recipe == result.recipe and bits(loaded) == bits(result) and loaded.alphabet == result.alphabet
+    np.testing.assert_equal(vars(loaded.scores), vars(result.scores))  # nan equals nan here
+    np.testing.assert_equal(vars(loaded.validation), vars(result.validation))
+    assert (loaded.notes, loaded.seconds) == (result.notes, result.seconds)
+    for log, before in zip(loaded.report.logs, result.report.logs, strict=True):
+        assert (log.stage, log.losses.tolist(), log.diverged_at) == (before.stage, before.losses.tolist(), before.diverged_at)
+    assert loaded.report.messages == result.report.messages
+    assert (loaded.report.singular_values is None) == (learner != "SP")
+
+
+DAMAGE: list[Any] = [[], {}, {"scores": []}, {"scores": {}}, {"report": []}, {"report": {"x": 1}}, {"notes": None}, {"seconds": 3}]
+DAMAGE += [{"recipe": {"x": 1}}, {"recipe": []}, {"report": {"logs": [{"stage": 1}]}}, {"validation": 3}, {"validation": [1]}]
+
+
+@pytest.fixture(scope="module")
+def learned() -> Result:
+    return run(recipe_of("both.non"))
+
+
+@pytest.mark.parametrize("change", DAMAGE)
+def test_damaged_results_are_refused(tmp_path: Path, learned: Result, change: Any) -> None:
+    save_result(tmp_path, learned)
+    record = json.loads((tmp_path / "result.json").read_bytes())
+    damaged = {**record, **change} if change else change
+    (tmp_path / "result.json").write_text(json.dumps(damaged))
+    with pytest.raises(RecipeError, match="is not a result"):
+        load_result(tmp_path)
+
+
+def test_missing_results_are_named(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"can't read .*result\.json: No such file"):
+        load_result(tmp_path)
+
+
+def test_what_is_prepared_is_used_again() -> None:
+    recipe = recipe_of("SP")
+    prepared = prepare(recipe)
+    assert isinstance(prepared, Prepared) and prepared.fits(recipe_of("both.non", rank=5))
+    seen: list[Progress] = []
+    assert bits(run(recipe, report=seen.append, prepared=prepared)) == bits(run(recipe))
+    assert "data" not in {step.stage for step in seen}
+    other = recipe.changed(hankel=HankelRecipe(num_prefixes=10, num_suffixes=10))
+    assert not prepared.fits(other)
+    assert bits(run(other, prepared=prepared)) == bits(run(other))
+
+
+def test_reference_models_are_uniform_n_gram_and_truth() -> None:
+    data = load_data(DATA)
+    models = reference_models(data, 3)
+    assert list(models) == ["uniform", "3-gram", "true model"]
+    scores = {name: evaluate(model, data.test) for name, model in models.items()}
+    assert scores["true model"].log2_pauto == scores["true model"].true_log2_pauto
+    assert scores["true model"].bits_per_symbol < scores["3-gram"].bits_per_symbol < scores["uniform"].bits_per_symbol
+    verbs = load_data(DataRecipe(source="verbs", num_test=50))
+    assert list(reference_models(verbs, 2)) == ["uniform", "2-gram"]
+
+
+@pytest.mark.parametrize("metric", ["wer", "log2_pauto"])
+def test_the_rank_with_the_best_validation_score_is_taken(metric: str) -> None:
+    data = load_data(DATA)
+    assert data.validation is not None
+    selection = select_rank(data.train, data.validation, [2, 5, 9], metric=metric, hankel=HANKEL)
+    assert [rank for rank, _ in selection.scores] == [2, 5, 9]
+    best = min(selection.scores, key=lambda entry: (getattr(entry[1], metric), entry[1].num_zero, entry[0]))
+    assert (selection.rank, selection.metric) == (best[0], metric)
+    single = select_rank(data.train, data.validation, [5], hankel=HANKEL)
+    assert single.scores[0][1] == selection.scores[1][1]
+
+
+def test_scores_that_are_no_numbers_lose() -> None:
+    data = load_data(DATA)
+    scores = evaluate(reference_models(data, 1)["uniform"], data.test)
+
+    def with_score(value: float, num_zero: int = 0) -> Any:
+        return type(scores)(**{**vars(scores), "log2_pauto": value, "num_zero": num_zero})
+
+    assert best_rank([(1, with_score(np.nan)), (2, with_score(9.0)), (3, with_score(np.inf))], "log2_pauto") == 2
+    assert best_rank([(1, with_score(np.inf, 7)), (3, with_score(np.inf, 2)), (2, with_score(np.inf, 2))], "log2_pauto") == 2
+    assert best_rank([(4, with_score(1.0)), (2, with_score(1.0))], "log2_pauto") == 2
+
+
+def test_selections_that_can_not_be_made_are_refused() -> None:
+    data = load_data(DATA)
+    assert data.validation is not None
+    for message, ranks, options in (
+        ("metric: 'auc' given, allowed: wer, log2_pauto", [2], {"metric": "auc"}),
+        ("ranks: none given, at least one needed", [], {}),
+        ("rank: 0 given", [2, 0], {}),
+        ("rank: 21 given, allowed are 1 … 20", [2, 21], {"hankel": HANKEL}),
+    ):
+        seen: list[Progress] = []
+        with pytest.raises(RecipeError, match=message):
+            select_rank(data.train, data.validation, ranks, report=seen.append, **options)  # type: ignore[arg-type]
+        assert not seen  # nothing was learned

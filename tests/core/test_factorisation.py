@@ -1,0 +1,98 @@
+"""Step 1: the loss without the dense matrix, and what a linear auto-encoder must find."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.hankel import exact_hankel
+from nlwfa_core.learning.factorisation import SparseRows, encoder_depth, fit_factorisation, reconstruction_error
+from nlwfa_core.learning.networks import activate
+from tests.references import full_basis, ring
+
+RING = exact_hankel(ring(3).weights, full_basis(2, 3))
+
+
+@given(st.integers(0, 2**20), st.integers(1, 8), st.integers(1, 6), st.integers(1, 3), st.booleans())
+def test_the_loss_and_its_gradient_are_those_of_the_dense_matrix(
+    seed: int, num_rows: int, num_columns: int, rank: int, nonlinear: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    dense = rng.normal(size=(num_rows, num_columns)) * (rng.random((num_rows, num_columns)) < 0.4)
+    shapes = pairwise((num_columns, 2 * rank, rank, 2 * rank, num_columns))
+    layers = [torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in shapes]
+
+    def through(H: torch.Tensor | SparseRows) -> torch.Tensor:
+        first = H.times(layers[0]) if isinstance(H, SparseRows) else H @ layers[0]
+        Z = activate(activate(first, nonlinear) @ layers[1], nonlinear)
+        return activate(Z @ layers[2], nonlinear)
+
+    rows = SparseRows(sparse.csr_array(dense))
+    H = torch.tensor(dense)
+    losses = (
+        reconstruction_error(rows, through(rows), layers[-1]),  # ‖φ'(φ(H)) − H‖² term by term
+        ((through(H) @ layers[-1] - H) ** 2).sum(),
+    )
+    scale = 1 + float(losses[1].detach())
+    assert float(losses[0].detach()) == pytest.approx(float(losses[1].detach()), abs=1e-12 * scale)
+    for ours, expected in zip(*(torch.autograd.grad(loss, layers) for loss in losses), strict=True):
+        np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-9, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize("nonlinear", [True, False])
+@pytest.mark.parametrize("hidden", [(1,), (2, 1, 2), (4, 2, 1, 2, 4)])
+def test_the_network_given_back_is_that_of_the_smallest_loss(nonlinear: bool, hidden: tuple[int, ...]) -> None:
+    factors = fit_factorisation(RING, 3, nonlinear=nonlinear, hidden=hidden, epochs=40, learning_rate=0.1)
+    Y = factors.latent
+    for layer in factors.decoder[:-1]:
+        Y = np.tanh(Y @ layer) if nonlinear else Y @ layer
+    H = RING.matrix.toarray() / factors.scale
+    dense = ((Y @ factors.decoder[-1] - H) ** 2).sum() / (H**2).sum()
+    assert dense == pytest.approx(factors.log.losses.min(), abs=1e-12)
+    assert dense < 0.5
+
+
+def test_layers_have_the_widths_of_the_paper() -> None:
+    factors = fit_factorisation(RING, 3, hidden=(4, 2, 1, 2, 4), epochs=0)
+    columns = RING.num_suffixes
+    assert [layer.shape for layer in factors.encoder] == [(columns, 12), (12, 6), (6, 3)]
+    assert [layer.shape for layer in factors.decoder] == [(3, 6), (6, 12), (12, columns)]
+    assert factors.latent.shape == (RING.matrix.shape[0], 3)
+    assert factors.scale == pytest.approx(RING.matrix.toarray().max())
+
+
+def test_latent_states_are_the_encoder_of_the_rows() -> None:
+    factors = fit_factorisation(RING, 3, epochs=5)
+    Z = RING.matrix.toarray() / factors.scale
+    for layer in factors.encoder:
+        Z = np.tanh(Z @ layer)
+    np.testing.assert_allclose(factors.latent, Z, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> None:
+    """Eckart–Young over P': no rank-k factorisation leaves less than the singular values beyond k."""
+    singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
+    best = (singular[rank:] ** 2).sum() / (singular**2).sum()
+    log = fit_factorisation(RING, rank, nonlinear=False, epochs=2000, learning_rate=0.03, schedule="cosine").log
+    assert log.losses.min() == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])
+def test_other_shapes_are_refused(hidden: tuple[int, ...]) -> None:
+    with pytest.raises(RecipeError, match=f"hidden: {','.join(map(str, hidden))} given, allowed are symmetric multiples around 1"):
+        encoder_depth(hidden)
+
+
+@pytest.mark.parametrize("value", [0, np.inf, np.nan])
+def test_nothing_to_factorise_is_refused(value: float) -> None:
+    hankel = exact_hankel(lambda words: np.full(len(words), value), full_basis(1, 1))
+    with pytest.raises(RecipeError, match="no finite entry other than zero"):
+        fit_factorisation(hankel, 1)

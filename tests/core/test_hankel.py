@@ -1,0 +1,140 @@
+"""Basis and Hankel matrix against a dictionary of counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.hankel import Basis, HankelMatrix, estimate_hankel, exact_hankel, select_basis
+from nlwfa_core.words import Alphabet, Sample, Word, Words
+from tests.references import REFERENCES, Reference, full_basis, hankel_by_dictionary
+
+ABC = Alphabet(("a", "b", "c"))
+strings_of = st.lists(st.lists(st.integers(0, 2), max_size=4).map(tuple), min_size=1, max_size=15)
+
+
+def sample_of(strings: list[Word]) -> Sample:
+    return Sample.of(Words.of(strings), ABC)
+
+
+def assert_is_hankel_of(hankel: HankelMatrix, strings: list[Word]) -> None:
+    prefixes, suffixes = list(hankel.basis.prefixes), list(hankel.basis.suffixes)
+    np.testing.assert_allclose(hankel.block.toarray(), hankel_by_dictionary(strings, prefixes, suffixes), rtol=1e-12, atol=0)
+    for symbol in range(hankel.num_symbols):
+        expected = hankel_by_dictionary(strings, [(*u, symbol) for u in prefixes], suffixes)
+        np.testing.assert_allclose(hankel.symbol_block(symbol).toarray(), expected, rtol=1e-12, atol=0)
+    rows = {*prefixes, *((*u, symbol) for u in prefixes for symbol in range(hankel.num_symbols))}
+    assert hankel.num_closure_rows == len(rows) == 1 + len(prefixes) * hankel.num_symbols
+
+
+@given(strings_of, st.integers(1, 12), st.integers(1, 12))
+def test_the_basis_is_the_most_frequent_by_length_and_alphabet(strings: list[Word], num_prefixes: int, num_suffixes: int) -> None:
+    prefixes = Counter(x[:cut] for x in strings for cut in range(len(x) + 1))
+    suffixes = Counter(x[cut:] for x in strings for cut in range(len(x) + 1))
+
+    def most_frequent(counts: Counter[Word], size: int) -> list[Word]:
+        return sorted(counts, key=lambda u: (-counts[u], len(u), u))[:size]
+
+    basis = select_basis(sample_of(strings), num_prefixes, num_suffixes)
+    assert list(basis.prefixes) == most_frequent(prefixes, num_prefixes)
+    assert list(basis.suffixes) == most_frequent(suffixes, num_suffixes)
+
+
+@given(strings_of, st.integers(1, 12), st.integers(1, 12))
+def test_estimates_are_counts(strings: list[Word], num_prefixes: int, num_suffixes: int) -> None:
+    sample = sample_of(strings)
+    assert_is_hankel_of(estimate_hankel(sample, select_basis(sample, num_prefixes, num_suffixes)), strings)
+
+
+@given(strings_of, st.data())
+def test_estimates_are_counts_over_any_basis(strings: list[Word], data: st.DataObject) -> None:
+    """Prefixes and suffixes that the sample never shows, in any order."""
+    grown: list[Word] = [()]
+    for _ in range(data.draw(st.integers(0, 6))):
+        child = (*data.draw(st.sampled_from(grown)), data.draw(st.integers(0, 2)))
+        grown += [child] if child not in grown else []
+    shuffled = [(), *data.draw(st.permutations(grown[1:]))]
+    others = data.draw(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=3).map(tuple), max_size=5, unique=True))
+    basis = Basis(Words.of(shuffled), Words.of([(), *others]), 3)
+    assert_is_hankel_of(estimate_hankel(sample_of(strings), basis), strings)
+
+
+@given(strings_of)
+def test_zero_rows_outside_the_basis_are_one(strings: list[Word]) -> None:
+    hankel = estimate_hankel(sample_of(strings), select_basis(sample_of(strings), 4, 4))
+    outside = hankel.matrix[hankel.num_prefixes :]
+    empty = np.flatnonzero(np.diff(outside.indptr) == 0)
+    assert list(empty) in ([], [outside.shape[0] - 1])
+    assert set(hankel.shifted.ravel()) >= set(range(hankel.num_prefixes, hankel.matrix.shape[0]))
+
+
+def test_a_matrix_by_hand() -> None:
+    """Strings a, a, ab, λ; P = λ, a and S = λ, b: half of all strings are a."""
+    strings: list[Word] = [(0,), (0,), (0, 1), ()]
+    hankel = estimate_hankel(sample_of(strings), Basis(Words.of([(), (0,)]), Words.of([(), (1,)]), 3))
+    assert hankel.matrix.toarray().tolist() == [[0.25, 0], [0.5, 0.25], [0.25, 0], [0, 0]]  # λ, a, ab, all others
+    assert hankel.shifted.tolist() == [[1, 3, 3], [3, 2, 3]]
+    assert (hankel.num_closure_rows, hankel.statistic) == (7, "string")
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=repr)
+@pytest.mark.parametrize("squared", [False, True])
+def test_exact_blocks_have_the_rank_of_the_function(reference: Reference, squared: bool) -> None:
+    wfa = reference.wfa.squared() if squared else reference.wfa
+    hankel = exact_hankel(wfa.weights, full_basis(wfa.num_symbols, 3))
+    singular = np.linalg.svd(hankel.block.toarray(), compute_uv=False)
+    assert (singular > 1e-12 * singular[0]).sum() == (reference.square_rank if squared else wfa.num_states)
+
+
+def test_exact_blocks_hold_the_values() -> None:
+    basis = Basis(Words.of([(), (1,), (1, 0)]), Words.of([(), (0,), (1, 1)]), 2)
+    hankel = exact_hankel(lambda words: 1.0 * words.lengths, basis)
+    assert hankel.block.toarray().tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    assert hankel.symbol_block(0).toarray().tolist() == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    assert hankel.num_closure_rows == hankel.matrix.shape[0] == 7
+
+
+def test_all_that_exist_are_used_when_more_are_asked_for() -> None:
+    basis = select_basis(sample_of([(0, 1), (0,)]), 1000, 1000)
+    assert (list(basis.prefixes), list(basis.suffixes)) == ([(), (0,), (0, 1)], [(), (0,), (1,), (0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "suffixes", "message"),
+    [
+        ([(0,)], [()], "the first of a basis's prefixes must be the empty word"),
+        ([()], [(0,), ()], "the first of a basis's suffixes must be the empty word"),
+        ([()], [], "the first of a basis's suffixes"),
+        ([(), (0,), (0,)], [()], "a basis's prefixes must differ"),
+        ([()], [(), (1,), (1,)], "a basis's suffixes must differ"),
+        ([(), (0, 1)], [()], "prefix-closed: 2 given, with all their own prefixes they are 3"),
+        ([(), (3,)], [()], "symbol 3 is not in the alphabet of 3 symbols"),
+    ],
+)
+def test_unsound_bases_are_refused(prefixes: list[Word], suffixes: list[Word], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        Basis(Words.of(prefixes), Words.of(suffixes), 3)
+
+
+def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = sample_of([(0, 1), (2,)])
+    with pytest.raises(RecipeError, match="num_prefixes: 0 given, at least 1 needed"):
+        select_basis(sample, 0, 5)
+    with pytest.raises(RecipeError, match="num_suffixes: 50,001 given, at most 50,000 allowed"):
+        select_basis(sample, 5, limits.MAX_BASIS + 1)
+    with pytest.raises(RecipeError, match="the sample has no strings"):
+        select_basis(sample_of([]), 5, 5)
+    basis = select_basis(sample, 5, 5)
+    with pytest.raises(RecipeError, match="statistic: 'bigram' given, allowed: string"):
+        estimate_hankel(sample, basis, "bigram")
+    with pytest.raises(RecipeError, match="the basis has 3 symbols, the sample 2"):
+        estimate_hankel(Sample.of(Words.of([(0,)]), Alphabet.numbered(2)), basis)
+    monkeypatch.setattr(limits, "MAX_SHIFTED_ROWS", 5)
+    with pytest.raises(RecipeError, match="prefixes × symbols: 12 given, at most 5 allowed"):
+        estimate_hankel(sample, basis)

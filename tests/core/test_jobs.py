@@ -1,0 +1,352 @@
+"""Jobs in worker processes: sharing, turns, cancelling, and what happens when processes are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlwfa_core import jobs
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import load_result, run
+from nlwfa_core.jobs import JobStatus, Runner
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are stopped and killed by POSIX signals")
+
+
+def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 50) -> Recipe:
+    return Recipe(
+        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
+    )
+
+
+def endless(seed: int = 0) -> Recipe:
+    """Trains for far longer than any test waits."""
+    return recipe_of("fac.non", seed, epochs=100_000)
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    """The first true answer; fails after a generous time."""
+    deadline = monotonic() + seconds
+    while not (answer := condition()):
+        assert monotonic() < deadline, "waited in vain"
+        sleep(0.01)
+    return answer
+
+
+def status(runner: Runner, key: str) -> JobStatus:
+    known = runner.status(key)
+    assert known is not None
+    return known
+
+
+def over(runner: Runner, key: str) -> JobStatus:
+    """Waits until a job is over."""
+    wait_for(lambda: status(runner, key).state not in ("queued", "running"))
+    return status(runner, key)
+
+
+def training(runner: Runner, key: str) -> int:
+    """Waits until the only worker is in mid-training; its process."""
+    wait_for(lambda: (progress := status(runner, key).progress) and progress.loss is not None)
+    return new_worker(runner, 0)
+
+
+def new_worker(runner: Runner, old: int) -> int:
+    """Waits until the only worker is another process than it was."""
+    return int(wait_for(lambda: [pid for pid in runner.pids if pid != old])[0])
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a child of this process is dead and waited for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[Runner]:
+    """With one worker."""
+    runner = Runner(tmp_path, num_workers=1)
+    yield runner
+    runner.close()
+    assert runner.pids == ()
+    assert list((tmp_path / "runs").glob("*/.*")) == []
+
+
+def test_a_worker_finds_what_the_same_recipe_finds_here(runner: Runner) -> None:
+    recipe = recipe_of("both.non")
+    key = runner.submit(recipe, "me")
+    assert key == recipe.key()
+    told = over(runner, key)
+    assert (told.state, told.message, told.place, told.recipe) == ("done", None, None, recipe)
+    assert told.seconds > 0
+    there, here = runner.result(key), run(recipe)
+    assert isinstance(there.model, NLWFA)
+    assert isinstance(here.model, NLWFA)
+    for layer, expected in zip(
+        (*there.model.transitions, *there.model.decoder), (*here.model.transitions, *here.model.decoder), strict=True
+    ):
+        np.testing.assert_array_equal(layer, expected)
+    assert there.scores == here.scores
+    for log in here.report.logs:
+        assert told.losses[log.stage].epochs == tuple(range(len(log.losses)))
+        assert told.losses[log.stage].losses == tuple(log.losses)
+
+
+def test_equal_recipes_are_one_job_and_a_new_server_finds_it(runner: Runner, tmp_path: Path) -> None:
+    blocker = runner.submit(endless(), "x")
+    key = runner.submit(recipe_of(), "a")
+    assert runner.submit(recipe_of(), "b") == key
+    assert status(runner, key).num_queued <= 2
+    assert [[job.key for job in runner.jobs(owner)] for owner in "abx"] == [[key], [key], [blocker]]
+    runner.cancel(blocker, "x")
+    assert over(runner, key).state == "done"
+    written = (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns
+    assert runner.submit(recipe_of(), "c") == key
+    assert status(runner, key).state == "done"
+
+    other = Runner(tmp_path, num_workers=1)
+    try:
+        found = other.status(key)
+        assert found is not None
+        assert (found.state, found.recipe, found.losses) == ("done", recipe_of(), {})
+        assert found.seconds > 0
+        assert other.submit(recipe_of(), "d") == key
+        assert other.pids == ()
+        assert other.result(key).scores == runner.result(key).scores
+    finally:
+        other.close()
+    assert (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns == written
+
+
+def test_nothing_is_known_of_other_keys(runner: Runner) -> None:
+    for key in ("0" * 64, "", "../../etc", "nonsense"):
+        assert runner.status(key) is None
+        with pytest.raises(RecipeError, match="no result"):
+            runner.result(key)
+        runner.cancel(key, "me")
+
+
+def test_a_result_that_is_not_sound_is_made_again(runner: Runner, tmp_path: Path) -> None:
+    key = recipe_of().key()
+    folder = tmp_path / "runs" / key
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text("{}")
+    assert runner.status(key) is None
+    runner.submit(recipe_of(), "me")
+    assert over(runner, key).state == "done"
+    assert load_result(folder).recipe == recipe_of()
+
+
+def test_a_result_whose_folder_was_removed_is_made_again(runner: Runner, tmp_path: Path) -> None:
+    key = runner.submit(recipe_of(), "me")
+    over(runner, key)
+    for file in (tmp_path / "runs" / key).iterdir():
+        file.unlink()
+    assert runner.status(key) is None
+    runner.submit(recipe_of(), "me")
+    assert over(runner, key).state == "done"
+
+
+def test_owners_take_turns(runner: Runner, tmp_path: Path) -> None:
+    blocker = runner.submit(endless(), "x")
+    wait_for(lambda: status(runner, blocker).state == "running")
+    first = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2, 3)]
+    second = [runner.submit(recipe_of(seed=seed), "b") for seed in (4, 5)]
+    assert [status(runner, key).place for key in first + second] == [1, 3, 5, 2, 4]
+    assert status(runner, first[0]).num_queued == 5
+    runner.cancel(first[1], "a")
+    assert status(runner, first[1]).state == "cancelled"
+    expected = [first[0], second[0], first[2], second[1]]
+    assert [status(runner, key).place for key in expected] == [1, 2, 3, 4]
+    runner.cancel(blocker, "x")
+    assert {over(runner, key).state for key in expected} == {"done"}
+    assert sorted(expected, key=lambda key: (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns) == expected
+    assert not (tmp_path / "runs" / first[1]).exists()
+
+
+def test_a_cancel_stops_the_training_and_frees_its_worker(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    pid = training(runner, key)
+    runner.cancel(key, "me")
+    assert status(runner, key).state == "cancelled"
+    following = runner.submit(recipe_of(), "me")
+    wait_for(lambda: status(runner, following).state == "done", 20)
+    assert runner.pids == (pid,)  # it listened: it was not killed
+    assert {job.state for job in runner.jobs("me")} == {"cancelled", "done"}
+
+    assert runner.submit(endless(), "me") == key  # started anew
+    assert training(runner, key) == pid
+    assert status(runner, key).state == "running"
+
+
+def test_a_worker_that_does_not_listen_is_killed(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    pid = new_worker(runner, 0)
+    os.kill(pid, signal.SIGSTOP)
+    runner.cancel(key, "me")
+    following = runner.submit(recipe_of(), "me")
+    assert over(runner, following).state == "done"
+    assert status(runner, key).state == "cancelled"
+    assert pid not in runner.pids
+    assert is_gone(pid)
+
+
+def test_a_job_goes_on_while_another_owner_cares(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = runner.submit(endless(), "a")
+    runner.submit(endless(), "b")
+    runner.cancel(key, "a")
+    assert status(runner, key).state in ("queued", "running")
+    assert runner.jobs("a") == ()
+    assert [job.key for job in runner.jobs("b")] == [key]
+    runner.status(key, "a")  # a page that asks once more
+    monkeypatch.setattr(jobs, "INTEREST_SECONDS", 0.0)  # b has not asked for long
+    runner.cancel(key, "a")
+    assert status(runner, key).state == "cancelled"
+
+
+def test_a_killed_worker_is_replaced_and_its_job_tried_once_more(runner: Runner, tmp_path: Path) -> None:
+    key = runner.submit(recipe_of("fac.non", epochs=2000), "me")
+    pid = training(runner, key)
+    unfinished = tmp_path / "runs" / key / ".model.json.0123"
+    unfinished.parent.mkdir(parents=True)
+    unfinished.write_text("half a file")
+    os.kill(pid, signal.SIGKILL)
+    told = over(runner, key)
+    assert told.state == "done"
+    assert told.losses["factorisation"].epochs[-1] == 2000
+    assert runner.pids != (pid,)
+    assert not unfinished.exists()
+    assert len(runner.result(key).report.logs[0].losses) == 2001
+
+
+def test_a_job_that_kills_two_workers_fails(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    first = new_worker(runner, 0)
+    os.kill(first, signal.SIGKILL)
+    os.kill(new_worker(runner, first), signal.SIGKILL)
+    told = over(runner, key)
+    assert told.state == "failed"
+    assert "died twice" in str(told.message)
+    following = runner.submit(recipe_of(), "me")
+    assert over(runner, following).state == "done"
+    assert len(runner.pids) == 1
+
+
+def test_a_worker_killed_while_idle_costs_nothing(runner: Runner) -> None:
+    over(runner, runner.submit(recipe_of(), "me"))
+    (pid,) = runner.pids
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: runner.pids == ())
+    assert over(runner, runner.submit(recipe_of(seed=1), "me")).state == "done"
+
+
+def test_uploads(runner: Runner) -> None:
+    name = runner.files.put(b"a b\na\nb a\n" * 20)
+    data = DataRecipe(source="upload", upload=name, upload_format="tokens", num_validation=5, num_test=5)
+    found = runner.submit(recipe_of().changed(data=data), "me")
+    lost = runner.submit(recipe_of().changed(data=data.changed(upload="0" * 64)), "me")
+    none = runner.submit(recipe_of().changed(data=DataRecipe(source="upload")), "me")
+    assert over(runner, found).message is None
+    assert over(runner, found).state == "done"
+    for key, words in ((lost, "upload it again"), (none, "No file was uploaded yet")):
+        told = over(runner, key)
+        assert told.state == "failed"
+        assert words in str(told.message)
+
+
+def test_a_result_that_cannot_be_saved_fails_with_a_sentence(runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("in the way")
+    key = runner.submit(recipe_of(), "me")
+    told = over(runner, key)
+    assert told.state == "failed"
+    assert "can't write" in str(told.message)
+    (tmp_path / "runs").unlink()
+    runner.submit(recipe_of(), "me")
+    assert over(runner, key).state == "done"
+
+
+def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Runner(tmp_path, num_workers=1, max_queued=2)
+    try:
+        blocker = runner.submit(endless(), "a")
+        wait_for(lambda: status(runner, blocker).state == "running")
+        keys = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2)]
+        with pytest.raises(RecipeError, match="2 jobs wait, at most 2 allowed"):
+            runner.submit(recipe_of(seed=3), "b")
+        assert runner.status(recipe_of(seed=3).key()) is None
+        assert runner.submit(recipe_of(seed=2), "b") == keys[1]  # it is in the queue already
+        monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 0.0)
+        assert status(runner, runner.submit(recipe_of(seed=3), "b")).place == 1
+        assert [status(runner, key).state for key in (blocker, *keys)] == ["running", "cancelled", "cancelled"]
+    finally:
+        runner.close()
+    with pytest.raises(RecipeError, match="shutting down"):
+        runner.submit(recipe_of(seed=4), "b")
+
+
+def test_old_jobs_are_forgotten_and_found_on_disk(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MAX_FINISHED", 1)
+    keys = [runner.submit(recipe_of(seed=seed), "me") for seed in (1, 2, 3)]
+    for key in keys:
+        over(runner, key)
+    runner.submit(recipe_of(seed=4), "me")
+    assert len(runner.jobs("me")) == 2
+    assert {status(runner, key).state for key in keys} == {"done"}
+
+
+def test_closing_ends_the_training(tmp_path: Path) -> None:
+    runner = Runner(tmp_path, num_workers=1)
+    key = runner.submit(endless(), "me")
+    waits = runner.submit(recipe_of(), "me")
+    pid = training(runner, key)
+    runner.close()
+    runner.close()
+    assert is_gone(pid)
+    assert [status(runner, job).state for job in (key, waits)] == ["cancelled", "cancelled"]
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from time import sleep
+from nlwfa_core.jobs import Runner
+from nlwfa_core.recipe import Recipe
+
+runner = Runner(Path(sys.argv[1]), num_workers=1)
+key = runner.submit(Recipe.from_json(sys.argv[2]), "me")
+while not runner.status(key).losses:
+    sleep(0.01)
+print("training", flush=True)
+if sys.stdin.read(1):
+    sys.exit()  # an orderly end, without close()
+"""
+
+
+@pytest.mark.parametrize("orderly", [True, False])
+def test_workers_do_not_outlive_their_server(tmp_path: Path, orderly: bool) -> None:
+    command = [sys.executable, "-c", SERVER, str(tmp_path), endless().to_json()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "training\n"
+        if not orderly:
+            server.kill()
+        # The workers have the server's stderr: it ends when they do.
+        _, said = server.communicate("q" if orderly else None, timeout=30)
+    assert (server.returncode, said) == ((0, "") if orderly else (-signal.SIGKILL, ""))
+    assert list(tmp_path.rglob(".*")) == []

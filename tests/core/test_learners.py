@@ -1,0 +1,161 @@
+"""All learners: what they refuse, how they report, stop, diverge and repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nlwfa_core import limits
+from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.hankel import HankelMatrix, estimate_hankel, exact_hankel, select_basis
+from nlwfa_core.learning.learners import LEARNERS, Fit, fit
+from nlwfa_core.learning.progress import Progress, TrainingLog
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Sample, Words
+from tests.references import full_basis, ring
+
+NETWORKS = [name for name, kind in LEARNERS.items() if kind.networks]
+SAMPLE = Sample.of(Dyck().sample(500, seed=0), ALPHABET)
+QUICK = {"epochs_factorisation": 20, "epochs_transitions": 10}
+
+
+@pytest.fixture(scope="module")
+def dyck() -> HankelMatrix:
+    return estimate_hankel(SAMPLE, select_basis(SAMPLE, 30, 20))
+
+
+def arrays(learned: Fit) -> list[np.ndarray]:
+    model = learned.model
+    if isinstance(model, WFA):
+        return [model.initial, model.transitions, model.termination]
+    return [model.initial, *model.transitions, *model.decoder, model.termination, model.row_sum]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_learning_twice_gives_the_same_bits(dyck: HankelMatrix, learner: str) -> None:
+    one, same, other = (fit(dyck, learner, 3, seed=seed, **QUICK) for seed in (1, 1, 2))
+    assert [a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(same)]
+    assert ([a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(other)]) == (learner == "SP")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("rank", [0, -1, 21, 1000])
+def test_ranks_that_the_basis_does_not_allow_are_refused(dyck: HankelMatrix, learner: str, rank: int) -> None:
+    with pytest.raises(RecipeError, match=rf"rank: {rank} given, allowed are 1 … 20 \(the basis has 30 prefixes and 20 suffixes\)"):
+        fit(dyck, learner, rank)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("rank", [1, 20])
+def test_every_allowed_rank_is_learned(dyck: HankelMatrix, learner: str, rank: int) -> None:
+    learned = fit(dyck, learner, rank, **QUICK)
+    assert (learned.report.learner, learned.report.rank) == (learner, rank)
+    assert learned.report.num_states == learned.model.num_states <= rank
+    assert np.isfinite(learned.model.weights(Words.of([(), (0, 1), (0, 0, 1, 1)]))).all()
+
+
+def test_options_out_of_range_are_refused(dyck: HankelMatrix, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RecipeError, match="learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"):
+        fit(dyck, "RNN", 3)
+    with pytest.raises(RecipeError, match="schedule: 'step' given, allowed: constant, cosine"):
+        fit(dyck, "fac.non", 3, schedule="step")
+    with pytest.raises(RecipeError, match="hidden: 2,1 given"):
+        fit(dyck, "fac.non", 3, hidden=(2, 1))
+    monkeypatch.setattr(limits, "MAX_TRANSITION_NUMBERS", 10)
+    with pytest.raises(RecipeError, match="symbols × rank²: 18 given, at most 10 allowed"):
+        fit(dyck, "SP", 3)
+
+
+@pytest.mark.parametrize("learner", NETWORKS)
+def test_every_epoch_is_reported_with_its_loss(dyck: HankelMatrix, learner: str) -> None:
+    seen: list[Progress] = []
+    learned = fit(dyck, learner, 3, report=seen.append, **QUICK)
+    for log, epochs in zip(learned.report.logs, (20, 10), strict=True):
+        stage = [step for step in seen if step.stage == log.stage]
+        assert [(step.step, step.total) for step in stage] == [(epoch, epochs) for epoch in range(epochs + 1)]
+        assert [step.loss for step in stage] == log.losses.tolist()
+        assert 0 < log.losses.min() < log.losses[0]
+    assert list(learned.report.seconds) == [log.stage for log in learned.report.logs] == ["factorisation", "transitions"]
+
+
+def test_spectral_learning_reports_its_stage(dyck: HankelMatrix) -> None:
+    seen: list[Progress] = []
+    report = fit(dyck, "SP", 3, report=seen.append).report
+    assert seen == [Progress("spectral", 0, 1), Progress("spectral", 1, 1)]
+    assert report.singular_values is not None and len(report.singular_values) == 3
+    assert report.logs == () and list(report.seconds) == ["spectral"]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("after", [0, 1, 7, 25])
+def test_cancelling_stops_at_the_next_epoch(dyck: HankelMatrix, learner: str, after: int) -> None:
+    seen: list[Progress] = []
+    if learner == "SP" and after:
+        fit(dyck, learner, 3, report=seen.append, cancelled=lambda: len(seen) > after)
+        return  # one stage: nothing to interrupt once it runs
+    with pytest.raises(Cancelled):
+        fit(dyck, learner, 3, report=seen.append, cancelled=lambda: len(seen) >= after, **QUICK)
+    assert len(seen) == after
+
+
+@pytest.mark.parametrize(("learner", "stage"), [*((name, "factorisation") for name in NETWORKS), ("fac.non", "transitions")])
+def test_divergence_is_told_and_the_best_weights_are_kept(dyck: HankelMatrix, learner: str, stage: str) -> None:
+    """A rate of 1e200 throws the weights so far that squares of theirs are no numbers; tanh units in step 2 stay between −1 and 1 all the same."""
+    learned = fit(dyck, learner, 3, **QUICK, **{f"rate_{stage}": 1e200})
+    log = next(log for log in learned.report.logs if log.stage == stage)
+    assert log.diverged_at == len(log.losses) == 1
+    assert np.isfinite(log.losses).all()
+    assert f"Training diverged: the {stage} loss was no longer a finite number after epoch 1." in learned.report.messages[0]
+    assert f"(loss {log.losses.min():.4g}); try a smaller learning rate" in learned.report.messages[0]
+    assert all(np.isfinite(a).all() for a in arrays(learned))
+    untrained = fit(dyck, learner, 3, **{**QUICK, f"epochs_{stage}": 0})
+    kept, first = arrays(learned), arrays(untrained)
+    if stage == "factorisation":  # α₀ is φ(H_λ) before any training
+        np.testing.assert_array_equal(kept[0], first[0])
+    else:
+        np.testing.assert_array_equal(kept[1], first[1])
+
+
+def test_tanh_transitions_do_not_diverge(dyck: HankelMatrix) -> None:
+    learned = fit(dyck, "both.non", 3, **QUICK, rate_transitions=1e200)
+    assert learned.report.messages == () and np.isfinite(learned.report.logs[1].losses).all()
+
+
+def test_a_loss_that_is_never_finite_is_told() -> None:
+    assert TrainingLog("transitions", np.empty(0), 0).message == (
+        "Training diverged: the transitions loss was no longer a finite number after epoch 0. "
+        "The model keeps the weights of its best epoch (loss nan); try a smaller learning rate."
+    )
+    assert TrainingLog("transitions", np.ones(3)).message is None
+
+
+def test_the_cosine_schedule_ends_at_rest() -> None:
+    """Half a cosine: its last steps are small, a constant rate's are not."""
+    hankel = exact_hankel(ring(3).weights, full_basis(2, 2))
+    last: dict[str, float] = {}
+    for schedule in ("constant", "cosine"):
+        losses = fit(hankel, "both.non", 2, schedule=schedule, rate_factorisation=0.2, **QUICK).report.logs[0].losses
+        last[schedule] = abs(losses[-1] - losses[-2]) / losses[-1]
+    assert last["cosine"] < 0.1 * last["constant"]
+
+
+@pytest.mark.parametrize("learner", NETWORKS)
+def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> None:
+    learned = fit(dyck, learner, 2, epochs_factorisation=0, epochs_transitions=0)
+    assert [len(log.losses) for log in learned.report.logs] == [1, 1]
+    assert isinstance(learned.model, NLWFA) and learned.model.num_states == 2
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("words", [[(), (), ()], [(0, 1)] * 5, [(0,)]])
+def test_poor_samples_are_learned(learner: str, words: list[tuple[int, ...]]) -> None:
+    """All empty, all the same, one alone: rank 1 is always there, and the model gives the sample's frequencies back."""
+    sample = Sample.of(Words.of(words), ALPHABET)
+    hankel = estimate_hankel(sample, select_basis(sample, 10, 10))
+    learned = fit(hankel, learner, min(hankel.num_prefixes, hankel.num_suffixes), epochs_factorisation=500, epochs_transitions=500)
+    weights = learned.model.weights(Words.of([words[0]]))
+    if learner == "SP":
+        assert weights[0] == pytest.approx(1)
+    assert np.isfinite(weights).all()

@@ -1,0 +1,196 @@
+"""Scores against examples that were worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core.baselines import NGram, Uniform
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score, pautomac_score, score_next
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.trie import Trie
+from nlwfa_core.words import Alphabet, FloatArray, Sample, Words
+from tests.references import COIN, SIGNED, all_words, ring
+
+AB = Alphabet(("a", "b"))
+positive = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8).map(np.array)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A model with the same scores after every prefix."""
+
+    scores: tuple[float, ...]
+    weight: float = 0.5
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.scores) - 1
+
+    def weights(self, words: Words) -> FloatArray:
+        return np.full(len(words), self.weight)
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        return np.tile(np.array(self.scores, dtype=float), (trie.num_nodes, 1))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "target", "log2"),
+    [
+        ([1, 1], [1, 1], 1),  # ½ · 1 + ½ · 1
+        ([3, 1], [1, 1], 0.5 * np.log2(4 / 3) + 0.5 * 2),
+        ([0.5, 0.25, 0.25], [2, 1, 1], 1.5),  # the entropy: ½ · 1 + ¼ · 2 + ¼ · 2
+        ([7, 1], [1, 0], np.log2(8 / 7)),
+        ([1, 0], [1, 0], 0),
+        ([-3, 1], [3, 1], 0.75 * np.log2(4 / 3) + 0.25 * 2),  # by absolute value
+        ([1e-320, 1e-320], [1, 1], 1),
+        ([1e308, 1e308], [1, 1], 1),
+    ],
+)
+def test_the_pautomac_score_by_hand(outputs: list[float], target: list[float], log2: float) -> None:
+    assert pautomac_score(np.array(outputs, dtype=float), np.array(target, dtype=float)).log2 == pytest.approx(log2, abs=1e-12)
+
+
+def test_zeros_negatives_and_no_numbers_are_counted() -> None:
+    score = pautomac_score(np.array([0.0, -1.0, 2.0, 0.0]), np.ones(4))
+    assert (score.log2, score.num_words, score.num_zero, score.num_negative, score.num_nonfinite) == (np.inf, 4, 2, 1, 0)
+    score = pautomac_score(np.array([np.nan, np.inf, -np.inf, 1.0]), np.ones(4))
+    assert np.isnan(score.log2) and (score.num_zero, score.num_negative, score.num_nonfinite) == (0, 1, 3)
+    assert pautomac_score(np.zeros(3), np.ones(3)).log2 == np.inf
+    # What has no mass may get nothing.
+    assert pautomac_score(np.array([0.0, 1.0]), np.array([0.0, 1.0])).log2 == 0
+
+
+def test_a_floor_lifts_what_is_below_it() -> None:
+    """Normalised (0, 1), lifted (0.25, 1), normalised again (0.2, 0.8)."""
+    score = pautomac_score(np.array([0.0, 5.0]), np.ones(2), floor=0.25)
+    assert score.log2 == pytest.approx(-0.5 * np.log2(0.2) - 0.5 * np.log2(0.8))
+    assert score.num_zero == 1
+    assert pautomac_score(np.zeros(4), np.ones(4), floor=0.01).log2 == pytest.approx(2)
+
+
+@given(positive, st.data())
+def test_no_model_beats_the_target(target: np.ndarray, data: st.DataObject) -> None:
+    outputs = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=len(target), max_size=len(target))))
+    best = pautomac_score(target, target).log2
+    share = target / target.sum()
+    assert best == pytest.approx(-(share * np.log2(share)).sum(), abs=1e-9)
+    assert pautomac_score(outputs, target).log2 >= best - 1e-9
+    assert pautomac_score(np.ones(len(target)), target).log2 == pytest.approx(np.log2(len(target)), abs=1e-9)
+    assert pautomac_score(outputs * -7, target).log2 == pytest.approx(pautomac_score(outputs, target).log2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "target", "floor", "message"),
+    [
+        ([1.0], [1.0, 1.0], 0, "1 outputs but 2 target probabilities"),
+        ([1.0], [0.0], 0, "must be finite, at least 0, and not all 0"),
+        ([1.0, 1.0], [2.0, -1.0], 0, "must be finite, at least 0"),
+        ([1.0], [np.nan], 0, "must be finite"),
+        ([1.0], [1.0], 1, "floor: 1 given, allowed are numbers from 0"),
+        ([1.0], [1.0], -0.1, "floor: -0.1 given"),
+        ([1.0], [1.0], np.nan, "floor: nan given"),
+    ],
+)
+def test_scores_of_nothing_are_refused(outputs: list[float], target: list[float], floor: float, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        pautomac_score(np.array(outputs), np.array(target), floor)
+
+
+SAMPLE = Sample.of(Words.of([(0, 1), (0, 1), (0,), ()]), AB)  # after λ: a a a end; after a: b b end; after ab: end end
+
+
+@pytest.mark.parametrize(
+    ("scores", "wer", "without_end"),
+    [
+        ((3, 2, 1), 1 - 3 / 9, 1 - 3 / 5),  # always a: right 3 times of 9, and of the 5 symbols
+        ((1, 3, 2), 1 - 2 / 9, 1 - 2 / 5),  # always b
+        ((2, 1, 3), 1 - 4 / 9, 1 - 3 / 5),  # always the end, and a among symbols
+        ((1, 1, 1), 1 - 3 / 9, 1 - 3 / 5),  # a tie: the first
+        ((np.nan, -2, -3), 1 - 2 / 9, 1 - 2 / 5),  # what is no number predicts nothing
+    ],
+)
+def test_word_error_rates_by_hand(scores: tuple[float, ...], wer: float, without_end: float) -> None:
+    score = next_symbol_score(Fixed(scores), SAMPLE)
+    assert (score.wer, score.wer_without_end, score.num_predictions) == (pytest.approx(wer), pytest.approx(without_end), 9)
+    assert next_symbol_score(Fixed(scores), SAMPLE, floor=0.2).wer == pytest.approx(wer)
+
+
+def test_bits_per_symbol_by_hand() -> None:
+    """4 times a ½, 3 times b … : a 3 times at 1 bit, b 2 times at 2, the end 4 times at 2."""
+    assert next_symbol_score(Fixed((2, 1, 1)), SAMPLE).bits_per_symbol == pytest.approx((3 + 4 + 8) / 9)
+    score = next_symbol_score(Fixed((-2, -1, 1)), SAMPLE)
+    assert (score.bits_per_symbol, score.num_negative) == (pytest.approx(15 / 9), 2 * 3)
+    assert next_symbol_score(Uniform(2), SAMPLE).bits_per_symbol == pytest.approx(np.log2(3))
+
+
+def test_what_was_held_impossible_costs_everything_unless_there_is_a_floor() -> None:
+    score = next_symbol_score(Fixed((1, 0, 1)), SAMPLE)
+    assert (score.bits_per_symbol, score.num_impossible) == (np.inf, 2)
+    # (½, 0, ½) lifted to (½, ¼, ½), and normalised: (2, 1, 2) / 5
+    score = next_symbol_score(Fixed((1, 0, 1)), SAMPLE, floor=0.25)
+    assert score.bits_per_symbol == pytest.approx((7 * np.log2(5 / 2) + 2 * np.log2(5)) / 9) and score.num_impossible == 0
+    assert np.isnan(next_symbol_score(Fixed((1, np.nan, 1)), SAMPLE).bits_per_symbol)
+    assert np.isnan(next_symbol_score(Fixed((1, np.inf, 1)), SAMPLE).bits_per_symbol)
+    assert next_symbol_score(Fixed((0, 0, 0)), SAMPLE).num_impossible == 9
+    assert next_symbol_score(Fixed((0, 0, 0)), SAMPLE, floor=0.1).bits_per_symbol == pytest.approx(np.log2(3))
+
+
+def test_rates_weigh_strings_as_drawn() -> None:
+    words = Words.of([(0,), (1, 1)])
+    rare, common = (score_next(COIN.wfa.next_scores(Trie.of(words, 2)), Trie.of(words, 2), np.array([1, n])) for n in (1, 50))
+    assert rare.num_predictions == 2 + 3 and common.num_predictions == 2 + 150
+    # COIN says: end after λ and after a, a after b and bb. Right: the end after a, and nothing else.
+    assert rare.wer == pytest.approx(1 - 1 / 5) and common.wer == pytest.approx(1 - 1 / 152)
+    assert rare.wer_without_end == pytest.approx(1 - 1 / 3)  # among symbols: a after λ (a tie), after b and after bb
+
+
+@pytest.mark.parametrize("model", [COIN.wfa, ring(3)])
+def test_the_true_model_has_the_lowest_expected_rates(model: Model) -> None:
+    """Over all words up to a length, weighed by their probability, in units of 1e-6."""
+    words = all_words(2, 8)
+    sample = Sample(words, np.maximum(np.round(1e6 * model.weights(words)), 1).astype(np.int64), AB)
+    true = next_symbol_score(model, sample)
+    for other in (Uniform(2), NGram.fit(sample, 1), Fixed((0.5, 0.2, 0.3))):
+        worse = next_symbol_score(other, sample)
+        assert worse.wer >= true.wer and worse.wer_without_end >= true.wer_without_end
+        assert worse.bits_per_symbol > true.bits_per_symbol
+
+
+def test_evaluation_shows_the_references_beside_the_score() -> None:
+    words = Dyck().sample(400, seed=3)
+    test = TestSet.as_drawn(words, Dyck().weights(words), Sample.of(words, ALPHABET))
+    scores = evaluate(Dyck(), test)
+    assert scores.log2_pauto == scores.true_log2_pauto
+    assert scores.uniform_log2_pauto == np.log2(400) > scores.log2_pauto
+    assert (scores.num_words, scores.num_zero, scores.num_negative, scores.num_impossible) == (400, 0, 0, 0)
+    assert scores.num_predictions == words.lengths.sum() + 400
+    empirical = TestSet.empirical(Sample.of(words, ALPHABET))
+    assert evaluate(Dyck(), empirical).true_log2_pauto is None and not empirical.known
+    assert empirical.target.sum() == pytest.approx(1) and len(empirical.words) == len(set(words))
+
+
+def test_evaluation_counts_negative_outputs() -> None:
+    words = all_words(2, 2)  # λ a b aa ab ba bb: 0 1 −1 2 0 0 −2
+    scores = evaluate(SIGNED.wfa, TestSet.empirical(Sample.of(words, AB)))
+    assert (scores.num_words, scores.num_zero, scores.num_negative, scores.log2_pauto) == (7, 3, 2, np.inf)
+    floored = evaluate(SIGNED.wfa, TestSet.empirical(Sample.of(words, AB)), floor=1e-3)
+    assert np.isfinite(floored.log2_pauto) and floored.floor == 1e-3
+
+
+def test_test_sets_that_do_not_fit_are_refused() -> None:
+    empty = Sample.of(Words.of([]), AB)
+    with pytest.raises(RecipeError, match="the test set has no strings"):
+        evaluate(COIN.wfa, TestSet(empty.words, np.empty(0), empty, known=True))
+    strange = Sample.of(Words.of([(0, 2)]), Alphabet.numbered(4))
+    with pytest.raises(RecipeError, match="the test strings use 3 symbols, the model knows 2"):
+        evaluate(COIN.wfa, TestSet.empirical(strange))
+    with pytest.raises(RecipeError, match="1 test strings but 2 probabilities in the solution"):
+        TestSet.as_drawn(Words.of([(0,)]), np.ones(2), SAMPLE)
+    known = Sample.of(Words.of([(0,)]), Alphabet.numbered(4))  # a larger alphabet that is not used
+    assert evaluate(COIN.wfa, TestSet.empirical(known)).num_words == 1

@@ -1,0 +1,131 @@
+"""Recipes: validated, frozen, to JSON and back, named by their content."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.hankel import STATISTICS
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+
+hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
+recipes = st.builds(
+    Recipe,
+    data=st.builds(
+        DataRecipe,
+        source=st.sampled_from(["dyck", "automaton", "squared", "verbs", "upload"]),
+        num_strings=st.integers(1, limits.MAX_GENERATED),
+        seed=st.integers(0, 2**31 - 1),
+        split_probability=st.floats(0, 1),
+        upload=st.sampled_from(["", "0" * 64, "a1" * 32]),
+        upload_format=st.sampled_from(["auto", "pautomac", "characters", "tokens", "csv"]),
+    ),
+    hankel=st.builds(HankelRecipe, num_prefixes=st.integers(1, limits.MAX_BASIS), statistic=st.sampled_from(list(STATISTICS))),
+    learning=st.builds(
+        LearningRecipe,
+        learner=st.sampled_from(list(LEARNERS)),
+        rank=st.integers(1, limits.MAX_RANK),
+        hidden=hidden,
+        rate_factorisation=st.floats(1e-12, 1e6),
+        schedule=st.sampled_from(["constant", "cosine"]),
+    ),
+)
+
+
+@given(recipes)
+def test_recipes_go_to_json_and_back(recipe: Recipe) -> None:
+    again = Recipe.from_json(recipe.to_json())
+    assert again == recipe and again.key() == recipe.key()
+    assert Recipe(**json.loads(recipe.to_json())) == recipe
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_recipes(name: str) -> None:
+    title, recipe = PRESETS[name]
+    assert title and Recipe.from_json(recipe.to_json()) == recipe
+
+
+BAD = [
+    (DataRecipe, {"num_strings": 0}, "num_strings: 0 given: input should be greater than or equal to 1"),
+    (DataRecipe, {"num_strings": 2_000_000}, "num_strings: 2000000 given: .*less than or equal to 1000000"),
+    (DataRecipe, {"seed": -1}, "seed: -1 given"),
+    (DataRecipe, {"source": "web"}, "source: web given: .*'dyck', 'automaton', 'squared', 'verbs' or 'upload'"),
+    (DataRecipe, {"split_probability": float("nan")}, "split_probability: nan given"),
+    (DataRecipe, {"upload": "../../etc/passwd"}, "upload: ../../etc/passwd given"),
+    (DataRecipe, {"upload": "0" * 64 + "\n"}, "upload: 0+ given: string should match pattern"),
+    (HankelRecipe, {"statistic": "bigram"}, "^statistic: 'bigram' given, allowed: string"),
+    (HankelRecipe, {"num_prefixes": 50_001}, "num_prefixes: 50001 given"),
+    (LearningRecipe, {"rank": 0}, "rank: 0 given"),
+    (LearningRecipe, {"rank": 2.5}, "rank: 2.5 given"),
+    (LearningRecipe, {"learner": "RNN"}, "^learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"),
+    (LearningRecipe, {"rate_transitions": 0}, "rate_transitions: 0 given"),
+    (LearningRecipe, {"rate_transitions": float("inf")}, "rate_transitions: inf given"),
+    (LearningRecipe, {"epochs_transitions": -1}, "epochs_transitions: -1 given"),
+    (LearningRecipe, {"schedule": "step"}, "schedule: step given: .*'constant' or 'cosine'"),
+    (LearningRecipe, {"colour": "red"}, "colour: red given"),
+    *(
+        (LearningRecipe, {"hidden": shape}, f"^hidden: {','.join(map(str, shape))} given, allowed are symmetric multiples")
+        for shape in ((), (2, 2), (2, 1, 3), (0, 1, 0), (-2, 1, -2), (17, 1, 17), (1, 2, 1), (1,) * 9)
+    ),
+]
+
+
+@pytest.mark.parametrize(("part", "fields", "message"), BAD)
+def test_bad_values_are_refused_in_one_sentence(
+    part: type[DataRecipe | HankelRecipe | LearningRecipe], fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(RecipeError, match=message) as caught:
+        part(**fields)
+    assert len(str(caught.value)) < 300 and "validation error" not in str(caught.value)
+    with pytest.raises(RecipeError, match=message):
+        part().changed(**fields)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "3", '{"data": {"source": "web"}}', '{"learning": {"learner": "RNN"}}', '{"x": 1}']
+)
+def test_what_is_no_recipe_is_refused(text: str) -> None:
+    with pytest.raises(RecipeError):
+        Recipe.from_json(text)
+
+
+def test_recipes_are_values() -> None:
+    recipe = Recipe()
+    with pytest.raises(ValueError, match="frozen"):
+        recipe.learning = LearningRecipe(rank=3)  # type: ignore[misc]
+    assert recipe.changed(learning=LearningRecipe(rank=3)).learning.rank == 3
+    assert recipe.learning.rank == 10
+    assert hash(Recipe()) == hash(recipe)
+
+
+@given(recipes, recipes)
+def test_keys_differ_with_the_content(one: Recipe, other: Recipe) -> None:
+    assert (one.data.key() == other.data.key()) == (one.data == other.data)
+    assert (one.hankel.key() == other.hankel.key()) == (one.hankel == other.hankel)
+    assert len(one.key()) == 64
+    if one != other and one.learning.learner != "SP":
+        assert one.key() != other.key()
+
+
+def test_keys_do_not_depend_on_the_process() -> None:
+    code = "from nlwfa_core import Recipe; print(Recipe().key())"
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert other.stdout.strip() == Recipe().key()
+
+
+def test_options_of_networks_make_no_difference_to_spectral_learning() -> None:
+    spectral = LearningRecipe(learner="SP", rank=4)
+    assert spectral.changed(epochs_factorisation=3, seed=9, hidden=(1,)).key() == spectral.key()
+    assert spectral.changed(rank=5).key() != spectral.key()
+    network = LearningRecipe(learner="both.non", rank=4)
+    assert network.changed(seed=9).key() != network.key() != spectral.key()

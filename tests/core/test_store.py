@@ -1,0 +1,179 @@
+"""Models on disk: bit for bit what was saved, and nothing unsound is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save
+
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.store import SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet
+from tests.references import COIN, REFERENCES, all_words, random_nlwfa
+
+SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
+MODELS: list[WFA | NLWFA] = [*(r.wfa for r in REFERENCES), *(random_nlwfa(3, 2, 5, nonlinear) for nonlinear in SWITCHES)]
+PLAIN = random_nlwfa(2, 1, 0)
+MODELS.append(NLWFA(PLAIN.initial, PLAIN.transitions, (), PLAIN.initial, PLAIN.initial, True, False))  # no hidden decoder layer
+
+
+def arrays(model: WFA | NLWFA) -> list[np.ndarray]:
+    if isinstance(model, WFA):
+        return [model.initial, model.transitions, model.termination]
+    return [model.initial, *model.transitions, *model.decoder, model.termination, model.row_sum]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_models_come_back_bit_for_bit(tmp_path: Path, model: WFA | NLWFA) -> None:
+    alphabet = Alphabet(tuple("aλ\n"[: model.num_symbols]))
+    info = {"recipe": {"rank": 3}, "score": float("inf"), "notes": ("é",)}
+    save_model(tmp_path / "deep" / "down", SavedModel(model, alphabet, info))
+    loaded = load_model(tmp_path / "deep" / "down")
+    assert type(loaded.model) is type(model)
+    assert [a.tobytes() for a in arrays(loaded.model)] == [a.tobytes() for a in arrays(model)]
+    assert loaded.alphabet == alphabet
+    assert loaded.info == {"recipe": {"rank": 3}, "score": "inf", "notes": ["é"]}
+    words = all_words(model.num_symbols, 3)
+    assert loaded.model.weights(words).tobytes() == model.weights(words).tobytes()
+    assert sorted(path.name for path in (tmp_path / "deep" / "down").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_what_is_not_contiguous_is_saved_as_it_reads(tmp_path: Path) -> None:
+    model = WFA(COIN.wfa.initial, COIN.wfa.transitions.transpose(0, 2, 1), COIN.wfa.termination[::-1])
+    save_model(tmp_path, SavedModel(model, Alphabet(("a", "b")), {}))
+    loaded = load_model(tmp_path).model
+    assert all((ours == theirs).all() for ours, theirs in zip(arrays(loaded), arrays(model), strict=True))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_model(tmp_path, SavedModel(random_nlwfa(3, 2, 0), Alphabet(("a", "b")), {}))
+    return tmp_path
+
+
+HEADERS: list[tuple[Any, str]] = [
+    ({"format": 2}, "format 2 given, this version reads 1"),
+    ([], "format 'list' given, this version reads 1"),
+    ({"symbols": ["a"]}, "has 2 symbols, its alphabet 1"),
+    ({"symbols": ["a", "a"]}, "symbols must differ"),
+    ({"symbols": "ab"}, "the symbols must be a list of strings"),
+    ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
+    ({"symbols": ["a"] * 5001}, "symbols: 5,001 given, at most 5,000"),
+    ({"kind": "RNN"}, "kind 'RNN' given, allowed: WFA, NLWFA"),
+    ({"kind": "WFA"}, "lacks 'transitions'"),
+    ({"kind": None}, "kind None given"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), HEADERS)
+def test_headers_that_are_unsound_are_refused(folder: Path, change: Any, message: str) -> None:
+    header = json.loads((folder / "model.json").read_bytes())
+    (folder / "model.json").write_text(json.dumps({**header, **change} if isinstance(change, dict) else change))
+    with pytest.raises(RecipeError, match=message):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("field", ["symbols", "kind", "nonlinear_transitions"])
+def test_headers_that_lack_something_are_refused(folder: Path, field: str) -> None:
+    header = json.loads((folder / "model.json").read_bytes())
+    del header[field]
+    (folder / "model.json").write_text(json.dumps(header))
+    with pytest.raises(RecipeError, match=f"lacks '{field}'"):
+        load_model(folder)
+
+
+ARRAYS = [
+    ({"initial": np.array([1.0, np.nan, 0])}, "array 'initial' .* must hold finite float64 numbers"),
+    ({"row_sum": np.full(6, np.inf)}, "array 'row_sum'"),
+    ({"initial": np.ones(3, dtype=np.float32)}, "array 'initial' .* finite float64"),
+    ({"initial": np.ones(4)}, "the layers of an NL-WFA .* do not fit"),
+    ({"initial": np.array(1.0)}, "do not fit"),
+    ({"transitions.0": np.array(1.0)}, "do not fit"),
+    ({"transitions.0": np.empty((2, 3, 0))}, "do not fit"),
+    ({"decoder.0": np.ones(3)}, "do not fit"),
+    ({"transitions.0": None}, "lacks"),
+    ({"transitions.1": None}, "do not fit"),
+    ({"termination": None}, "lacks 'termination'"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), ARRAYS)
+def test_arrays_that_are_unsound_are_refused(folder: Path, change: dict[str, np.ndarray | None], message: str) -> None:
+    model = random_nlwfa(3, 2, 0)
+    names = ("initial", "transitions.0", "transitions.1", "decoder.0", "termination", "row_sum")
+    tensors = {**dict(zip(names, arrays(model), strict=True)), **change}
+    (folder / "model.safetensors").write_bytes(save({name: array for name, array in tensors.items() if array is not None}))
+    with pytest.raises(RecipeError, match=message):
+        load_model(folder)
+
+
+@given(st.one_of(st.binary(max_size=80), st.integers(0, 400)))
+def test_any_bytes_are_refused_with_our_own_error(tmp_path_factory: pytest.TempPathFactory, data: bytes | int) -> None:
+    """Anything, or a sound file that was cut."""
+    folder = tmp_path_factory.mktemp("model")
+    save_model(folder, SavedModel(COIN.wfa, Alphabet(("a", "b")), {}))
+    for name in ("model.safetensors", "model.json"):
+        sound = (folder / name).read_bytes()
+        damaged = sound[: min(data, len(sound) - 1)] if isinstance(data, int) else data
+        (folder / name).write_bytes(damaged)
+        with pytest.raises(RecipeError):
+            load_model(folder)
+        (folder / name).write_bytes(sound)
+    assert load_model(folder).model.num_states == 2
+
+
+def test_a_shape_without_numbers_is_refused(folder: Path) -> None:
+    header = json.dumps({"initial": {"dtype": "F64", "shape": [0, 2**62], "data_offsets": [0, 0]}}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(RecipeError):
+        load_model(folder)
+
+
+def test_missing_folders_and_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"can't read .*model\.json: No such file or directory"):
+        load_model(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecipeError, match="can't write to .*file/model: "):
+        save_model(tmp_path / "file" / "model", SavedModel(COIN.wfa, Alphabet(("a", "b")), {}))
+
+
+def test_large_files_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 MB as a hole: the size is known before a byte is read."""
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("read"))
+    with pytest.raises(RecipeError, match=r"bytes in .*large: 314,572,800 given, at most 209,715,200 allowed"):
+        read_capped(path, limits.MAX_FILE_BYTES)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_atomically(tmp_path / "file", b"old")
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(RecipeError, match="can't write .*file: No space left on device"):
+        write_atomically(tmp_path / "file", b"new")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"old")]
+    with pytest.raises(RecipeError, match="can't write .*No such file or directory"):
+        write_atomically(tmp_path / "nowhere" / "file", b"new")
+
+
+def test_numbers_that_json_lacks_are_words() -> None:
+    value = {"a": np.array([1.0, np.inf]), "b": (float("nan"), -np.inf), 3: [True, None, "λ"]}
+    assert from_json(to_json(value).encode()) == {"a": [1.0, "inf"], "b": ["nan", "-inf"], "3": [True, None, "λ"]}
+    with pytest.raises(RecipeError, match="not JSON"):
+        from_json(b"[" * 100_000)
+    with pytest.raises(RecipeError, match="not JSON"):
+        from_json(b"\xff")

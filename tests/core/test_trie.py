@@ -1,0 +1,96 @@
+"""The prefix tree against sets of tuples."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.trie import Trie, symbol_runs
+from nlwfa_core.words import Word, Words
+
+word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
+
+
+@given(word_lists)
+def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None:
+    trie = Trie.of(Words.of(rows), 3)
+    nodes = sorted({row[:length] for row in rows for length in range(len(row) + 1)}, key=lambda u: (len(u), u))
+    number = {u: index for index, u in enumerate(nodes)}
+    assert list(trie.prefixes(range(trie.num_nodes))) == nodes
+    assert trie.depth.tolist() == [len(u) for u in nodes]
+    assert [trie.num_nodes, *trie.levels] == [len(nodes), *(sum(len(u) < d for u in nodes) for d in range(len(nodes[-1]) + 2))]
+    assert trie.parent.tolist() == [-1, *(number[u[:-1]] for u in nodes[1:])]
+    assert trie.symbol.tolist() == [-1, *(u[-1] for u in nodes[1:])]
+    assert trie.ends.tolist() == [number[row] for row in rows]
+    for index, row in enumerate(rows):
+        path = trie.paths[trie.starts[index] : trie.starts[index + 1]]
+        assert path.tolist() == [number[row[:length]] for length in range(len(row) + 1)]
+
+
+@given(word_lists, word_lists)
+def test_words_are_found_where_they_are(rows: list[Word], others: list[Word]) -> None:
+    trie = Trie.of(Words.of(rows), 3)
+    number = {u: index for index, u in enumerate(trie.prefixes(range(trie.num_nodes)))}
+    assert trie.find(Words.of(others)).tolist() == [number.get(word, -1) for word in others]
+    children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(3))
+    assert children.tolist() == [[-1] * 3, *([number.get((*u, symbol), -1) for symbol in range(3)] for u in number)]
+
+
+@given(word_lists, st.data())
+def test_counts_are_those_of_strings_that_begin_and_end(rows: list[Word], data: st.DataObject) -> None:
+    counts = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
+    trie = Trie.of(Words.of(rows), 3)
+    begins: Counter[Word] = Counter()
+    ends: Counter[Word] = Counter()
+    for row, count in zip(rows, counts.tolist(), strict=True):
+        ends[row] += count
+        for length in range(len(row) + 1):
+            begins[row[:length]] += count
+    nodes = list(trie.prefixes(range(trie.num_nodes)))
+    assert trie.prefix_counts(counts).tolist() == [begins[u] for u in nodes]
+    assert trie.end_counts(counts).tolist() == [ends[u] for u in nodes]
+
+
+@given(word_lists)
+def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
+    trie, steps = Trie.of(Words.of(rows), 3), 0
+
+    def step(states: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+        nonlocal steps
+        steps += len(symbols)
+        assert (np.diff(symbols) >= 0).all()
+        return 10 * states + symbols[:, None] + 1  # writes the word in digits
+
+    states = trie.roll_out(np.zeros(1), step)
+    written = [int("".join(str(symbol + 1) for symbol in u) or 0) for u in trie.prefixes(range(trie.num_nodes))]
+    assert states[:, 0].tolist() == written
+    assert steps == trie.num_nodes - 1
+
+
+def test_no_words_leave_the_root() -> None:
+    trie = Trie.of(Words.of([]), 2)
+    assert (trie.num_nodes, trie.ends.tolist(), trie.find(Words.of([(), (1,)])).tolist()) == (1, [], [0, -1])
+
+
+def test_long_words_take_no_recursion() -> None:
+    word = (0, 1) * 20_000
+    trie = Trie.of(Words.of([word, word[:-1]]), 2)
+    assert trie.num_nodes == len(word) + 1
+    assert trie.prefixes([trie.ends[0]])[0] == word
+
+
+def test_symbols_outside_the_alphabet_are_refused() -> None:
+    with pytest.raises(RecipeError, match="symbol 3 is not in the alphabet of 3 symbols"):
+        Trie.of(Words.of([(0, 3)]), 3)
+
+
+@given(st.lists(st.integers(0, 3)).map(sorted))
+def test_runs_cover_the_array(symbols: list[int]) -> None:
+    runs = symbol_runs(np.array(symbols, dtype=np.int64))
+    assert [symbol for symbol, rows in runs for _ in range(rows.start, rows.stop)] == symbols
+    assert len({symbol for symbol, _ in runs}) == len(runs)

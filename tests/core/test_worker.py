@@ -1,0 +1,131 @@
+"""The worker's side: what it says, and when."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Lock
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlwfa_core import worker
+from nlwfa_core.experiment import prepare, run
+from nlwfa_core.learning.progress import Progress
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+
+SMALL = Recipe(
+    data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
+    hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+    learning=LearningRecipe(rank=2),
+)
+
+
+def order(folder: Path, recipe: Recipe = SMALL) -> dict[str, Any]:
+    return {"recipe": recipe.to_json(), "folder": str(folder / "run"), "uploads": str(folder / "uploads")}
+
+
+def trainer() -> tuple[worker.Trainer, io.BytesIO]:
+    said = io.BytesIO()
+    inbox: Any = SimpleNamespace(cancelled=Event(), saving=Lock())
+    return worker.Trainer(inbox, worker.Outbox(said)), said
+
+
+def messages(said: io.BytesIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.getvalue().splitlines()]
+
+
+def test_it_says_its_stages_and_its_end(tmp_path: Path) -> None:
+    training, said = trainer()
+    training.follow(order(tmp_path))
+    *before, last = messages(said)
+    assert last == {"end": "done", "message": None}
+    assert list(dict.fromkeys(message["progress"][0] for message in before)) == ["data", "hankel", "learning", "spectral", "scores"]
+    assert (tmp_path / "run" / "result.json").exists()
+
+
+def test_data_and_matrix_are_kept_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(worker, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
+    training, _ = trainer()
+    for rank in (2, 3):
+        training.follow(order(tmp_path, SMALL.changed(learning=LearningRecipe(rank=rank))))
+    assert len(made) == 1
+    training.follow(order(tmp_path, SMALL.changed(data=SMALL.data.changed(seed=1))))
+    assert len(made) == 2
+
+
+def test_what_was_prepared_for_another_recipe_is_not_used() -> None:
+    other = SMALL.changed(data=SMALL.data.changed(seed=1))
+    fresh = run(SMALL)
+    for prepared in (prepare(SMALL), prepare(other)):
+        result = run(SMALL, prepared=prepared)
+        assert result.scores == fresh.scores
+        np.testing.assert_array_equal(result.model.initial, fresh.model.initial)
+        assert result.seconds.keys() == fresh.seconds.keys()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"), [(MemoryError(), "not enough memory"), (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0")]
+)
+def test_what_goes_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(worker, "run", fails)
+    training, said = trainer()
+    training.follow(order(tmp_path))
+    last = messages(said)[-1]
+    assert last["end"] == "failed"
+    assert words in last["message"]
+    assert "Traceback" not in last["message"]
+
+
+def test_a_cancel_is_heard(tmp_path: Path) -> None:
+    training, said = trainer()
+    training.inbox.cancelled.set()
+    training.follow(order(tmp_path))
+    assert messages(said) == [{"end": "cancelled", "message": None}]
+    assert not (tmp_path / "run").exists()
+
+
+def test_many_reports_are_few_messages_and_no_loss_is_lost() -> None:
+    said = io.BytesIO()
+    outbox = worker.Outbox(said)
+    for step in range(5000):
+        outbox.report(Progress("transitions", step, 4999, step / 2))
+    outbox.end("done")
+    *before, _ = messages(said)
+    assert [entry for message in before for entry in message["losses"]] == [["transitions", step, step / 2] for step in range(5000)]
+    assert len(before) < 500
+
+
+def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
+    code = (
+        "import os; from nlwfa_core import worker\n"
+        "def prints(*_):\n"
+        "    print('a library prints'); os.write(1, b'and C'); raise worker.RecipeError('no')\n"
+        "worker.prepare = prints; worker.main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(order(tmp_path)).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == {"end": "failed", "message": "no"}
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert b"a library prints" in process.stderr.read()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("cut", [b"", b'{"recipe": "half of a me'])
+def test_the_end_of_the_input_is_its_end(cut: bytes) -> None:
+    done = subprocess.run([sys.executable, "-m", "nlwfa_core.worker"], input=cut, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
