@@ -4,11 +4,11 @@ import streamlit as st
 
 from nlwfa_core import RecipeError
 from pages.shared import controls, runs
-from pages.shared.navigation import navigation
+from pages.shared.navigation import ASSETS, navigation
 
-st.set_page_config(page_title="NL-WFA Lab", page_icon="assets/icon.svg", layout="wide")
-st.logo("assets/logo.svg", size="large", icon_image="assets/icon.svg")
-st.html("assets/lab.css")
+st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
+st.logo(ASSETS / "logo.svg", size="large", icon_image=ASSETS / "icon.svg")
+st.html(ASSETS / "lab.css")
 runs.prepare_server()
 page = navigation()
 try:

@@ -13,8 +13,7 @@ import typer
 from . import __version__
 from .data import GENERATORS, unseen_notes
 from .errors import RecipeError
-from .experiment import basis_notes, build_hankel, fit_recipe
-from .experiment import select_rank as best_rank
+from .experiment import basis_notes, build_hankel, fit_recipe, select_rank
 from .learning.learners import LEARNERS, mass_messages
 from .metrics import TestSet, evaluate
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe
@@ -128,6 +127,8 @@ def squared(
 
 
 def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
+    if out == solution:
+        raise RecipeError(f"solution: {solution} given, which is where the strings go")
     source = GENERATORS[recipe.source](recipe)
     words = source.words(recipe)
     write_file(out, write_pautomac(words, len(source.alphabet)))
@@ -244,8 +245,8 @@ def next_symbol(
     return Output(text, mass_messages(saved.model))
 
 
-@app.command()
-def select_rank(
+@app.command("select-rank")
+def choose_rank(
     train: Train,
     validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
     learner: Learner,
@@ -283,7 +284,7 @@ def select_rank(
     # Both over the larger alphabet, as in the lab: what validation alone uses costs every model its zeros.
     sample, test_set = replace(file, alphabet=held_out.alphabet).sample(), TestSet.empirical(held_out.sample())
     with progress_bar() as report:
-        chosen = best_rank(sample, test_set, tried, metric=metric, hankel=basis, learning=learning, report=report)
+        chosen = select_rank(sample, test_set, tried, metric=metric, hankel=basis, learning=learning, report=report)
     notes = (*file.notes, *held_out.notes, *unseen_notes(sample, test_set.sample, "validation"), *chosen.notes)
     if not as_json:
         return Output(ranks_summary(learner, chosen), notes)

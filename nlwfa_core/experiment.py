@@ -227,7 +227,7 @@ def select_rank(
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
-    """The rank of the lowest score; one that is not finite is worse than any that is; then fewer zeros, then the smaller rank win."""
+    """The rank of the lowest score: not finite is worse than any finite one; then fewer zeros, then the smaller rank win."""
 
     def badness(entry: tuple[int, Scores]) -> tuple[float, int, int]:
         value = getattr(entry[1], metric)

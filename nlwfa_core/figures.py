@@ -211,7 +211,8 @@ def states_figure(
                 textposition="top center",
                 line={"color": MARK, "width": 3},
                 marker={"color": MARK, "size": size + 1},
-                name="trajectory",
+                textfont=MONOSPACE,
+                showlegend=False,
                 hovertemplate="%{text}<extra></extra>",
             )
         )

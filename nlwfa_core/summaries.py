@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -39,10 +38,12 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def as_text(value: Any) -> str:
-    """A score as tables show it: four decimals; ∞, and "not a number"."""
-    if value is None:
-        return "–"
+def as_text(value: float) -> str:
+    """A count or a score as tables show it.
+
+    >>> as_text(2813), as_text(0.43299), as_text(float("inf"))
+    ('2,813', '0.4330', '∞')
+    """
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.4f}".replace("inf", "∞")

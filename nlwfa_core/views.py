@@ -184,7 +184,7 @@ def most_frequent_word(sample: Sample) -> Word:
     return sample.words[int(sample.counts.argmax())]
 
 
-COLOURINGS = {"length": "length of the prefix", "last": "last symbol", "next": "most likely next symbol"}
+COLOURINGS = {"length": "length of the prefix", "last symbol": "last symbol", "next symbol": "most likely next symbol"}
 MAX_CLASSES = 7
 
 
@@ -201,7 +201,7 @@ def colouring(kind: str, prefixes: Words, alphabet: Alphabet, model: Model) -> l
     if kind == "length":
         lengths: list[int] = prefixes.lengths.tolist()
         return lengths
-    if kind == "last":
+    if kind == "last symbol":
         names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
     else:
         following = [*alphabet.symbols, "end"]

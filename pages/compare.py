@@ -9,7 +9,7 @@ from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
-SETS = {"scores": "test", "validation": "validation"}
+SETS = {"test": "scores", "validation": "validation"}
 
 recipe = blocks.page_recipe(
     "Compare",
@@ -20,7 +20,7 @@ with blocks.errors_shown():
     data = runs.data(recipe.data)
     hankel = runs.hankel(recipe.data, recipe.hankel)
     references = runs.references(recipe.data)
-left, right = st.columns(2)
+left, right = st.columns([2, 3])
 learners = left.pills("Learners", list(LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params")
 possible = [rank for rank in RANKS if rank <= min(hankel.num_prefixes, hankel.num_suffixes)]
 default = [rank for rank in (1, 2, 3, 5, 10) if rank in possible]
@@ -34,21 +34,17 @@ if not results:
     st.stop()
 
 first, second = st.columns([3, 1])
-metric = first.segmented_control(
-    "Metric", list(METRIC_TITLES), default="wer", format_func=METRIC_TITLES.get, required=True, key="metric", bind="query-params"
-)
-kind = second.segmented_control(
-    "Strings", list(SETS), default="scores", format_func=SETS.get, required=True, key="compare.set", persist_state="session"
-)
+metric = first.segmented_control("Metric", list(METRIC_TITLES), default="wer", required=True, key="metric", bind="query-params")
+kind = second.segmented_control("Strings", list(SETS), default="test", required=True, key="compare.set", persist_state="session")
 curves = {
     learner: [
-        (rank, getattr(getattr(found, kind), metric))
+        (rank, getattr(getattr(found, SETS[kind]), metric))
         for (name, rank), found in results.items()
-        if name == learner and getattr(found, kind) is not None
+        if name == learner and getattr(found, SETS[kind]) is not None
     ]
     for learner in learners
 }
-lines = {name: getattr(scores, metric) for name, scores in references.items()} if kind == "scores" else {}
+lines = {name: getattr(scores, metric) for name, scores in references.items()} if kind == "test" else {}
 st.plotly_chart(metric_figure(curves, lines, metric), key="compare.curves", alt=f"{METRIC_TITLES[metric]} against the rank")
 
 st.subheader("Rank chosen on validation strings")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from nlwfa_core.recipe import PRESETS
 from pages.shared import blocks, controls
+from pages.shared.navigation import ASSETS
 
 blocks.page_recipe(
     "Learn automata from strings, and see it happen",
@@ -12,7 +13,9 @@ blocks.page_recipe(
     "the factors. **NL-WFA** (Li, Rabusseau, Precup 2018) puts a neural network wherever that is linear. This lab runs both on the same "
     "strings and shows each step. Where a model fails, it shows that too.",
 )
-st.image("assets/overview.svg", width="stretch", alt="Strings are counted into a Hankel matrix, factorised into states, and scored")
+st.image(
+    ASSETS / "overview.svg", width="stretch", alt="Strings are counted into a Hankel matrix, factorised into states, and scored"
+)
 
 steps = {
     "first-steps": ("First steps", "2,000 strings of brackets, three states. Train a nonlinear automaton in a few seconds."),

@@ -21,7 +21,7 @@ if recipe.learning.learner not in found:
 if not found:
     st.stop()
 
-first, second, third = st.columns([2, 2, 1])
+first, second, third = st.columns([3, 3, 1])
 default = recipe.learning.learner if recipe.learning.learner in found else next(iter(found))
 name = first.segmented_control("Learner", list(found), default=default, required=True, key="states.learner")
 colouring = second.segmented_control(

@@ -130,10 +130,15 @@ def closure_words(basis: Basis) -> Words:
 
 def weight_by_matrices(wfa: WFA, word: Word) -> float:
     """f(x) of one word, α₀ᵀ A_{x₁} … A_{x_t} α∞ as written."""
+    return float(state_by_matrices(wfa, word) @ wfa.termination)
+
+
+def state_by_matrices(wfa: WFA, word: Word) -> FloatArray:
+    """α₀ᵀ A_{x₁} … A_{x_t} of one word, shape (num_states,)."""
     state = wfa.initial
     for symbol in word:
         state = state @ wfa.transitions[symbol]
-    return float(state @ wfa.termination)
+    return state
 
 
 def weight_by_maps(model: NLWFA, word: Word) -> float:

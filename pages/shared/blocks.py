@@ -61,16 +61,16 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
         ),
         hide_index=True,
         key=key,
-        column_config={name: st.column_config.Column(help=text) for name, text in COLUMN_HELP.items()},
+        column_config={name: st.column_config.Column(help=text, alignment="right") for name, text in COLUMN_HELP.items()},
         alt="Scores of the models on the test strings",
     )
     first = next(iter(rows.values()))
-    target = "the true probabilities" if first.true_log2_pauto is not None else "the frequencies"
-    of_true = f", of the true model {number(first.true_log2_pauto)}" if first.true_log2_pauto is not None else ""
+    known = first.true_log2_pauto is not None
     st.caption(
-        f"On {first.num_words:,} test strings against {target} of these strings; {first.num_predictions:,} next-symbol predictions, "
-        f"the end of the string counted. log₂ Pautomac of a uniform model over these strings: {number(first.uniform_log2_pauto)}"
-        f"{of_true}. Lower is better everywhere. No output is floored."
+        f"Lower is better everywhere. {first.num_words:,} test strings, weighed by their "
+        f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
+        f"log₂ Pautomac would be {number(first.uniform_log2_pauto)} if all test strings were given the same weight"
+        f"{f', and is {number(first.true_log2_pauto)} at best' if known else ''}. No output is floored."
     )
 
 

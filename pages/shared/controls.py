@@ -16,13 +16,13 @@ from nlwfa_core.recipe import PRESETS
 from pages.shared.navigation import navigation
 
 SOURCES = {
-    "dyck": "Dyck grammar",
-    "automaton": "Random automaton",
-    "squared": "Squared function",
-    "verbs": "English verbs",
-    "upload": "Your own strings",
+    "dyck": "Brackets from the grammar S → SS | [S] | [].",
+    "automaton": "Strings from a random probabilistic automaton.",
+    "squared": "Strings from the square of a random automaton: its rank is far above that of its square root.",
+    "verbs": "English verb forms, letter by letter.",
+    "upload": "Your own strings: upload them on the Data page.",
 }
-LAYERS = {"2,1,2": "2k – k – 2k", "4,2,1,2,4": "4k – 2k – k – 2k – 4k", "1": "k"}
+LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 # Both seeds of a recipe are called `seed`; in the address they need names of their own.
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
@@ -104,7 +104,9 @@ def _flat(recipe: Recipe) -> dict[str, Any]:
 
 def _data_controls(default: DataRecipe) -> dict[str, Any]:
     st.subheader("Strings", divider="grey")
-    source = st.selectbox("Source", list(SOURCES), format_func=SOURCES.get, key="source", bind="query-params")
+    # The options of all selections are the recipe's own words: what is chosen stands in the address as it is shown.
+    source = st.selectbox("Source", list(SOURCES), key="source", bind="query-params")
+    st.caption(SOURCES[source])
     values: dict[str, Any] = dict(default) | {"source": source}
     if source == "dyck":
         left, right = st.columns(2)
@@ -156,16 +158,15 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
         "Learner",
         list(LEARNERS),
         index=list(LEARNERS).index(default.learner),
-        format_func=lambda name: f"{name} – {LEARNERS[name].title}",
         key="learner",
         bind="query-params",
     )
+    st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
     values["rank"] = _whole("Rank k (number of states)", default.rank, MAX_RANK, "rank")
     if not LEARNERS[values["learner"]].networks:
         return values
     with st.expander("Networks"):
-        layers = list(LAYERS)
-        written = st.selectbox("Hidden layers", layers, format_func=LAYERS.get, key="hidden", bind="query-params")
+        written = st.selectbox("Widths of the hidden layers, times k", LAYERS, key="hidden", bind="query-params")
         values["hidden"] = tuple(int(number) for number in written.split(","))
         values["epochs_factorisation"] = _whole(
             "Epochs, factorisation", default.epochs_factorisation, MAX_EPOCHS, "epochs_factorisation", smallest=0

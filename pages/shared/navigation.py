@@ -1,4 +1,4 @@
-"""The table of pages."""
+"""The table of pages, and where files are."""
 
 from __future__ import annotations
 
@@ -8,23 +8,12 @@ from typing import Any
 import streamlit as st
 
 FOLDER = Path(__file__).resolve().parents[1]
-PAGES = (
-    ("start", "Start", ":material/home:"),
-    ("data", "Data", ":material/text_snippet:"),
-    ("hankel", "Hankel", ":material/grid_on:"),
-    ("train", "Train", ":material/model_training:"),
-    ("states", "States", ":material/scatter_plot:"),
-    ("predict", "Predict", ":material/online_prediction:"),
-    ("compare", "Compare", ":material/leaderboard:"),
-)
+ASSETS = FOLDER.parent / "assets"
+# Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
+PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare")
 
 
 def navigation() -> Any:
     """Draw the bar of pages; returns the one to run."""
-    return st.navigation(
-        [
-            st.Page(FOLDER / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "start")
-            for name, title, icon in PAGES
-        ],
-        position="top",
-    )
+    pages = [st.Page(FOLDER / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "start") for name in PAGES]
+    return st.navigation(pages, position="top")

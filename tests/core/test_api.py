@@ -36,6 +36,7 @@ def test_importing_the_core_loads_nothing_heavy() -> None:
 def test_spectral_learning_and_evaluation_need_no_torch() -> None:
     code = """
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, run
-run(Recipe(data=DataRecipe(num_strings=200), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20), learning=LearningRecipe(rank=3)))
+basis = HankelRecipe(num_prefixes=20, num_suffixes=20)
+run(Recipe(data=DataRecipe(num_strings=200), hankel=basis, learning=LearningRecipe(rank=3)))
 """
     assert loaded_after(code) == set()

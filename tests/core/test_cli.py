@@ -385,6 +385,7 @@ BAD = {
     "too many strings to draw": "generate dyck -n 100000000 -o {new}",
     "rules that never end": "generate dyck --split 0.5 --wrap 0.4 -o {new}",
     "no probability": "generate dyck --split 2 -o {new}",
+    "one file for strings and solution": "generate dyck -n 5 -o {new} --solution {new}",
     "no states": "generate automaton --states 0 -o {new}",
     "unknown source": "generate English -o {new}",
     "nowhere to write": "generate dyck -o {none}/file",

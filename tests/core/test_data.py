@@ -11,6 +11,7 @@ from nlwfa_core import limits
 from nlwfa_core.data import Data, FileShelf, load_data, unseen_notes
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.recipe import DataRecipe
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.words import Alphabet, Sample, Words
 
 GENERATED = ["dyck", "automaton", "squared"]
@@ -50,7 +51,13 @@ def test_the_seed_decides_and_parts_are_independent(source: str) -> None:
     assert list(one.test.words) == list(more.test.words)
     assert list(one.train.words) != list(other.train.words) and list(one.test.words) != list(other.test.words)
     assert one.validation is not None
-    assert list(one.validation.words) != list(one.test.words)[:20] != list(one.train.words)[:20]
+    assert list(one.validation.words) != list(one.test.words)[:20]
+
+
+def test_training_strings_have_the_seed_itself_and_test_strings_a_stream_below_it() -> None:
+    data = load_data(DataRecipe(**{**SMALL, "seed": 5}))
+    assert list(data.train.words) == list(Sample.of(Dyck().sample(300, 5), ALPHABET).words)
+    assert list(data.test.words) == list(Dyck().sample(30, [5, 2]))
 
 
 def test_automata_do_not_change_with_the_number_of_strings() -> None:

@@ -125,6 +125,7 @@ def test_bayes_wer() -> None:
     assert Dyck().bayes_wer() == pytest.approx(0.332, abs=0.005)
     assert Dyck(0.0, 0.0).bayes_wer() == 0  # [] alone
     assert Dyck(0.0, 0.3).bayes_wer() == pytest.approx(0.3 / (2 + 0.7))  # [ⁿ ]ⁿ: B = 1 / 0.7; wrong is `[` after `[`
+    assert Dyck(0.0, 0.6).bayes_wer() == pytest.approx(1 / 6)  # B = 2.5; wrong is the one `]` after `[`
 
 
 def test_bayes_wer_is_what_draws_give() -> None:

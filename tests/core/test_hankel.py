@@ -30,6 +30,9 @@ def assert_is_hankel_of(hankel: HankelMatrix, strings: list[Word]) -> None:
         expected = hankel_by_dictionary(strings, [(*u, symbol) for u in prefixes], suffixes)
         np.testing.assert_allclose(hankel.symbol_block(symbol).toarray(), expected, rtol=1e-12, atol=0)
     rows = {*prefixes, *((*u, symbol) for u in prefixes for symbol in range(hankel.num_symbols))}
+    own = {u: row for row, u in enumerate(prefixes)}
+    for u, shifted in zip(prefixes, hankel.shifted, strict=True):
+        assert all(row == own.get((*u, symbol), row) for symbol, row in enumerate(shifted))
     assert hankel.num_closure_rows == len(rows) == 1 + len(prefixes) * hankel.num_symbols
 
 

@@ -8,6 +8,7 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel import HankelMatrix, estimate_hankel, exact_hankel, select_basis
+from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import LEARNERS, Fit, fit
 from nlwfa_core.learning.progress import Progress, TrainingLog
 from nlwfa_core.nlwfa import NLWFA
@@ -102,7 +103,7 @@ def test_cancelling_stops_at_the_next_epoch(dyck: HankelMatrix, learner: str, af
 
 @pytest.mark.parametrize(("learner", "stage"), [*((name, "factorisation") for name in NETWORKS), ("fac.non", "transitions")])
 def test_divergence_is_told_and_the_best_weights_are_kept(dyck: HankelMatrix, learner: str, stage: str) -> None:
-    """A rate of 1e200 throws the weights so far that squares of theirs are no numbers; tanh units in step 2 stay between −1 and 1 all the same."""
+    """A rate of 1e200 throws the weights so far that their squares are no numbers. (tanh units in step 2 don't mind: below.)"""
     learned = fit(dyck, learner, 3, **QUICK, **{f"rate_{stage}": 1e200})
     log = next(log for log in learned.report.logs if log.stage == stage)
     assert log.diverged_at == len(log.losses) == 1
@@ -146,6 +147,18 @@ def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> 
     learned = fit(dyck, learner, 2, epochs_factorisation=0, epochs_transitions=0)
     assert [len(log.losses) for log in learned.report.logs] == [1, 1]
     assert isinstance(learned.model, NLWFA) and learned.model.num_states == 2
+
+
+@pytest.mark.parametrize("learner", NETWORKS)
+def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> None:
+    """G_λ is the λ-column of φ' and the row sum all of them, both in the units of H."""
+    model = fit(dyck, learner, 3, seed=4, epochs_factorisation=30, epochs_transitions=0).model
+    kind = LEARNERS[learner].nonlinear_factorisation
+    factors = fit_factorisation(dyck, 3, nonlinear=kind, epochs=30, seed=4)
+    assert isinstance(model, NLWFA)
+    np.testing.assert_array_equal(model.initial, factors.latent[0])
+    np.testing.assert_allclose(model.termination, factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
+    np.testing.assert_allclose(model.row_sum, factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -13,9 +13,10 @@ from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score, pautomac_score, score_next
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.trie import Trie
 from nlwfa_core.words import Alphabet, FloatArray, Sample, Words
-from tests.references import COIN, SIGNED, all_words, ring
+from tests.references import COIN, DATA, SIGNED, all_words, ring
 
 AB = Alphabet(("a", "b"))
 positive = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8).map(np.array)
@@ -83,6 +84,18 @@ def test_no_model_beats_the_target(target: np.ndarray, data: st.DataObject) -> N
     assert pautomac_score(outputs, target).log2 >= best - 1e-9
     assert pautomac_score(np.ones(len(target)), target).log2 == pytest.approx(np.log2(len(target)), abs=1e-9)
     assert pautomac_score(outputs * -7, target).log2 == pytest.approx(pautomac_score(outputs, target).log2, rel=1e-9)
+
+
+# Perplexities of the true model, from the competition's tables.
+PERPLEXITIES = {1: 29.8979, 3: 49.9561, 6: 66.9850, 7: 51.2243, 9: 20.8396, 16: 30.7111}
+PERPLEXITIES |= {24: 38.7288, 28: 52.7435, 33: 31.8650, 39: 10.0020, 42: 16.0038, 46: 11.9820}
+
+
+@pytest.mark.skipif(not (DATA / "pautomac").is_dir(), reason="the competition's files are not part of the project")
+@pytest.mark.parametrize("problem", PERPLEXITIES)
+def test_the_competitions_perplexities_are_reproduced(problem: int) -> None:
+    solution = read_solution((DATA / "pautomac" / f"{problem}.pautomac_solution.txt").read_bytes())
+    assert 2 ** pautomac_score(solution, solution).log2 == pytest.approx(PERPLEXITIES[problem], abs=6e-5)
 
 
 @pytest.mark.parametrize(

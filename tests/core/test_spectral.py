@@ -20,7 +20,7 @@ from nlwfa_core.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Alphabet, Sample, Words
-from tests.references import REFERENCES, Reference, all_words, full_basis
+from tests.references import COUNTER, PARITY, REFERENCES, Reference, all_words, full_basis, ring
 
 
 def assert_same_function(learned: WFA, target: WFA) -> None:
@@ -53,6 +53,15 @@ def test_a_rank_beyond_the_numerical_one_says_so(reference: Reference, beyond: i
     assert_same_function(learned.model, reference.wfa)
     told = [message for message in learned.report.messages if message.startswith(f"Rank {rank + 1} was asked for, but H_λ has")]
     assert len(told) == bool(beyond)
+
+
+@pytest.mark.parametrize("target", [PARITY.wfa, COUNTER.wfa, ring(4), random_automaton(6, 2, seed=1, mean_length=4, density=0.4)])
+def test_the_sparse_solver_finds_the_numerical_rank_too(target: WFA) -> None:
+    """255 × 255 cells go through ARPACK; past the rank it has nothing but rounding to find."""
+    learned = fit(exact_hankel(target.weights, full_basis(2, 7)), "SP", 20)
+    assert isinstance(learned.model, WFA)
+    assert learned.model.num_states == learned.report.numerical_rank == target.num_states
+    assert_same_function(learned.model, target)
 
 
 def test_diverging_mass_is_told() -> None:

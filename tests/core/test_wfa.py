@@ -12,7 +12,19 @@ from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.trie import Trie
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Word, Words
-from tests.references import BINARY, COIN, COUNTER, GEOMETRIC, PARITY, REFERENCES, Reference, all_words, ring, weight_by_matrices
+from tests.references import (
+    BINARY,
+    COIN,
+    COUNTER,
+    GEOMETRIC,
+    PARITY,
+    REFERENCES,
+    Reference,
+    all_words,
+    ring,
+    state_by_matrices,
+    weight_by_matrices,
+)
 
 MODELS = [*(reference.wfa for reference in REFERENCES), random_wfa(5, 3, seed=0), random_automaton(6, 2, seed=1), ring(3)]
 DISTRIBUTIONS = [GEOMETRIC.wfa, COIN.wfa, ring(3), random_automaton(6, 3, seed=1, mean_length=3)]
@@ -38,9 +50,7 @@ def test_prefix_weights_are_sums_over_continuations(model: WFA) -> None:
     prefix = model.prefix_automaton()
     words = all_words(model.num_symbols, 2)
     # f(uΣ*) = Σ_t α_u Aᵗ α∞, the sum of all continuations length by length
-    states = np.stack(
-        [np.linalg.multi_dot([model.initial, *(model.transitions[s] for s in u), np.eye(model.num_states)]) for u in words]
-    )
+    states = np.stack([state_by_matrices(model, u) for u in words])
     sums, power = np.zeros(len(words)), model.termination
     for _ in range(3000):
         sums += states @ power
