@@ -1,46 +1,41 @@
-"""Results -> Plotly figures and ECharts options. The only module that imports plotly; it computes nothing but layout."""
+"""Results -> Plotly figures. The only module that imports plotly; it computes nothing but layout."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from .palette import (
+    ACCENT,
+    BLUES,
+    CLASSES,
+    DASHES,
+    MARK,
+    MARKERS,
+    METRIC_TITLES,
+    MONOSPACE,
+    MUTED,
+    REDS,
+    colour_of,
+    kind_of,
+    scale,
+)  # fmt: skip
 from .views import Pooled, Projection
 from .words import FloatArray, IntArray
 
-# Okabe and Ito's palette: told apart by colour-blind people, and on white as on black.
-COLOURS = {
-    "SP": "#0072B2",
-    "fac.non": "#E69F00",
-    "tran.non": "#009E73",
-    "both.non": "#CC79A7",
-    "true model": "#8A8A8A",
-    "uniform": "#8A8A8A",
-    "n-gram": "#8A8A8A",
-}
-DASHES = {"true model": "solid", "uniform": "dot", "n-gram": "dash"}
-SYMBOLS = {"SP": "circle", "fac.non": "square", "tran.non": "diamond", "both.non": "triangle-up"}
-ACCENT = "#0072B2"
-MONOSPACE = {"family": "Source Code Pro, monospace"}  # of strings, so that brackets can be told apart
-MARK = "#D55E00"
-METRIC_TITLES = {
-    "wer": "word error rate (end counted)",
-    "wer_without_end": "word error rate (end not counted)",
-    "log2_pauto": "log₂ Pautomac score",
-    "bits_per_symbol": "bits per symbol (end counted)",
-}
+
+def plain(texts: Sequence[str]) -> list[str]:
+    """A user's strings, so that Plotly shows them as they are: it would take some HTML in labels for markup."""
+    return [escape(text, quote=False) for text in texts]
 
 
 def _layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
     return figure
-
-
-def _colour_of(name: str) -> str:
-    return COLOURS.get("n-gram" if name.endswith("-gram") else name, ACCENT)
 
 
 def heat_map_figure(pooled: Pooled) -> go.Figure:
@@ -49,7 +44,7 @@ def heat_map_figure(pooled: Pooled) -> go.Figure:
     with np.errstate(divide="ignore"):
         logs = np.log10(np.abs(values))
     figure = go.Figure()
-    for mask, scale, name, bar_x in ((values > 0, "Blues", "", 1.0), (values < 0, "Reds", "−", 1.12)):
+    for mask, colours, name, bar_x in ((values > 0, BLUES, "", 1.0), (values < 0, REDS, "−", 1.12)):
         if not mask.any():
             continue
         shown = np.where(mask, logs, np.nan).astype(np.float32)
@@ -58,8 +53,7 @@ def heat_map_figure(pooled: Pooled) -> go.Figure:
         figure.add_trace(
             go.Heatmap(
                 z=shown,
-                # The lightest tenth of the scale can't be told from the page.
-                colorscale=[[place / 8, colour] for place, colour in enumerate(SEQUENTIAL[scale])],
+                colorscale=scale(colours),
                 zmin=lowest - 0.5,
                 zmax=ticks[-1],
                 x0=pooled.column_factor / 2 - 0.5,
@@ -80,14 +74,9 @@ def heat_map_figure(pooled: Pooled) -> go.Figure:
     return _layout(figure, 520)
 
 
-SEQUENTIAL = {
-    "Blues": ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170"),
-    "Reds": ("#fcc5b0", "#fca58a", "#fb8767", "#f4674a", "#e44a36", "#cd3027", "#b01c20", "#8f121b", "#6b0a14"),
-}
-
-
 def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequence[str]) -> go.Figure:
     """Exact values of a small part of a matrix, each row and column labelled."""
+    prefixes, suffixes = plain(prefixes), plain(suffixes)
     largest = float(np.abs(values).max(initial=0)) or 1.0
     positive = bool((values >= 0).all())
     figure = go.Figure(
@@ -98,7 +87,7 @@ def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequenc
             customdata=np.array([[f"{u} · {v}" for v in suffixes] for u in prefixes]),
             zmin=0 if positive else -largest,
             zmax=largest,
-            colorscale=[[p / 8, c] for p, c in enumerate(SEQUENTIAL["Blues"])] if positive else "RdBu",
+            colorscale=scale(BLUES) if positive else "RdBu",
             xgap=1,
             ygap=1,
             hovertemplate="%{customdata}<br>%{z:.6g}<extra></extra>",
@@ -127,7 +116,7 @@ def singular_values_figure(values: FloatArray, rank: int) -> go.Figure:
         go.Bar(
             x=np.arange(1, len(values) + 1),
             y=np.where(values > 0, values, np.nan),
-            marker={"color": [ACCENT if keep else "rgba(138,138,138,.45)" for keep in kept]},
+            marker={"color": [ACCENT if keep else MUTED for keep in kept]},
             hovertemplate="σ<sub>%{x}</sub> = %{y:.4g}<extra></extra>",
         )
     )
@@ -139,7 +128,8 @@ def singular_values_figure(values: FloatArray, rank: int) -> go.Figure:
 
 def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
     """Plain counts."""
-    figure = go.Figure(go.Bar(x=list(names), y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
+    labels = plain(names) if names and isinstance(names[0], str) else list(names)
+    figure = go.Figure(go.Bar(x=labels, y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
     figure.update_xaxes(title=x_title, type="category" if names and isinstance(names[0], str) else None)
     figure.update_yaxes(title=y_title)
     return _layout(figure, 260, bargap=0.15)
@@ -162,6 +152,7 @@ def states_figure(
     trajectory : (array, shape (steps, num_components), names), optional
         One string's states, joined by a line.
     """
+    names = plain(names)
     figure = go.Figure()
     kind: Any = go.Scatter3d if three else go.Scattergl
     size = 4 if three else 7
@@ -177,7 +168,7 @@ def states_figure(
                 kind(
                     **axes_of(coordinates[chosen]),
                     mode="markers",
-                    name=name,
+                    name=escape(name, quote=False),
                     text=[text for text, keep in zip(names, chosen, strict=True) if keep],
                     marker={"size": size, "opacity": 0.8, "color": CLASSES[number % len(CLASSES)]},
                     hovertemplate="%{text}<extra></extra>",
@@ -188,7 +179,7 @@ def states_figure(
             kind(
                 **axes_of(coordinates),
                 mode="markers",
-                text=list(names),
+                text=names,
                 marker={
                     "size": size,
                     "opacity": 0.85,
@@ -207,7 +198,7 @@ def states_figure(
             line(
                 **axes_of(points),
                 mode="lines+markers+text",
-                text=list(steps),
+                text=plain(steps),
                 textposition="top center",
                 line={"color": MARK, "width": 3},
                 marker={"color": MARK, "size": size + 1},
@@ -225,9 +216,6 @@ def states_figure(
     return _layout(figure, 560, legend={"title": colour_title, "itemsizing": "constant"})
 
 
-CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-
-
 def metric_figure(
     curves: Mapping[str, Sequence[tuple[int, float]]], references: Mapping[str, float], metric: str, x_title: str = "rank k"
 ) -> go.Figure:
@@ -240,17 +228,16 @@ def metric_figure(
     figure = go.Figure()
     for name, value in references.items():
         if np.isfinite(value):
-            kind = "n-gram" if name.endswith("-gram") else name
             figure.add_hline(
                 y=value,
-                line={"color": _colour_of(name), "width": 1.5, "dash": DASHES[kind]},
+                line={"color": colour_of(name), "width": 1.5, "dash": DASHES[kind_of(name)]},
                 annotation_text=f"{name} {value:.3f}",
                 annotation_position="top right",
             )
     for name, points in curves.items():
         ranks = [rank for rank, _ in points]
         values = [value for _, value in points]
-        colour = _colour_of(name)
+        colour = colour_of(name)
         figure.add_trace(
             go.Scatter(
                 x=ranks,
@@ -259,7 +246,7 @@ def metric_figure(
                 name=name,
                 connectgaps=False,
                 line={"color": colour, "width": 2.5},
-                marker={"symbol": SYMBOLS.get(name, "circle"), "size": 9},
+                marker={"symbol": MARKERS.get(name, "circle"), "size": 9},
                 hovertemplate=f"{name}, k = %{{x}}: %{{y:.4f}}<extra></extra>",
             )
         )
@@ -287,31 +274,7 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
     figure = go.Figure()
     for name, values in shares.items():
         hover = f"{name}: %{{y:.4f}}<extra></extra>"
-        figure.add_trace(go.Bar(x=list(symbols), y=values, name=name, marker={"color": _colour_of(name)}, hovertemplate=hover))
+        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker={"color": colour_of(name)}, hovertemplate=hover))
     figure.update_xaxes(type="category", title="next symbol")
     figure.update_yaxes(title="probability", range=[0, 1])
     return _layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})
-
-
-def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> dict[str, Any]:
-    """ECharts options of loss curves: stage -> (epochs, losses). ECharts, because it updates in place while training runs."""
-    series = [
-        {
-            "type": "line",
-            "name": stage,
-            "showSymbol": False,
-            "data": [[epoch, loss] for epoch, loss in zip(epochs, losses, strict=True) if np.isfinite(loss) and loss > 0],
-            "lineStyle": {"width": 2.5, "color": colour},
-            "itemStyle": {"color": colour},
-        }
-        for (stage, (epochs, losses)), colour in zip(curves.items(), (ACCENT, "#E69F00", "#009E73"), strict=False)
-    ]
-    return {
-        "animation": False,
-        "grid": {"left": 56, "right": 16, "top": 36, "bottom": 40},
-        "legend": {"top": 0},
-        "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "value", "name": "epoch", "nameLocation": "middle", "nameGap": 26, "min": 0},
-        "yAxis": {"type": "log", "name": "relative loss"},
-        "series": series,
-    }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy import sparse
 
 from .data import Data
 from .errors import RecipeError
-from .metrics import Model
+from .experiment import Result, best_rank
+from .hankel import HankelMatrix
+from .learning.spectral import TruncatedSVD
+from .metrics import Model, Scores
 from .nlwfa import NLWFA
 from .trie import Trie
 from .wfa import WFA
@@ -57,11 +62,12 @@ def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
     return Pooled(values, row_factor, column_factor, (num_rows, num_columns))
 
 
-def window(matrix: sparse.csr_array, row: int, column: int, size: int) -> tuple[FloatArray, slice, slice]:
-    """Exact values of a part of a matrix that begins at (row, column), moved so that it fits; and which part it is."""
-    rows, columns = (slice(max(0, min(start, n - size)), min(n, max(0, min(start, n - size)) + size))
-                     for start, n in zip((row, column), matrix.shape, strict=True))  # fmt: skip
-    return matrix[rows, columns].toarray(), rows, columns
+def window(matrix: sparse.csr_array, row: int, column: int, size: int) -> tuple[FloatArray, IntArray, IntArray]:
+    """Exact values of a part of a matrix that begins at (row, column), moved so that it fits; and its rows and columns."""
+    num_rows, num_columns = matrix.shape
+    rows = np.arange(max(0, min(row, num_rows - size)), num_rows)[:size]
+    columns = np.arange(max(0, min(column, num_columns - size)), num_columns)[:size]
+    return matrix[rows][:, columns].toarray(), rows, columns
 
 
 def labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
@@ -71,9 +77,18 @@ def labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
     return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in written]
 
 
-def kept_share(singular_values: FloatArray, rank: int, block: sparse.csr_array) -> float:
-    """Share of a block's squared Frobenius norm that its best approximation of this rank keeps."""
-    return float((singular_values[:rank] ** 2).sum() / (block.data**2).sum())
+def rank_sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
+    """What a rank keeps of H_λ, and how far its numerical rank goes, in Markdown."""
+    values, block = svd.singular_values, hankel.block
+    share = float((values[:rank] ** 2).sum() / (block.data**2).sum())
+    all_known = len(values) >= min(rank, *block.shape)
+    kept = f"keeps {share:.2%}" if all_known else f"keeps more than {share:.2%}"
+    least = "at least " if svd.numerical_rank == len(values) < min(block.shape) else ""
+    return (
+        f"Rank {rank} {kept} of the squared norm of $\\mathbf{{H}}_\\lambda$, whose numerical rank is {least}"
+        f"**{svd.numerical_rank}**. "
+        "Sampling noise fills the rank up: where the values fall, not where they vanish, tells how many states to take."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,3 +254,33 @@ def trajectory_table(model: WFA | NLWFA, word: Word, alphabet: Alphabet) -> dict
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
     columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
     return {"prefix": labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
+
+
+def metric_curves(results: Mapping[tuple[str, int], Result], metric: str, strings: str) -> dict[str, list[tuple[int, float]]]:
+    """Learner -> (rank, metric) by rank, on "test" or "validation" strings; without results that have no scores there."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for (learner, rank), found in sorted(results.items(), key=lambda entry: entry[0][1]):
+        scores = found.scores if strings == "test" else found.validation
+        if scores is not None:
+            curves.setdefault(learner, []).append((rank, getattr(scores, metric)))
+    return curves
+
+
+def winners(results: Mapping[tuple[str, int], Result], metric: str) -> dict[str, Scores]:
+    """Of each learner the rank that does best on validation strings, with its scores on the test strings."""
+    tried: dict[str, list[tuple[int, Scores]]] = {}
+    for (learner, rank), found in results.items():
+        if found.validation is not None:
+            tried.setdefault(learner, []).append((rank, found.validation))
+    best = {learner: best_rank(scores, metric) for learner, scores in tried.items()}
+    return {f"{learner}, k = {rank}": results[learner, rank].scores for learner, rank in best.items()}
+
+
+def scores_csv(rows: Mapping[str, Scores]) -> bytes:
+    """A line a model, all fields of its scores in full precision."""
+    buffer = io.StringIO()
+    names = [field.name for field in fields(Scores)]
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["model", *names])
+    writer.writerows([name, *(getattr(scores, field) for field in names)] for name, scores in rows.items())
+    return buffer.getvalue().encode()

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import RecipeError, views
+from nlwfa_core import views
 from nlwfa_core.figures import bars_figure
 from pages.shared import blocks, controls, runs
 
@@ -11,38 +11,28 @@ MAX_ROWS = 200
 SLOTS = {
     "upload": (
         "Training strings",
-        "PAutomaC or SPiCe, one string a line (characters, or tokens with spaces between), or CSV: string, count.",
+        "PAutomaC or SPiCe; one string a line, characters or tokens with spaces between; CSV: string, count.",
     ),
     "upload_test": ("Test strings (optional)", "Without them a part of the training file is set aside."),
     "upload_solution": ("Solution (optional)", "PAutomaC: the test strings' true probabilities, one a line."),
     "upload_model": ("Model (optional)", "PAutomaC: the automaton that drew the strings."),
 }
 
-
-def keep(field: str) -> None:
-    """Put an upload, or its removal, into the recipe."""
-    file = uploaded[field] = st.session_state.get(f"data.{field}")
-    try:
-        controls.set_upload(field, runs.runner().files.put(file.getvalue()) if file else "")
-    except RecipeError as error:
-        st.toast(str(error), icon=":material/error:", duration="long")
-
-
 recipe = blocks.page_recipe(
     "Data",
-    "A sample $S$ of strings over an alphabet $\\Sigma$. Everything that follows is estimated from the training part alone; validation "
-    "strings serve choices, test strings the scores.",
+    "A sample $S$ of strings over an alphabet $\\Sigma$. Everything that follows is estimated from the training part alone; "
+    "validation strings serve choices, test strings the scores.",
 )
-uploaded: dict[str, object] = {}
 with st.expander("Upload your own strings", expanded=recipe.data.source == "upload", icon=":material/upload:"):
     for column, (field, (label, text)) in zip(st.columns(2) * 2, SLOTS.items(), strict=True):
-        column.file_uploader(label, key=f"data.{field}", help=text, on_change=keep, args=(field,))
+        with column:
+            controls.upload_control(field, label, text)
     st.caption("Files stay on this server, named by their content. Nothing in them is ever run.")
 with blocks.errors_shown():
     data = runs.data(recipe.data)
 blocks.notes(*data.notes)
 
-st.subheader(data.title)
+st.subheader(blocks.literal(data.title), anchor=False)
 train = data.train
 cells = {
     "training strings": f"{train.num_strings:,}",
@@ -54,18 +44,15 @@ cells = {
 }
 with st.container(horizontal=True):
     for label, value in cells.items():
-        st.metric(label, value, border=True, width=150)
+        st.metric(label, value, border=True, width=155)
 
 left, right = st.columns(2)
 lengths = views.length_counts(train)
 left.markdown("**Length** (end of the string not counted)")
 left.plotly_chart(bars_figure(range(len(lengths)), lengths, "length"), key="data.lengths", alt="Histogram of string lengths")
 right.markdown("**Symbols**")
-right.plotly_chart(
-    bars_figure(train.alphabet.symbols, views.symbol_counts(train), "symbol", "occurrences"),
-    key="data.symbols",
-    alt="Symbol counts",
-)
+symbols = bars_figure(train.alphabet.symbols, views.symbol_counts(train), "symbol", "occurrences")
+right.plotly_chart(symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings")
 st.markdown("**Most frequent training strings**")
 strings, counts = views.most_frequent(train, MAX_ROWS)
 st.dataframe(

@@ -12,8 +12,8 @@ WINDOW = 24
 
 recipe = blocks.page_recipe(
     "The Hankel matrix",
-    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; here $f$ is the share of training strings that "
-    "equal $uv$. Its rank is the number of states that a weighted automaton needs.",
+    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; here $f$ is the share of training "
+    "strings that equal $uv$. Its rank is the number of states that a weighted automaton needs.",
 )
 with blocks.errors_shown():
     data = runs.data(recipe.data)
@@ -29,39 +29,33 @@ chosen = st.selectbox(
     key="hankel.block",
     persist_state="session",
 )
-block = hankel.block if chosen < 0 else hankel.symbol_block(chosen)
+block, after = (hankel.block, ()) if chosen < 0 else (hankel.symbol_block(chosen), (chosen,))
 pooled = views.pool(block, PIXELS, PIXELS)
 st.caption(
-    f"{block.shape[0]:,} × {block.shape[1]:,}, {block.nnz:,} entries other than zero ({block.nnz / (block.shape[0] * block.shape[1]):.2%}); "
-    f"with all rows uσ the closure has {hankel.num_closure_rows:,}. "
-    f"Each cell drawn is the largest of {pooled.row_factor} × {pooled.column_factor} entries; empty is zero; the scale is logarithmic."
+    f"{block.shape[0]:,} × {block.shape[1]:,}, {block.nnz:,} entries other than zero; with all rows uσ there are "
+    f"{hankel.num_closure_rows:,} rows. A cell of the picture is the largest of {pooled.row_factor} × {pooled.column_factor} "
+    "entries; empty is zero; the scale is logarithmic."
 )
-st.plotly_chart(
-    heat_map_figure(pooled), key="hankel.map", alt="Heat map of the Hankel matrix; the labelled part below has exact values"
-)
+st.plotly_chart(heat_map_figure(pooled), key="hankel.map", alt="Heat map of the Hankel matrix; the part below has exact values")
 
-st.subheader("Read the numbers")
+st.subheader("Read the numbers", anchor=False)
 left, right = st.columns(2)
 row = left.slider("First prefix", 0, max(block.shape[0] - WINDOW, 1), key="hankel.row", persist_state="session")
 column = right.slider("First suffix", 0, max(block.shape[1] - WINDOW, 1), key="hankel.column", persist_state="session")
 values, rows, columns = views.window(block, row, column, WINDOW)
-after = () if chosen < 0 else (chosen,)
-prefixes = views.labels(hankel.basis.prefixes.take(range(rows.start, rows.stop)), data.alphabet, after)
-suffixes = views.labels(hankel.basis.suffixes.take(range(columns.start, columns.stop)), data.alphabet)
+prefixes = views.labels(hankel.basis.prefixes.take(rows), data.alphabet, after)
+suffixes = views.labels(hankel.basis.suffixes.take(columns), data.alphabet)
 st.plotly_chart(
     window_figure(values, prefixes, suffixes), key="hankel.window", alt="Exact values of a part of the matrix, labelled"
 )
 
-st.subheader("How many states?")
+st.subheader("How many states?", anchor=False)
+rank = recipe.learning.rank
 st.latex(
-    r"\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\qquad \text{rank } k \text{ keeps the } k \text{ largest singular values}"
+    r"\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\quad "
+    r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}"
 )
 st.plotly_chart(
-    singular_values_figure(svd.singular_values, recipe.learning.rank), key="hankel.singular_values", alt="Singular values"
+    singular_values_figure(svd.singular_values, rank), key="hankel.singular_values", alt="Singular values, the kept ones marked"
 )
-kept = views.kept_share(svd.singular_values, recipe.learning.rank, hankel.block)
-more = "at least " if svd.numerical_rank == len(svd.singular_values) < min(hankel.block.shape) else ""
-st.markdown(
-    f"With k = {recipe.learning.rank}, **{kept:.2%}** of the squared norm of $\\mathbf{{H}}_\\lambda$ is kept. Its numerical rank is {more}"
-    f"**{svd.numerical_rank}**: sampling noise fills it up, so where the values fall, not where they vanish, tells how many states to take."
-)
+st.markdown(views.rank_sentence(svd, rank, hankel))

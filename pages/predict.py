@@ -9,41 +9,40 @@ from pages.shared import blocks, runs
 
 recipe = blocks.page_recipe(
     "Predict",
-    "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$: the weight of a string, and after each of its "
-    "prefixes what should come next.",
+    "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$: the weight of a string, and after each "
+    "of its prefixes what should come next.",
 )
 with blocks.errors_shown():
     data = runs.data(recipe.data)
+    references = runs.reference_models(recipe.data)
 found = runs.results_of_learners(recipe, list(LEARNERS))
 if recipe.learning.learner not in found:
     blocks.train_controls([recipe], f"Train {recipe.learning.learner}", "predict")
-models = {name: entry.model for name, entry in found.items()} | runs.reference_models(recipe.data)
+models = {name: entry.model for name, entry in found.items()} | references
 
 text = st.text_input(
     "String",
     data.alphabet.decode(views.most_frequent_word(data.train)),
     key="predict.string",
     persist_state="session",
-    help="Symbols side by side, or with spaces between where they are longer than one character. Nothing, or λ, is the empty string.",
+    help="Symbols side by side; with spaces between, where a symbol is longer than one character. λ is the empty string.",
 )
 with blocks.errors_shown():
     word = data.alphabet.encode(text)
-table = views.weight_table(models, word)
-st.dataframe(table, hide_index=True, key="predict.weights", alt="The weight of the string under each model")
+st.dataframe(views.weight_table(models, word), hide_index=True, key="predict.weights", alt="The string's weight under each model")
 blocks.warnings(*views.weight_warnings(models, word, data))
 
-st.subheader("What comes next")
+st.subheader("What comes next", anchor=False)
 prefixes = views.path(word)
 labels = views.labels(prefixes, data.alphabet)
 place = st.select_slider("After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__) if word else 0
 shares = {name: views.next_probabilities(model, prefixes)[place] for name, model in models.items()}
-st.plotly_chart(
-    next_symbol_figure([*data.alphabet.symbols, "end"], shares), key="predict.next", alt="Next-symbol probabilities of each model"
-)
+figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
+st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
 st.caption("|scores| normalised over all symbols and the end. A linear model's scores come from its prefix conversion.")
+
 if found:
-    st.subheader("The states, symbol by symbol")
-    name = st.segmented_control("Learner", list(found), default=next(iter(found)), required=True, key="predict.learner")
-    st.dataframe(
-        views.trajectory_table(found[name].model, word, data.alphabet), hide_index=True, key="predict.states", alt="States"
-    )
+    st.subheader("The states, symbol by symbol", anchor=False)
+    name = st.segmented_control("Learner", list(found), default=runs.chosen(recipe, found), required=True, key="predict.learner")
+    table = views.trajectory_table(found[name].model, word, data.alphabet)
+    st.dataframe(table, hide_index=True, key="predict.states", alt="State and weight after each prefix")

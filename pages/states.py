@@ -22,27 +22,19 @@ if not found:
     st.stop()
 
 first, second, third = st.columns([3, 3, 1])
-default = recipe.learning.learner if recipe.learning.learner in found else next(iter(found))
-name = first.segmented_control("Learner", list(found), default=default, required=True, key="states.learner")
-colouring = second.segmented_control(
-    "Colour",
-    list(views.COLOURINGS),
-    default="length",
-    format_func=views.COLOURINGS.get,
-    required=True,
-    key="states.colour",
-    persist_state="session",
+name = first.segmented_control("Learner", list(found), default=runs.chosen(recipe, found), required=True, key="states.learner")
+colour = second.segmented_control(
+    "Colour", list(views.COLOURINGS), default="last symbol", required=True, key="states.colour", persist_state="session"
 )
-dimensions = third.segmented_control("Axes", [2, 3], default=2, required=True, key="states.axes", persist_state="session")
+axes = third.segmented_control("Axes", [2, 3], default=2, required=True, key="states.axes", persist_state="session")
 unit = st.toggle(
-    "Directions only (each state divided by its length)",
+    "Directions only: each state divided by its length",
     value=True,
     key="states.unit",
     persist_state="session",
-    help="States shrink with the probability of their prefix; what a state predicts depends on its direction alone in a linear model.",
+    help="States shrink as their prefixes get rarer. In a linear model the direction alone says what comes next.",
 )
-text = st.text_input("Follow one string", key="states.string", persist_state="session", placeholder="e.g. the most frequent one")
-
+text = st.text_input("Follow one string", key="states.string", persist_state="session", placeholder="the most frequent one")
 model = found[name].model
 with blocks.errors_shown():
     states = views.prefix_states(model, hankel.basis.prefixes)
@@ -50,21 +42,18 @@ with blocks.errors_shown():
     word = data.alphabet.encode(text) if text else views.most_frequent_word(data.train)
     steps = views.path(word)
     trajectory = projection.coordinates(views.prefix_states(model, steps))
-    colours = views.colouring(colouring, hankel.basis.prefixes, data.alphabet, model)
-st.plotly_chart(
-    states_figure(
-        projection.coordinates(states),
-        projection,
-        views.labels(hankel.basis.prefixes, data.alphabet),
-        colours,
-        views.COLOURINGS[colouring],
-        (trajectory, views.labels(steps, data.alphabet)),
-        three=dimensions == 3,
-    ),
-    key="states.pca",
-    alt="Principal components of the states of all prefixes, with the trajectory of one string",
+    colours = views.colouring(colour, hankel.basis.prefixes, data.alphabet, model)
+figure = states_figure(
+    projection.coordinates(states),
+    projection,
+    views.labels(hankel.basis.prefixes, data.alphabet),
+    colours,
+    views.COLOURINGS[colour],
+    (trajectory, views.labels(steps, data.alphabet)),
+    three=axes == 3,
 )
+st.plotly_chart(figure, key="states.pca", alt="Principal components of all prefixes' states, with the trajectory of one string")
 st.caption(
-    f"{len(hankel.basis.prefixes):,} prefixes of the basis under {name}, k = {model.num_states}; the line follows “{data.alphabet.decode(word)}”. "
-    f"Together the axes shown explain {projection.explained[:dimensions].sum():.1%} of the variance."
+    f"{len(hankel.basis.prefixes):,} prefixes of the basis under {name}, k = {model.num_states}; the line follows "
+    f"{blocks.literal(data.alphabet.decode(word))}. The axes shown explain {projection.explained[:axes].sum():.1%} of the variance."
 )

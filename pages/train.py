@@ -2,50 +2,50 @@
 
 import streamlit as st
 
-from nlwfa_core.figures import loss_options
+from nlwfa_core.charts import loss_options
 from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 
-FORMULAS = {
-    "SP": r"\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad \alpha_0^\top = \mathbf{H}[\lambda,:]\mathbf{V},\quad "
-    r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top,\quad \mathbf{A}_\sigma = (\mathbf{H}_\lambda\mathbf{V})^{+}\mathbf{H}_\sigma\mathbf{V}",
-    "fac.non": r"\min_{\phi,\phi'} \|\phi'(\phi(\mathbf{H})) - \mathbf{H}\|^2 \text{ with tanh},\quad "
-    r"\min_{G_\sigma} \|G_\sigma(\phi(\mathbf{H}_\lambda)) - \phi(\mathbf{H}_\sigma)\|^2 \text{ linear}",
-    "tran.non": r"\min_{\phi,\phi'} \|\phi'(\phi(\mathbf{H})) - \mathbf{H}\|^2 \text{ linear},\quad "
-    r"\min_{G_\sigma} \|G_\sigma(\phi(\mathbf{H}_\lambda)) - \phi(\mathbf{H}_\sigma)\|^2 \text{ with tanh}",
-    "both.non": r"\min_{\phi,\phi'} \|\phi'(\phi(\mathbf{H})) - \mathbf{H}\|^2,\quad "
-    r"\min_{G_\sigma} \|G_\sigma(\phi(\mathbf{H}_\lambda)) - \phi(\mathbf{H}_\sigma)\|^2 \text{ both with tanh}",
-}
+SVD = (
+    r"\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad \alpha_0^\top = \mathbf{H}[\lambda,:]\,\mathbf{V},\quad "
+    r"\mathbf{A}_\sigma = (\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V},\quad "
+    r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top"
+)
+NETWORKS = (
+    r"\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|^2\text{ %s},\quad "
+    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|^2\text{ %s}"
+)
 
 recipe = blocks.page_recipe("Train", "From the Hankel matrix to an automaton.")
-learner = recipe.learning.learner
-st.markdown(f"**{learner}**, {LEARNERS[learner].title}, k = {recipe.learning.rank}")
-st.latex(FORMULAS[learner])
+name, kind = recipe.learning.learner, LEARNERS[recipe.learning.learner]
+words = ("with tanh" if kind.nonlinear_factorisation else "linear", "with tanh" if kind.nonlinear_transitions else "linear")
+st.markdown(f"**{name}**: {kind.title}, k = {recipe.learning.rank}")
+st.latex(NETWORKS % words if kind.networks else SVD)
 with blocks.errors_shown():
-    runs.data(recipe.data)
-others = [runs.with_learner(recipe, name) for name in LEARNERS if name != learner]
-blocks.train_controls([recipe], f"Train {learner}", "train", show_losses=True)
-
+    references = runs.references(recipe.data)
+blocks.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks)
 result = runs.result(recipe)
 if result is None:
     st.stop()
+
 blocks.warnings(*result.report.messages)
 if result.report.logs:
     losses = {log.stage: log.thinned() for log in result.report.logs}
     st.echarts_chart(loss_options(losses), key="train.losses", height=320, alt="Relative loss of each stage against the epoch")
-    ends = " · ".join(f"{log.stage}: best relative loss {log.losses.min():.4g}" for log in result.report.logs)
-    st.caption(f"{ends}. The loss is the squared error over the targets' squared norm: 1 is as good as answering 0 everywhere.")
+    best = " · ".join(f"{log.stage}: best relative loss {log.losses.min():.4g}" for log in result.report.logs)
+    st.caption(f"{best}. The loss is the squared error over the targets' squared norm: 1 is as good as answering 0 everywhere.")
 else:
     st.caption(
-        f"SP trains no network. Spectral radius of ΣA: {blocks.number(result.report.spectral_radius, 4)} (the mass is finite below 1)."
+        f"SP trains no network. Spectral radius of ΣA: {blocks.number(result.report.spectral_radius)}; the mass is finite below 1."
     )
 
-st.subheader("On the test strings")
-blocks.score_table({learner: result.scores} | runs.references(recipe.data), "train.scores")
-st.caption(" · ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items()))
+st.subheader("On the test strings", anchor=False)
+blocks.score_table({name: result.scores} | references, "train.scores")
+st.caption("Time: " + " · ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items() if stage != "learning"))
 
-st.subheader("The other three, on the same split")
+st.subheader("All four learners on the same split", anchor=False)
+others = [runs.with_learner(recipe, other) for other in LEARNERS if other != name]
 blocks.train_controls(others, "Train the other three", "train.others")
-rows = runs.results_of_learners(recipe, list(LEARNERS))
-if len(rows) > 1:
-    blocks.score_table({name: entry.scores for name, entry in rows.items()}, "train.all")
+found = runs.results_of_learners(recipe, list(LEARNERS))
+if len(found) > 1:
+    blocks.score_table({learner: entry.scores for learner, entry in found.items()}, "train.all")

@@ -9,10 +9,11 @@ from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.recipe import PRESETS
+from pages.shared import runs
 from pages.shared.navigation import navigation
 
 SOURCES = {
@@ -64,10 +65,21 @@ def current() -> Recipe:
     return recipe
 
 
-def set_upload(field: str, name: str) -> None:
-    """Make an uploaded file, by its content hash, part of the recipe; "" takes it out."""
-    st.session_state[field] = name
-    if field == "upload" and name:
+def upload_control(field: str, label: str, text: str) -> None:
+    """A place to drop a file, which becomes part of the recipe by the hash of its content."""
+    st.file_uploader(label, key=f"upload.{field}", help=text, on_change=_keep_upload, args=(field,))
+    if st.session_state.get(field) and not st.session_state.get(f"upload.{field}"):
+        st.caption(f"In use: the file {st.session_state[field][:8]}…")
+
+
+def _keep_upload(field: str) -> None:
+    file = st.session_state.get(f"upload.{field}")
+    try:
+        st.session_state[field] = runs.runner().files.put(file.getvalue()) if file else ""
+    except RecipeError as error:
+        st.toast(str(error), icon=":material/error:", duration="long")
+        return
+    if field == "upload" and file:
         st.session_state["source"] = "upload"
 
 

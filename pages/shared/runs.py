@@ -89,6 +89,11 @@ def result(recipe: Recipe) -> Result | None:
     return _result(recipe.key()) if found and found.state == "done" else None
 
 
+def chosen(recipe: Recipe, found: dict[str, Result]) -> str:
+    """The sidebar's learner if it has been run, else the first that has."""
+    return recipe.learning.learner if recipe.learning.learner in found else next(iter(found))
+
+
 def with_learner(recipe: Recipe, learner: str, rank: int | None = None) -> Recipe:
     """The same experiment with another learner or rank."""
     return recipe.changed(learning=recipe.learning.changed(learner=learner, rank=rank or recipe.learning.rank))
