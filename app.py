@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from pages.shared import controls, runs
+from pages.shared import blocks, controls, runs
 from pages.shared.navigation import ASSETS, navigation
 
 st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
@@ -14,6 +14,6 @@ page = navigation()
 try:
     controls.recipe_controls()
 except RecipeError as error:
-    st.error(str(error))
+    st.error(blocks.literal(str(error)))
     st.stop()
 page.run()

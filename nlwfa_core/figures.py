@@ -19,6 +19,7 @@ from .palette import (
     METRIC_TITLES,
     MONOSPACE,
     MUTED,
+    PATTERNS,
     REDS,
     colour_of,
     kind_of,
@@ -38,8 +39,11 @@ def _layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
     return figure
 
 
-def heat_map_figure(pooled: Pooled) -> go.Figure:
-    """A whole matrix, pooled to screen size; frequencies on a logarithmic scale, zeros left blank, negative entries in red."""
+def heat_map_figure(pooled: Pooled, dark: bool = False) -> go.Figure:
+    """A whole matrix, pooled to screen size: |entries| on a logarithmic scale, zeros left blank, negative ones in red.
+
+    Large entries stand out from the page: dark on a light one, light on a dark one.
+    """
     values = pooled.values
     with np.errstate(divide="ignore"):
         logs = np.log10(np.abs(values))
@@ -53,7 +57,7 @@ def heat_map_figure(pooled: Pooled) -> go.Figure:
         figure.add_trace(
             go.Heatmap(
                 z=shown,
-                colorscale=scale(colours),
+                colorscale=scale(colours, dark),
                 zmin=lowest - 0.5,
                 zmax=ticks[-1],
                 x0=pooled.column_factor / 2 - 0.5,
@@ -74,7 +78,7 @@ def heat_map_figure(pooled: Pooled) -> go.Figure:
     return _layout(figure, 520)
 
 
-def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequence[str]) -> go.Figure:
+def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequence[str], dark: bool = False) -> go.Figure:
     """Exact values of a small part of a matrix, each row and column labelled."""
     prefixes, suffixes = plain(prefixes), plain(suffixes)
     largest = float(np.abs(values).max(initial=0)) or 1.0
@@ -87,7 +91,7 @@ def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequenc
             customdata=np.array([[f"{u} · {v}" for v in suffixes] for u in prefixes]),
             zmin=0 if positive else -largest,
             zmax=largest,
-            colorscale=scale(BLUES) if positive else "RdBu",
+            colorscale=scale(BLUES, dark) if positive else "RdBu",
             xgap=1,
             ygap=1,
             hovertemplate="%{customdata}<br>%{z:.6g}<extra></extra>",
@@ -96,7 +100,12 @@ def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequenc
     )
     # Labels may repeat once they are cut short, so categories carry a number that the axis doesn't show.
     figure.update_xaxes(
-        tickmode="array", tickvals=list(range(len(suffixes))), ticktext=list(suffixes), title="suffix v", side="top"
+        tickmode="array",
+        tickvals=list(range(len(suffixes))),
+        ticktext=list(suffixes),
+        title="suffix v",
+        side="top",
+        tickfont=MONOSPACE,
     )
     figure.update_yaxes(
         tickmode="array",
@@ -154,7 +163,7 @@ def states_figure(
     """
     names = plain(names)
     figure = go.Figure()
-    kind: Any = go.Scatter3d if three else go.Scattergl
+    scatter: Any = go.Scatter3d if three else go.Scattergl
     size = 4 if three else 7
 
     def axes_of(points: FloatArray) -> dict[str, FloatArray]:
@@ -165,7 +174,7 @@ def states_figure(
         for number, name in enumerate(classes):
             chosen = np.array([colour == name for colour in colours])
             figure.add_trace(
-                kind(
+                scatter(
                     **axes_of(coordinates[chosen]),
                     mode="markers",
                     name=escape(name, quote=False),
@@ -176,7 +185,7 @@ def states_figure(
             )
     else:
         figure.add_trace(
-            kind(
+            scatter(
                 **axes_of(coordinates),
                 mode="markers",
                 text=names,
@@ -193,15 +202,14 @@ def states_figure(
         )
     if trajectory is not None:
         points, steps = trajectory
-        line: Any = go.Scatter3d if three else go.Scatter
         figure.add_trace(
-            line(
+            scatter(
                 **axes_of(points),
                 mode="lines+markers+text",
                 text=plain(steps),
                 textposition="top center",
                 line={"color": MARK, "width": 3},
-                marker={"color": MARK, "size": size + 1},
+                marker={"color": MARK, "size": size + 3, "line": {"color": "white", "width": 1}},
                 textfont=MONOSPACE,
                 showlegend=False,
                 hovertemplate="%{text}<extra></extra>",
@@ -273,8 +281,9 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
     """Next-symbol probabilities of several models, side by side."""
     figure = go.Figure()
     for name, values in shares.items():
+        look = {"color": colour_of(name), "pattern": {"shape": PATTERNS.get(kind_of(name), "")}}
         hover = f"{name}: %{{y:.4f}}<extra></extra>"
-        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker={"color": colour_of(name)}, hovertemplate=hover))
+        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, hovertemplate=hover))
     figure.update_xaxes(type="category", title="next symbol")
     figure.update_yaxes(title="probability", range=[0, 1])
     return _layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})

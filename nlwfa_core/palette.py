@@ -13,6 +13,7 @@ COLOURS = {
     "n-gram": "#8A8A8A",
 }
 DASHES = {"true model": "solid", "uniform": "dot", "n-gram": "dash"}
+PATTERNS = {"uniform": ".", "n-gram": "/"}  # of bars
 MARKERS = {"SP": "circle", "fac.non": "square", "tran.non": "diamond", "both.non": "triangle-up"}
 CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
@@ -41,6 +42,6 @@ def colour_of(name: str) -> str:
     return COLOURS.get(kind_of(name), ACCENT)
 
 
-def scale(colours: tuple[str, ...]) -> list[list[object]]:
+def scale(colours: tuple[str, ...], reverse: bool = False) -> list[list[object]]:
     """A Plotly colour scale of evenly spaced colours."""
-    return [[place / (len(colours) - 1), colour] for place, colour in enumerate(colours)]
+    return [[place / (len(colours) - 1), colour] for place, colour in enumerate(colours[::-1] if reverse else colours)]

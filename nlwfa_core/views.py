@@ -80,7 +80,7 @@ def labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
 def rank_sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
     """What a rank keeps of H_λ, and how far its numerical rank goes, in Markdown."""
     values, block = svd.singular_values, hankel.block
-    share = float((values[:rank] ** 2).sum() / (block.data**2).sum())
+    share = float((values[:rank] ** 2).sum() / ((block.data**2).sum() or 1.0))  # 0 of a matrix that is 0
     all_known = len(values) >= min(rank, *block.shape)
     kept = f"keeps {share:.2%}" if all_known else f"keeps more than {share:.2%}"
     least = "at least " if svd.numerical_rank == len(values) < min(block.shape) else ""

@@ -32,7 +32,9 @@ if not results:
     st.stop()
 
 first, second = st.columns([3, 2])
-metric = first.segmented_control("Metric", list(METRIC_TITLES), default="wer", required=True, key="metric", bind="query-params")
+metric = first.segmented_control(
+    "Metric", list(METRIC_TITLES), default="wer", required=True, key="metric", bind="query-params", wrap=True
+)
 strings = second.segmented_control(
     "On strings for", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
 )

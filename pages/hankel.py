@@ -36,7 +36,9 @@ st.caption(
     f"{hankel.num_closure_rows:,} rows. A cell of the picture is the largest of {pooled.row_factor} × {pooled.column_factor} "
     "entries; empty is zero; the scale is logarithmic."
 )
-st.plotly_chart(heat_map_figure(pooled), key="hankel.map", alt="Heat map of the Hankel matrix; the part below has exact values")
+st.plotly_chart(
+    heat_map_figure(pooled, blocks.dark()), key="hankel.map", alt="Heat map of the Hankel matrix; the part below has exact values"
+)
 
 st.subheader("Read the numbers", anchor=False)
 left, right = st.columns(2)
@@ -45,9 +47,8 @@ column = right.slider("First suffix", 0, max(block.shape[1] - WINDOW, 1), key="h
 values, rows, columns = views.window(block, row, column, WINDOW)
 prefixes = views.labels(hankel.basis.prefixes.take(rows), data.alphabet, after)
 suffixes = views.labels(hankel.basis.suffixes.take(columns), data.alphabet)
-st.plotly_chart(
-    window_figure(values, prefixes, suffixes), key="hankel.window", alt="Exact values of a part of the matrix, labelled"
-)
+figure = window_figure(values, prefixes, suffixes, blocks.dark())
+st.plotly_chart(figure, key="hankel.window", alt="Exact values of a part of the matrix, labelled")
 
 st.subheader("How many states?", anchor=False)
 rank = recipe.learning.rank
@@ -55,7 +56,6 @@ st.latex(
     r"\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\quad "
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}"
 )
-st.plotly_chart(
-    singular_values_figure(svd.singular_values, rank), key="hankel.singular_values", alt="Singular values, the kept ones marked"
-)
+figure = singular_values_figure(svd.singular_values, rank)
+st.plotly_chart(figure, key="hankel.singular_values", alt="Singular values, the kept ones marked")
 st.markdown(views.rank_sentence(svd, rank, hankel))

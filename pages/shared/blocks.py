@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -15,6 +14,7 @@ from nlwfa_core.charts import loss_options
 from nlwfa_core.jobs import JobStatus
 from nlwfa_core.metrics import Scores
 from pages.shared import controls, runs
+from pages.shared.text import literal
 
 POLL_SECONDS = 0.4
 MAX_BARS = 2
@@ -46,6 +46,11 @@ def page_recipe(title: str, text: str) -> Recipe:
     return recipe
 
 
+def dark() -> bool:
+    """Whether the page is dark."""
+    return bool(st.context.theme.type == "dark")
+
+
 @contextmanager
 def errors_shown() -> Iterator[None]:
     """What a user can fix is said on the page, and the page ends there."""
@@ -54,11 +59,6 @@ def errors_shown() -> Iterator[None]:
     except RecipeError as error:
         st.error(literal(str(error)), icon=":material/error:")
         st.stop()
-
-
-def literal(text: str) -> str:
-    """Text as Markdown that shows it as it is: sentences may quote a user's symbols."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:~<>|&^=])", r"\\\1", text)
 
 
 def notes(*sentences: str) -> None:

@@ -5,6 +5,7 @@ A widget's key is the field's name, and also the URL's parameter: what the sideb
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,7 @@ from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.recipe import PRESETS
 from pages.shared import runs
 from pages.shared.navigation import navigation
+from pages.shared.text import literal
 
 SOURCES = {
     "dyck": "Brackets from the grammar S → SS | [S] | [].",
@@ -73,13 +75,19 @@ def upload_control(field: str, label: str, text: str) -> None:
 
 
 def _keep_upload(field: str) -> None:
-    file = st.session_state.get(f"upload.{field}")
+    """Make the files that lie there part of the recipe, if they can be read together; else say why not, and leave it as it was."""
+    files = {key: file for key in UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
+    names = {key: st.session_state.get(key, "") for key in UPLOADS} | {field: ""}
     try:
-        st.session_state[field] = runs.runner().files.put(file.getvalue()) if file else ""
+        names |= {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
+        if names["upload"]:
+            runs.data(current().data.changed(source="upload", **names))
     except RecipeError as error:
-        st.toast(str(error), icon=":material/error:", duration="long")
+        st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
         return
-    if field == "upload" and file:
+    for key, name in names.items():
+        st.session_state[key] = name
+    if field == "upload" and files.get("upload"):
         st.session_state["source"] = "upload"
 
 
@@ -144,7 +152,8 @@ def _upload_fields(source: str) -> dict[str, str]:
     """Content hashes travel in the address as text, without a widget: there is nothing in them for a person to type."""
     hashes = {}
     for key in UPLOADS:
-        name = st.session_state.setdefault(key, st.query_params.get(key, ""))
+        linked = st.query_params.get(key, "")
+        name = st.session_state.setdefault(key, linked if re.fullmatch("[0-9a-f]{64}", linked) else "")
         hashes[key] = name
         if source == "upload" and name:
             st.query_params[key] = name

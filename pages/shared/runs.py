@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, Result, evaluate, experiment
-from nlwfa_core.data import Data, load_data
+from nlwfa_core.data import Data, load_data, no_files
 from nlwfa_core.hankel import HankelMatrix
 from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd
@@ -35,7 +35,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
 def data(recipe: DataRecipe) -> Data:
-    return load_data(recipe, runner().files.get)
+    return load_data(recipe, runner().files.get if recipe.upload else no_files)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Counting into the Hankel matrix…", hash_funcs=KEYED)

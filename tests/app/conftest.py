@@ -1,0 +1,23 @@
+"""One folder for all uploads and runs, and no worker process that outlives the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pages.shared import runs
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """NLWFA_HOME. The runner is made when a page first asks for it, which is later."""
+    folder = tmp_path_factory.mktemp("lab")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NLWFA_HOME", str(folder))
+        yield folder
+        runner = runs.runner()
+        runner.close()
+        runs.runner.clear()
+        assert not runner.pids

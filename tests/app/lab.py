@@ -1,0 +1,98 @@
+"""The lab as a test sees it: a script that is run, and whose elements are read. There is no browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from nlwfa_core import Recipe
+from pages.shared import runs
+from pages.shared.navigation import PAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+# Small enough for each page to be drawn, and each learner to be trained, in a moment.
+QUICK = {
+    "num_strings": 300,
+    "num_validation": 40,
+    "num_test": 40,
+    "num_prefixes": 30,
+    "num_suffixes": 30,
+    "rank": 2,
+    "epochs_factorisation": 5,
+    "epochs_transitions": 5,
+}
+# What a browser shows as it is; every other text of an element may be read as Markdown.
+PLAIN = {"id", "options", "default", "value", "set_value", "form_id", "alt", "placeholder", "query_param_key", "url", "css", "key"}
+
+
+def open_lab(page: str = "start", **parameters: Any) -> AppTest:
+    """A session of its own, as from a link with these parameters."""
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+    app.query_params.update({name: str(value) for name, value in parameters.items()})
+    app.run()
+    return app if page == "start" else go(app, page)
+
+
+def go(app: AppTest, page: str) -> AppTest:
+    """The same session on another page."""
+    return app.switch_page(f"pages/{page}.py").run()
+
+
+def all_pages(app: AppTest) -> Iterator[tuple[str, AppTest]]:
+    """One page after the other in the same session."""
+    for page in PAGES:
+        yield page, go(app, page)
+
+
+def recipe_of(app: AppTest) -> Recipe:
+    """What the sidebar says."""
+    recipe: Recipe = app.session_state["controls.current"]
+    return recipe
+
+
+def complaints(app: AppTest) -> list[str]:
+    """All errors that a person sees, without the backslashes of Markdown; none of them is a crash."""
+    assert not app.exception, app.exception
+    return [entry.value.replace("\\", "") for entry in (*app.error, *app.toast)]
+
+
+def trained(app: AppTest, button: str = "train.start") -> AppTest:
+    """Presses a button that trains, waits for what it started, and draws the page again."""
+    app.button(key=button).click().run()
+    deadline = monotonic() + 90
+    while any(status.state in ("queued", "running") for status in runs.runner().jobs("test session id")):
+        assert monotonic() < deadline, "waited in vain"
+        sleep(0.02)
+    return app.run()
+
+
+def figure(app: AppTest, key: str) -> dict[str, Any]:
+    """A Plotly chart's data and layout."""
+    found = next(node for node in app.get("plotly_chart") if node.key == key)
+    figure: dict[str, Any] = json.loads(found.proto.spec)
+    return figure
+
+
+def markdown_texts(app: AppTest) -> list[str]:
+    """Every text of a page, its sidebar and its labels that may be read as Markdown."""
+    texts = []
+    for node in app:
+        proto = getattr(node, "proto", None)
+        if isinstance(proto, Message) and getattr(node, "type", "") != "plotly_chart":
+            texts += _texts(proto)
+    return texts
+
+
+def _texts(message: Message) -> Iterator[str]:
+    for field, value in message.ListFields():
+        for entry in value if field.is_repeated and not hasattr(value, "items") else [value]:
+            if isinstance(entry, Message):
+                yield from _texts(entry)
+            elif isinstance(entry, str) and field.name not in PLAIN:
+                yield entry

@@ -1,0 +1,150 @@
+"""The sidebar: widgets, recipe and address say the same, and nothing that was once chosen is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.recipe import PRESETS
+from pages.shared.controls import DEFAULT, LAYERS
+from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
+
+
+def sidebar_of(recipe: Recipe) -> None:
+    """A script that sets the sidebar to a recipe, and draws it."""
+    from pages.shared import controls
+
+    controls.set_recipe(recipe)
+    controls.recipe_controls()
+
+
+def whole(largest: int, smallest: int = 1) -> st.SearchStrategy[int]:
+    return st.integers(smallest, largest)
+
+
+# Options of other sources than the chosen one, and of networks that are not trained, mean nothing: they keep their defaults.
+SOURCES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "dyck": {"split_probability": st.floats(0, 1), "wrap_probability": st.floats(0, 1)},
+    "automaton": {"num_states": whole(50), "num_symbols": whole(100)},
+    "squared": {"num_states": whole(50), "num_symbols": whole(100)},
+    "verbs": {},
+    "upload": {"upload": st.just("a" * 64), "upload_test": st.sampled_from(["", "b" * 64])},
+}
+NETWORKS: dict[str, st.SearchStrategy[Any]] = {
+    "hidden": st.sampled_from([tuple(map(int, written.split(","))) for written in LAYERS]),
+    "epochs_factorisation": whole(100_000, 0),
+    "epochs_transitions": whole(100_000, 0),
+    "rate_factorisation": st.floats(1e-6, 10),
+    "rate_transitions": st.floats(1e-6, 10),
+    "schedule": st.sampled_from(["constant", "cosine"]),
+    "seed": whole(2**31 - 1, 0),
+}
+
+
+@st.composite
+def recipes(draw: st.DrawFn) -> Recipe:
+    """Any recipe that the sidebar can say."""
+    source = draw(st.sampled_from(list(SOURCES)))
+    sizes = {name: draw(whole(1_000_000)) for name in ("num_strings", "num_validation", "num_test")}
+    data = DataRecipe(source=source, seed=draw(whole(2**31 - 1, 0)), **sizes, **draw(st.fixed_dictionaries(SOURCES[source])))
+    hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)))
+    learner = draw(st.sampled_from(list(LEARNERS)))
+    options = draw(st.fixed_dictionaries(NETWORKS)) if LEARNERS[learner].networks else {}
+    learning = DEFAULT.learning.changed(learner=learner, rank=draw(whole(1000)), **options)
+    return Recipe(data=data, hankel=hankel, learning=learning)
+
+
+@given(recipes())
+@settings(max_examples=25)
+def test_the_sidebar_says_the_recipe_that_it_was_set_to(recipe: Recipe) -> None:
+    app = AppTest.from_function(sidebar_of, args=(recipe,), default_timeout=60).run()
+    assert not complaints(app)
+    assert recipe_of(app) == recipe
+
+
+@given(recipes().filter(lambda recipe: recipe.data.source != "upload"))
+@settings(max_examples=10)
+def test_a_link_says_the_recipe_that_it_was_taken_from(recipe: Recipe) -> None:
+    parameters = AppTest.from_function(sidebar_of, args=(recipe,), default_timeout=60).run().query_params
+    assert recipe_of(open_lab(**parameters)) == recipe
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_sets_every_control(preset: str) -> None:
+    app = open_lab(**QUICK | {"learner": "SP", "source": "automaton", "data_seed": 9, "num_states": 3})
+    app.selectbox(key="controls.preset").set_value(preset).run()
+    assert not complaints(app)
+    wanted = PRESETS[preset][1]
+    networks = wanted.learning if LEARNERS[wanted.learning.learner].networks else recipe_of(app).learning
+    assert recipe_of(app) == wanted.changed(learning=networks)
+    assert app.number_input(key="num_prefixes").value == wanted.hankel.num_prefixes
+    assert app.selectbox(key="hidden").value == ",".join(map(str, wanted.learning.hidden))
+
+
+@pytest.mark.parametrize("name", ["first-steps", "paper-dyck", "verbs"])
+def test_a_button_on_the_start_page_sets_every_control(name: str) -> None:
+    app = open_lab(**QUICK | {"learner": "SP"})
+    app.button(key=f"start.{name}").click().run()
+    assert recipe_of(app) == PRESETS[name][1]
+
+
+def test_a_preset_can_be_changed_and_leaves_the_change_alone() -> None:
+    app = open_lab()
+    app.selectbox(key="controls.preset").set_value("paper-dyck").run()
+    app.number_input(key="rank").set_value(4).run()
+    assert recipe_of(go(app, "data")).learning.rank == 4
+
+
+def test_hidden_controls_keep_what_they_said() -> None:
+    app = open_lab()
+    app.selectbox(key="learner").set_value("fac.non").run()
+    app.number_input(key="epochs_factorisation").set_value(77).run()
+    app.number_input(key="split_probability").set_value(0.1).run()
+    app.selectbox(key="learner").set_value("SP").run()
+    app.selectbox(key="source").set_value("verbs").run()
+    assert not [widget for widget in app.number_input if widget.key in ("epochs_factorisation", "split_probability")]
+    go(app, "data")
+    app.selectbox(key="learner").set_value("fac.non").run()
+    app.selectbox(key="source").set_value("dyck").run()
+    assert app.number_input(key="epochs_factorisation").value == 77
+    recipe = recipe_of(app)
+    assert (recipe.learning.epochs_factorisation, recipe.data.split_probability) == (77, 0.1)
+
+
+def test_the_address_says_what_the_sidebar_says() -> None:
+    app = open_lab("hankel")
+    app.number_input(key="rank").set_value(7).run()
+    app.selectbox(key="source").set_value("verbs").run()
+    assert {"rank": "7", "source": "verbs"}.items() <= app.query_params.items()
+    linked = open_lab("hankel", **app.query_params)
+    assert recipe_of(linked) == recipe_of(app)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"rank": "many"},
+        {"rank": "-3"},
+        {"rank": "1e9"},
+        {"source": "![x](https://example.org/x.png)"},
+        {"learner": "<b>SP</b>"},
+        {"hidden": "9,9,9"},
+        {"upload": "../../etc/passwd", "source": "upload"},
+        {"upload": "![x](https://example.org/x.png)", "source": "upload"},
+        {"no_such_parameter": "1"},
+    ],
+    ids=str,
+)
+def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -> None:
+    app = open_lab(**parameters)
+    assert not complaints(app)
+    recipe = recipe_of(app)
+    assert recipe.learning == DEFAULT.learning
+    assert recipe.data == DEFAULT.data.changed(source="upload" if parameters.get("source") == "upload" else "dyck")
+    assert LearningRecipe.model_validate(recipe.learning) == recipe.learning

@@ -1,0 +1,140 @@
+"""Every page is drawn, whatever the sidebar says, and what it shows is what the library computes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from nlwfa_core import run
+from nlwfa_core.learning.learners import LEARNERS
+from pages.shared.blocks import number
+from pages.shared.navigation import PAGES
+from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, open_lab, recipe_of, trained
+
+TITLES = {
+    "start": "Learn automata from strings, and see it happen",
+    "data": "Data",
+    "hankel": "The Hankel matrix",
+    "train": "Train",
+    "states": "States",
+    "predict": "Predict",
+    "compare": "Compare",
+}
+# Small and odd experiments, as parameters of a link.
+ODD = {
+    "a random automaton": {"source": "automaton"},
+    "a squared automaton": {"source": "squared", "num_states": 2},
+    "shipped verbs": {"source": "verbs"},
+    "one symbol, one state": {"source": "automaton", "num_symbols": 1, "num_states": 1},
+    "symbols that need numbers": {"source": "automaton", "num_symbols": 30},
+    "one string": {"num_strings": 1, "num_validation": 1, "num_test": 1},
+    "all strings alike": {"split_probability": 0, "wrap_probability": 0},
+    "a basis of one cell, which is zero": {"num_prefixes": 1, "num_suffixes": 1},
+    "one prefix": {"num_prefixes": 1, "rank": 1},
+    "a rank above the basis": {"rank": 1000},
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_drawn_for_the_default_recipe(page: str) -> None:
+    app = open_lab(page)
+    assert not complaints(app)
+    assert [title.value for title in app.main.title] == [TITLES[page]]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_drawn_for_a_recipe_in_the_address(page: str) -> None:
+    app = open_lab(page, **QUICK | {"learner": "SP", "data_seed": 5})
+    assert not complaints(app)
+    recipe = recipe_of(app)
+    assert (recipe.learning.learner, recipe.learning.rank, recipe.data.seed, recipe.data.num_strings) == ("SP", 2, 5, 300)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_pages_are_drawn_at_the_edges(odd: str) -> None:
+    for _, app in all_pages(open_lab(**QUICK | ODD[odd])):
+        assert not complaints(app)
+
+
+@pytest.mark.parametrize("odd", ["one symbol, one state", "one string", "a basis of one cell, which is zero", "shipped verbs"])
+def test_pages_show_what_was_learned_at_the_edges(odd: str) -> None:
+    app = trained(open_lab("train", **QUICK | ODD[odd] | {"learner": "SP", "rank": 1}))
+    for _, shown in all_pages(app):
+        assert not complaints(shown)
+
+
+def test_the_score_table_holds_the_librarys_numbers() -> None:
+    app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 11}))
+    assert not complaints(app)
+    scores = run(recipe_of(app)).scores
+    row = app.dataframe(key="train.scores").value.set_index("model").loc["SP"]
+    assert row["WER"] == number(scores.wer)
+    assert row["log₂ Pautomac"] == number(scores.log2_pauto)
+    assert row["bits / symbol"] == number(scores.bits_per_symbol)
+    assert row["negative"] == scores.num_negative
+
+
+def test_all_four_learners_are_seen_on_every_page_once_they_are_trained() -> None:
+    app = trained(open_lab("train", **QUICK | {"data_seed": 12}))
+    trained(app, "train.others.start")
+    assert list(app.dataframe(key="train.all").value["model"]) == list(LEARNERS)
+    assert [option.content for option in go(app, "states").segmented_control(key="states.learner").options] == list(LEARNERS)
+    assert figure(app, "states.pca")["data"]
+    assert list(go(app, "predict").dataframe(key="predict.weights").value["model"])[: len(LEARNERS)] == list(LEARNERS)
+    assert not complaints(app)
+
+
+def test_compare_trains_what_is_missing_and_draws_a_curve_beside_the_reference_lines() -> None:
+    app = open_lab("compare", **QUICK | {"data_seed": 13, "learners": "SP"})
+    app.pills(key="ranks").set_value([1, 2, 3]).run()
+    trained(app, "compare.start")
+    assert not complaints(app)
+    curves = figure(app, "compare.curves")
+    assert [(trace["name"], list(trace["x"])) for trace in curves["data"]] == [("SP", [1, 2, 3])]
+    named = " ".join(note["text"] for note in curves["layout"]["annotations"])
+    assert all(name in named for name in ("uniform", "5-gram", "true model"))
+    assert not [button for button in app.button if button.key == "compare.start"]
+
+
+def test_a_recipe_that_can_not_be_trained_is_told_in_words_and_nothing_is_lost() -> None:
+    app = trained(open_lab("train", **QUICK | {"learner": "SP", "rank": 31}))
+    assert complaints(app) == ["SP, k = 31: rank: 31 given, allowed are 1 … 30 (the basis has 30 prefixes and 30 suffixes)"]
+    assert recipe_of(app).learning.rank == 31
+    app.number_input(key="rank").set_value(2).run()
+    assert not complaints(trained(app))
+    assert len(app.dataframe(key="train.scores").value)
+
+
+def test_an_impossible_grammar_is_one_error_and_everything_is_back_once_it_is_mended() -> None:
+    app = open_lab("data", **QUICK | {"split_probability": 0.2})
+    before = [metric.value for metric in app.metric]
+    app.number_input(key="split_probability").set_value(0.4).run()
+    assert len(complaints(app)) == 1 and "must stay below 1" in complaints(app)[0]
+    assert app.number_input(key="wrap_probability").value == 0.4
+    for _, shown in all_pages(app):
+        assert len(complaints(shown)) <= 1
+    go(app, "data").number_input(key="split_probability").set_value(0.2).run()
+    assert not complaints(app)
+    assert [metric.value for metric in app.metric] == before
+
+
+def test_a_basis_larger_than_the_sample_is_noted() -> None:
+    app = open_lab("hankel", **QUICK | {"num_prefixes": 5000, "num_suffixes": 20})
+    assert not complaints(app)
+    notes = [note.value for note in app.info]
+    assert len(notes) == 1 and notes[0].startswith("5,000 prefixes were asked for; the sample has ")
+
+
+def test_the_server_never_imports_torch() -> None:
+    """Workers own it: it would cost the server a quarter of a gigabyte and a tenth of a second each rerun."""
+    script = (
+        "import sys; from tests.app.lab import QUICK, all_pages, open_lab, trained; from pages.shared import runs\n"
+        "app = trained(open_lab('train', **QUICK | {'data_seed': 12}))\n"
+        "assert not app.exception and len(app.dataframe(key='train.scores').value)\n"
+        "assert all(not shown.exception for _, shown in all_pages(app))\n"
+        "runs.runner().close()\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=200)
