@@ -106,6 +106,7 @@ def window_figure(values: FloatArray, prefixes: Sequence[str], suffixes: Sequenc
         title="suffix v",
         side="top",
         tickfont=MONOSPACE,
+        tickangle=-90,
     )
     figure.update_yaxes(
         tickmode="array",

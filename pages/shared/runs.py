@@ -9,8 +9,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, Result, evaluate, experiment
-from nlwfa_core.data import Data, load_data, no_files
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, evaluate, experiment
+from nlwfa_core.data import Data, load_data
+from nlwfa_core.experiment import Result, no_files
 from nlwfa_core.hankel import HankelMatrix
 from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd

@@ -9,7 +9,8 @@ from time import monotonic, sleep
 from typing import Any
 
 from google.protobuf.message import Message
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
 
 from nlwfa_core import Recipe
 from pages.shared import runs
@@ -29,6 +30,18 @@ QUICK = {
 }
 # What a browser shows as it is; every other text of an element may be read as Markdown.
 PLAIN = {"id", "options", "default", "value", "set_value", "form_id", "alt", "placeholder", "query_param_key", "url", "css", "key"}
+
+
+class VisitedServer(PagesManager):
+    """A server that has had a visitor. On a fresh one, and AppTest makes it fresh for each run, Streamlit runs the files in
+    `pages` without the entry file; what the lab does then is tested in a browser."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        PagesManager.uses_pages_directory = False
+
+
+app_test.PagesManager = VisitedServer
 
 
 def open_lab(page: str = "start", **parameters: Any) -> AppTest:
