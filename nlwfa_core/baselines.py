@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from .errors import RecipeError
+from .sample import Sample
 from .trie import Trie
-from .words import FloatArray, IntArray, Sample, Words
+from .words import FloatArray, IntArray, Words
 
 
 def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:

@@ -15,13 +15,14 @@ from . import limits
 from .errors import RecipeError
 from .metrics import Model, TestSet
 from .recipe import DataRecipe
+from .sample import Sample
 from .sources.automata import random_automaton, sample_words, squared_automaton
 from .sources.dyck import ALPHABET, Dyck
 from .sources.formats import read_strings, shipped_verbs
 from .sources.pautomac import read_pautomac_model, read_solution
 from .sources.text import plural
 from .store import make_directory, read_capped, write_atomically
-from .words import Alphabet, Sample, Words, distinct
+from .words import Alphabet, Words, distinct
 
 # Letters for the symbols of random automata.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

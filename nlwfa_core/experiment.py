@@ -19,9 +19,10 @@ from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check
 from .metrics import Model, Scores, TestSet, evaluate
 from .nlwfa import NLWFA
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from .sample import Sample
 from .store import MAX_JSON_BYTES, SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
 from .wfa import WFA
-from .words import Alphabet, Sample
+from .words import Alphabet
 
 RANK_METRICS = ("wer", "log2_pauto")
 

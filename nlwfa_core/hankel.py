@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,9 @@ from scipy import sparse
 
 from . import limits
 from .errors import RecipeError
+from .sample import Sample
 from .trie import Trie
-from .words import FloatArray, IntArray, Sample, Words, check_symbols
+from .words import FloatArray, IntArray, Words, check_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +50,18 @@ class Basis:
             check_symbols(words, self.num_symbols)
             if len(words) == 0 or words[0] != ():
                 raise RecipeError(f"the first of a basis's {name} must be the empty word λ")
-            if len(set(words)) != len(words):
+        for name, tree in (("prefixes", self.prefix_tree), ("suffixes", Trie.of(self.suffixes, self.num_symbols))):
+            if len(np.unique(tree.ends)) != len(tree.ends):
                 raise RecipeError(f"a basis's {name} must differ from each other")
-        closed = Trie.of(self.prefixes, self.num_symbols).num_nodes
+        closed = self.prefix_tree.num_nodes
         if closed != len(self.prefixes):
             raise RecipeError(
                 f"the prefixes must be prefix-closed: {len(self.prefixes)} given, with all their own prefixes they are {closed}"
             )
+
+    @cached_property
+    def prefix_tree(self) -> Trie:
+        return Trie.of(self.prefixes, self.num_symbols)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +127,25 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int) -> Basis:
         limits.check_at_most(name, number, limits.MAX_BASIS)
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
-    forward = Trie.of(sample.words, sample.num_symbols)
-    backward = Trie.of(sample.words.reversed(), sample.num_symbols)
+    forward, backward = sample.prefix_tree, sample.suffix_tree
     prefixes = np.argsort(-forward.prefix_counts(sample.counts), kind="stable")[:num_prefixes]
-    suffixes = np.lexsort((_alphabetical(backward), backward.depth, -backward.prefix_counts(sample.counts)))[:num_suffixes]
+    counts = backward.prefix_counts(sample.counts)
+    # No suffix rarer than the last one taken needs a place in the order.
+    least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
+    nodes = np.flatnonzero(counts >= least)
+    suffixes = nodes[np.lexsort((_alphabetical(backward, nodes), backward.depth[nodes], -counts[nodes]))][:num_suffixes]
     return Basis(forward.prefixes(prefixes), backward.prefixes(suffixes).reversed(), sample.num_symbols)
 
 
-def _alphabetical(backward: Trie) -> IntArray:
-    """For a tree of reversed words: each node's rank, among those of its length, by the word read forwards."""
+def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
+    """Of some nodes of a tree of reversed words, each with its parent among them: the rank of each, among those of its length, by
+    the word read forwards. Nodes ascend."""
     rank = np.zeros(backward.num_nodes, dtype=np.int64)
-    for start, end in zip(backward.levels[1:-1], backward.levels[2:], strict=True):
-        order = np.lexsort((rank[backward.parent[start:end]], backward.symbol[start:end]))
-        rank[start + order] = np.arange(end - start)
-    return rank
+    bounds = np.searchsorted(nodes, backward.levels)
+    for start, end in pairwise([*bounds[bounds < len(nodes)].tolist(), len(nodes)]):
+        level = nodes[start:end]
+        rank[level[np.lexsort((rank[np.maximum(backward.parent[level], 0)], backward.symbol[level]))]] = np.arange(end - start)
+    return rank[nodes]
 
 
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> HankelMatrix:
@@ -150,8 +162,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> 
         raise RecipeError(f"the basis has {basis.num_symbols} symbols, the sample {sample.num_symbols}")
     num_prefixes = len(basis.prefixes)
     limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.MAX_SHIFTED_ROWS)
-    forward = Trie.of(sample.words, sample.num_symbols)
-    backward = Trie.of(sample.words.reversed(), sample.num_symbols)
+    forward, backward = sample.prefix_tree, sample.suffix_tree
 
     # Rows of the prefixes, then of their seen children; seen and yet zero (no suffix of S follows) is settled below.
     row_of_node = np.full(forward.num_nodes, -1, dtype=np.int64)
@@ -183,7 +194,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> 
 
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
     """Set the rows of those uσ that are themselves in P (also where the sample never saw them)."""
-    own = Trie.of(basis.prefixes, basis.num_symbols)
+    own = basis.prefix_tree
     row_of_own = np.empty(own.num_nodes, dtype=np.int32)
     row_of_own[own.ends] = np.arange(len(basis.prefixes))
     shifted[row_of_own[own.parent[1:]], own.symbol[1:]] = row_of_own[1:]

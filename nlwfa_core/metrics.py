@@ -12,8 +12,9 @@ from typing import Protocol
 import numpy as np
 
 from .errors import RecipeError
+from .sample import Sample
 from .trie import Trie
-from .words import FloatArray, IntArray, Sample, Words
+from .words import FloatArray, IntArray, Words
 
 
 class Model(Protocol):

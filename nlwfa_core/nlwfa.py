@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import RecipeError
-from .trie import Trie, symbol_runs
-from .words import FloatArray, IntArray, Words
+from .trie import Trie
+from .words import FloatArray, Words
 
 
 def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
@@ -81,13 +81,6 @@ class NLWFA:
             states = activate(states @ layer[symbol], self.nonlinear_transitions)
         return states
 
-    def step(self, states: FloatArray, symbols: IntArray) -> FloatArray:
-        """Row i is G_{symbols[i]}(states[i]); shape (n, num_states). Symbols ascend."""
-        following = np.empty_like(states)
-        for symbol, rows in symbol_runs(symbols):
-            following[rows] = self.transition(states[rows], symbol)
-        return following
-
     def decode(self, states: FloatArray) -> FloatArray:
         """The last hidden layer of φ', shape (n, decoder_width)."""
         for layer in self.decoder:
@@ -96,7 +89,7 @@ class NLWFA:
 
     def states(self, trie: Trie) -> FloatArray:
         """G_u(α₀) of every prefix u of a tree, shape (num_nodes, num_states)."""
-        return trie.roll_out(self.initial, self.step)
+        return trie.roll_out(self.initial, self.transition)
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""

@@ -11,9 +11,10 @@ from .experiment import RankSelection
 from .hankel import HankelMatrix
 from .learning.learners import LEARNERS, FitReport
 from .metrics import Scores
+from .sample import Sample
 from .sources.text import plural
 from .store import plain
-from .words import Alphabet, FloatArray, Sample, Word
+from .words import Alphabet, FloatArray, Word
 
 
 def json_text(value: object) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from .words import FloatArray, IntArray, Words, check_symbols
 
-Step = Callable[[FloatArray, IntArray], FloatArray]
+# Up to this many places a key, marking is quicker than sorting.
+BOARD = 64
+
+Transition = Callable[[FloatArray, int], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,28 +47,31 @@ class Trie:
 
     @classmethod
     def of(cls, words: Words, num_symbols: int) -> Trie:
-        """The prefix tree of `words`; costs one sort of the symbols at each depth.
+        """The prefix tree of `words`; costs their total length, and some array operations for each depth.
 
         >>> trie = Trie.of(Words.of([(0, 1), (0, 0), (0,)]), num_symbols=2)
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
         ([-1, 0, 1, 1], [-1, 0, 0, 1], [3, 2, 1])
         """
         check_symbols(words, num_symbols)
-        lengths = words.lengths
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         parents, symbols, levels = [np.array([-1])], [np.array([-1])], [0, 1]
-        alive = np.flatnonzero(lengths > 0)
-        depth = 0
-        while len(alive):
-            keys = paths[starts[alive] + depth] * num_symbols + words.symbols[words.offsets[alive] + depth]
-            children, inverse = np.unique(keys, return_inverse=True)
-            depth += 1
-            paths[starts[alive] + depth] = levels[-1] + inverse
-            parents.append(children // num_symbols)
+        # Long words first: those that go on at a depth are then the first ones.
+        order = np.argsort(-words.lengths, kind="stable")
+        begins, places, descending = words.offsets[order], starts[order], -words.lengths[order]
+        at = np.zeros(len(words), dtype=np.int64)
+        for depth in range(-int(descending.min(initial=0))):
+            alive = int(np.searchsorted(descending, -depth))
+            above = levels[-2]
+            # A child's place among all that this level's nodes could have, by node and symbol: the order of their numbers.
+            keys = (at[:alive] - above) * num_symbols + words.symbols[begins[:alive] + depth]
+            children, inverse = _ranked(keys, (levels[-1] - above) * num_symbols)
+            at = levels[-1] + inverse
+            paths[places[:alive] + depth + 1] = at
+            parents.append(above + children // num_symbols)
             symbols.append(children % num_symbols)
             levels.append(levels[-1] + len(children))
-            alive = alive[lengths[alive] > depth]
         return cls(num_symbols, np.concatenate(parents), np.concatenate(symbols), np.array(levels, dtype=np.int64), paths, starts)
 
     @property
@@ -85,17 +90,11 @@ class Trie:
 
     def end_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
         """How many strings end at each node, shape (num_nodes,), given the words' counts, shape (num_words,)."""
-        totals = np.zeros(self.num_nodes, dtype=np.int64)
-        np.add.at(totals, self.ends, counts)
-        return totals
+        return _added(self.ends, counts, self.num_nodes)
 
     def prefix_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
         """How many strings begin with each node's prefix, shape (num_nodes,), given the words' counts, shape (num_words,)."""
-        totals = self.end_counts(counts)
-        for level in range(len(self.levels) - 2, 0, -1):
-            nodes = slice(self.levels[level], self.levels[level + 1])
-            np.add.at(totals, self.parent[nodes], totals[nodes])
-        return totals
+        return _added(self.paths, np.repeat(counts, np.diff(self.starts)), self.num_nodes)
 
     @cached_property
     def _keys(self) -> IntArray:
@@ -132,15 +131,22 @@ class Trie:
             symbols[position] = self.symbol[at]
             at, position = self.parent[at], position - 1
 
-    def roll_out(self, initial: FloatArray, step: Step) -> FloatArray:
+    @cached_property
+    def runs(self) -> list[tuple[int, IntArray]]:
+        """Every node but λ once, in runs of one length and one symbol: (symbol, nodes), the shortest first."""
+        order = np.lexsort((self.symbol[1:], self.depth[1:])) + 1
+        cuts = np.flatnonzero(np.diff(self.depth[order]) | np.diff(self.symbol[order])) + 1
+        return [(int(self.symbol[nodes[0]]), nodes) for nodes in np.split(order, cuts) if len(nodes)]
+
+    def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
         """The state of every node, each computed once.
 
         Parameters
         ----------
         initial : array, shape (num_states,)
             The state of λ.
-        step : callable
-            (states (n, num_states), symbols (n,)) -> next states (n, num_states); called once a level, with the symbols ascending.
+        transition : callable
+            (states (n, num_states), symbol) -> the states one symbol further, (n, num_states).
 
         Returns
         -------
@@ -150,18 +156,22 @@ class Trie:
         states[0] = initial
         # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
         with np.errstate(over="ignore", invalid="ignore"):
-            for start, end in zip(self.levels[1:-1], self.levels[2:], strict=True):
-                nodes = start + np.argsort(self.symbol[start:end], kind="stable")
-                states[nodes] = step(states[self.parent[nodes]], self.symbol[nodes])
+            for symbol, nodes in self.runs:
+                states[nodes] = transition(states[self.parent[nodes]], symbol)
         return states
 
 
-def symbol_runs(symbols: IntArray) -> list[tuple[int, slice]]:
-    """(symbol, slice) for each run of equal symbols in an ascending array.
+def _ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
+    if bound > BOARD * len(keys):
+        return np.unique(keys, return_inverse=True)
+    board = np.zeros(bound, dtype=np.int64)
+    board[keys] = 1
+    found = np.flatnonzero(board)
+    board[found] = np.arange(len(found))
+    return found, board[keys]
 
-    >>> symbol_runs(np.array([0, 0, 2]))
-    [(0, slice(0, 2, None)), (2, slice(2, 3, None))]
-    """
-    cuts = np.flatnonzero(np.diff(symbols)) + 1
-    bounds = [0, *cuts.tolist(), len(symbols)]
-    return [(int(symbols[a]), slice(a, b)) for a, b in pairwise(bounds) if b > a]
+
+def _added(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
+    """The sum of the counts at each node. Doubles hold them exactly: they are whole numbers below 2⁵³."""
+    return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)

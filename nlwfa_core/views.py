@@ -18,9 +18,10 @@ from .hankel import HankelMatrix
 from .learning.spectral import TruncatedSVD
 from .metrics import Model, Scores
 from .nlwfa import NLWFA
+from .sample import Sample
 from .trie import Trie
 from .wfa import WFA
-from .words import LAMBDA, Alphabet, FloatArray, IntArray, Sample, Word, Words
+from .words import LAMBDA, Alphabet, FloatArray, IntArray, Word, Words
 
 MAX_LABEL = 24
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from .errors import RecipeError
-from .trie import Trie, symbol_runs
-from .words import FloatArray, IntArray, Words
+from .trie import Trie
+from .words import FloatArray, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +54,14 @@ class WFA:
     def num_symbols(self) -> int:
         return len(self.transitions)
 
-    def step(self, states: FloatArray, symbols: IntArray) -> FloatArray:
-        """Row i is `states[i] @ transitions[symbols[i]]`; shape (n, num_states). Symbols ascend."""
-        following = np.empty_like(states)
-        for symbol, rows in symbol_runs(symbols):
-            following[rows] = states[rows] @ self.transitions[symbol]
+    def transition(self, states: FloatArray, symbol: int) -> FloatArray:
+        """Each row times A_σ, shape (n, num_states)."""
+        following: FloatArray = states @ self.transitions[symbol]
         return following
 
     def states(self, trie: Trie) -> FloatArray:
         """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states)."""
-        return trie.roll_out(self.initial, self.step)
+        return trie.roll_out(self.initial, self.transition)
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""

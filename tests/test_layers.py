@@ -15,6 +15,7 @@ ORDER = (
     "limits",
     "words",
     "trie",
+    "sample",
     "wfa",
     "nlwfa",
     "hankel",

@@ -182,7 +182,10 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         if len(columns) == max_length:
             raise RecipeError(f"a string longer than {max_length:,} symbols was drawn: allow longer ones")
         symbols = drawn[order]
-        states = wfa.step(states[order], symbols) / scores[order, symbols][:, None]
+        states = np.concatenate(
+            [wfa.transition(states[order[symbols == symbol]], symbol) for symbol in np.unique(symbols).tolist()]
+        )
+        states /= scores[order, symbols][:, None]
         alive = alive[order]
         lengths[alive] += 1
         columns.append((alive, symbols))

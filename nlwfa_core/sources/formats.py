@@ -18,7 +18,8 @@ import numpy as np
 
 from .. import limits
 from ..errors import FormatError, RecipeError
-from ..words import LAMBDA, Alphabet, IntArray, Sample, Words, check_symbols
+from ..sample import Sample
+from ..words import LAMBDA, Alphabet, IntArray, Words, check_symbols
 from .pautomac import parse_strings
 from .text import INTEGER, at_most, clean, plural, positive_count, shown
 

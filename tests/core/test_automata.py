@@ -7,10 +7,11 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel import Basis, exact_hankel
+from nlwfa_core.sample import Sample
 from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words, squared_automaton
 from nlwfa_core.trie import Trie
 from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, FloatArray, Sample, Words
+from nlwfa_core.words import Alphabet, FloatArray, Words
 
 
 def length_distribution(wfa: WFA, longest: int) -> FloatArray:

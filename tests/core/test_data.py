@@ -11,8 +11,9 @@ from nlwfa_core import limits
 from nlwfa_core.data import Data, FileShelf, load_data, unseen_notes
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.recipe import DataRecipe
+from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.words import Alphabet, Sample, Words
+from nlwfa_core.words import Alphabet, Words
 
 GENERATED = ["dyck", "automaton", "squared"]
 SMALL = {"num_strings": 300, "num_validation": 20, "num_test": 30, "num_states": 3, "num_symbols": 2}

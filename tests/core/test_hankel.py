@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel import Basis, HankelMatrix, estimate_hankel, exact_hankel, select_basis
-from nlwfa_core.words import Alphabet, Sample, Word, Words
+from nlwfa_core.sample import Sample
+from nlwfa_core.words import Alphabet, Word, Words
 from tests.references import REFERENCES, Reference, full_basis, hankel_by_dictionary
 
 ABC = Alphabet(("a", "b", "c"))

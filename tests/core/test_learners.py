@@ -12,9 +12,10 @@ from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import LEARNERS, Fit, fit
 from nlwfa_core.learning.progress import Progress, TrainingLog
 from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Sample, Words
+from nlwfa_core.words import Words
 from tests.references import full_basis, ring
 
 NETWORKS = [name for name, kind in LEARNERS.items() if kind.networks]

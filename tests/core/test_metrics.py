@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score, pautomac_score, score_next
+from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.trie import Trie
-from nlwfa_core.words import Alphabet, FloatArray, Sample, Words
+from nlwfa_core.words import Alphabet, FloatArray, Words
 from tests.references import COIN, DATA, SIGNED, all_words, ring
 
 AB = Alphabet(("a", "b"))

@@ -17,9 +17,10 @@ from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.metrics import evaluate, pautomac_score
 from nlwfa_core.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.sample import Sample
 from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Sample, Words
+from nlwfa_core.words import Alphabet, Words
 from tests.references import COUNTER, PARITY, REFERENCES, Reference, all_words, full_basis, ring
 
 

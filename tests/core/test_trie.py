@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.trie import Trie, symbol_runs
+from nlwfa_core.trie import Trie
 from nlwfa_core.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
@@ -60,13 +60,12 @@ def test_counts_are_those_of_strings_that_begin_and_end(rows: list[Word], data: 
 def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
     trie, steps = Trie.of(Words.of(rows), 3), 0
 
-    def step(states: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+    def transition(states: np.ndarray, symbol: int) -> np.ndarray:
         nonlocal steps
-        steps += len(symbols)
-        assert (np.diff(symbols) >= 0).all()
-        return 10 * states + symbols[:, None] + 1  # writes the word in digits
+        steps += len(states)
+        return 10 * states + symbol + 1  # writes the word in digits
 
-    states = trie.roll_out(np.zeros(1), step)
+    states = trie.roll_out(np.zeros(1), transition)
     written = [int("".join(str(symbol + 1) for symbol in u) or 0) for u in trie.prefixes(range(trie.num_nodes))]
     assert states[:, 0].tolist() == written
     assert steps == trie.num_nodes - 1
@@ -89,8 +88,9 @@ def test_symbols_outside_the_alphabet_are_refused() -> None:
         Trie.of(Words.of([(0, 3)]), 3)
 
 
-@given(st.lists(st.integers(0, 3)).map(sorted))
-def test_runs_cover_the_array(symbols: list[int]) -> None:
-    runs = symbol_runs(np.array(symbols, dtype=np.int64))
-    assert [symbol for symbol, rows in runs for _ in range(rows.start, rows.stop)] == symbols
-    assert len({symbol for symbol, _ in runs}) == len(runs)
+@given(word_lists)
+def test_runs_hold_each_node_once_by_length_and_symbol(rows: list[Word]) -> None:
+    trie = Trie.of(Words.of(rows), 3)
+    found = [(int(trie.depth[node]), symbol, int(node)) for symbol, nodes in trie.runs for node in nodes]
+    assert found == sorted((int(trie.depth[node]), int(trie.symbol[node]), node) for node in range(1, trie.num_nodes))
+    assert len(trie.runs) == len({entry[:2] for entry in found})

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.words import Alphabet, Sample, Word, Words, check_symbols, distinct
+from nlwfa_core.sample import Sample
+from nlwfa_core.words import Alphabet, Word, Words, check_symbols, distinct
 
 AB = Alphabet(("a", "b"))
 ALPHABETS = [AB, Alphabet(("run", "stop", "x")), Alphabet.numbered(3), Alphabet.numbered(12), Alphabet(("α", "[", "]"))]

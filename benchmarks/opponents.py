@@ -1,0 +1,68 @@
+"""scikit-splearn and hmmlearn in a virtual environment of their own, spoken to through a pipe.
+
+scikit-splearn is of 2018: it needs an older numpy than ours, and so another process.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from . import ROOT
+
+ENVIRONMENT = ROOT / ".venv-opponents"
+REQUIREMENTS = (
+    "numpy==1.26.4",
+    "scipy==1.13.1",
+    "scikit-learn==1.5.2",
+    "pyyaml",
+    "scikit-splearn==1.2.1",
+    "hmmlearn==0.3.3",
+)
+PYTHON = ENVIRONMENT / "bin" / "python"
+READY = ENVIRONMENT / "ready"
+
+
+def available(set_up: bool) -> bool:
+    """Whether the environment is there; where it is not and `set_up` is true, it is made."""
+    if READY.exists() and READY.read_text() == "\n".join(REQUIREMENTS):
+        return True
+    if not set_up or sys.version_info[:2] != (3, 11):  # the versions above have no wheels for later ones
+        return False
+    print("setting up the opponents' environment …", file=sys.stderr, flush=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+    subprocess.run([str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS], check=True)
+    READY.write_text("\n".join(REQUIREMENTS))
+    return True
+
+
+class Opponents(AbstractContextManager["Opponents"]):
+    """The worker process; requests go one at a time. Its threads are those that our own environment variables allow."""
+
+    def __init__(self) -> None:
+        worker = Path(__file__).with_name("opponents_worker.py")
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([str(PYTHON), "-W", "ignore", str(worker)], stdin=pipe, stdout=pipe, text=True)
+
+    def __exit__(self, *exception: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """One request, one answer. Raises RuntimeError where the worker met an error."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        print(json.dumps({"do": do, **request}), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "the opponents' process ended"}
+        if "error" in answer:
+            raise RuntimeError(f"{do}: {answer['error']}")
+        return answer
+
+    def seconds(self, do: str, **request: Any) -> float:
+        """The time that a request took inside the worker."""
+        return float(self.ask(do, **request)["seconds"])

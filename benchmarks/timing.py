@@ -1,0 +1,56 @@
+"""Interleaved timing: both sides take turns, so that what else the machine does falls on both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one side's repeats.
+
+    >>> Timing((0.3, 0.1, 0.2)).median
+    0.2
+    """
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds))
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        low, high = np.quantile(self.seconds, (0.25, 0.75))
+        return float(low), float(high)
+
+    def scaled(self, factor: float) -> Timing:
+        return Timing(tuple(seconds * factor for seconds in self.seconds))
+
+
+def clocked(action: Callable[[], Any], set_up: Callable[[], Any] | None = None) -> Callable[[], float]:
+    """A side of `interleave` that is timed here; `set_up` runs before each turn, off the clock, and `action` gets what it gives."""
+
+    def turn() -> float:
+        given = () if set_up is None else (set_up(),)
+        started = perf_counter()
+        action(*given)
+        return perf_counter() - started
+
+    return turn
+
+
+def interleave(sides: Sequence[Callable[[], float]], repeats: int, warm_up: int = 1) -> list[Timing]:
+    """Let the sides take turns: each gives the seconds of one turn of its own. Warm-up turns don't count."""
+    seconds: list[list[float]] = [[] for _ in sides]
+    for turn in range(warm_up + repeats):
+        for taken, side in zip(seconds, sides, strict=True):
+            value = side()
+            if turn >= warm_up:
+                taken.append(value)
+    return [Timing(tuple(taken)) for taken in seconds]

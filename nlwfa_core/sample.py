@@ -1,0 +1,103 @@
+"""Samples: distinct words with counts, and the two trees that counting goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .errors import RecipeError
+from .trie import Trie
+from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Distinct words with counts, over an alphabet.
+
+    Attributes
+    ----------
+    words : Words
+        Distinct, in the order of their first appearance.
+    counts : array, shape (num_distinct,)
+        How often each was seen, at least 1.
+    alphabet : Alphabet
+    """
+
+    words: Words
+    counts: IntArray
+    alphabet: Alphabet
+
+    def __post_init__(self) -> None:
+        if self.counts.shape != (len(self.words),):
+            raise RecipeError(f"{len(self.words)} words with counts of shape {self.counts.shape}")
+        if len(self.counts) and self.counts.min() < 1:
+            raise RecipeError(f"counts must be at least 1, got {self.counts.min()}")
+        check_symbols(self.words, len(self.alphabet))
+
+    @classmethod
+    def of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
+        """Merge equal words and add up their counts (1 each by default).
+
+        >>> sample = Sample.of(Words.of([(0,), (1,), (0,)]), Alphabet(("a", "b")))
+        >>> list(sample.words), sample.counts.tolist()
+        ([(0,), (1,)], [2, 1])
+        """
+        first, inverse = distinct(words)
+        weights = np.ones(len(words), dtype=np.int64) if counts is None else counts
+        totals = np.zeros(len(first), dtype=np.int64)
+        np.add.at(totals, inverse, weights)
+        return cls(words.take(first), totals, alphabet)
+
+    @cached_property
+    def prefix_tree(self) -> Trie:
+        """The tree of the words' prefixes; built once, for the basis, the Hankel matrix and all that counts."""
+        return Trie.of(self.words, self.num_symbols)
+
+    @cached_property
+    def suffix_tree(self) -> Trie:
+        """The tree of the reversed words' prefixes."""
+        return Trie.of(self.words.reversed(), self.num_symbols)
+
+    @property
+    def num_strings(self) -> int:
+        """Strings as drawn: the counts' sum."""
+        return int(self.counts.sum())
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.alphabet)
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length of the strings as drawn, end not counted; 0 for an empty sample."""
+        return float(self.words.lengths @ self.counts / self.num_strings) if self.num_strings else 0.0
+
+    def frequencies(self) -> FloatArray:
+        """Relative frequencies of the distinct words, shape (num_distinct,)."""
+        return self.counts / self.num_strings
+
+    def split(self, sizes: Sequence[int], seed: int) -> list[Sample]:
+        """Disjoint random parts of the strings as drawn, without replacement.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            How many strings each part gets; their sum may be at most `num_strings`.
+
+        Raises
+        ------
+        RecipeError
+            If the sizes don't fit.
+        """
+        if min(sizes) < 0 or sum(sizes) > self.num_strings:
+            given = ", ".join(f"{size:,}" for size in sizes)
+            raise RecipeError(f"can't split {self.num_strings:,} strings into parts of {given}")
+        drawn = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(self.words)), self.counts))
+        parts = []
+        for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):
+            indices, counts = np.unique(drawn[start : start + size], return_counts=True)
+            parts.append(Sample(self.words.take(indices), counts.astype(np.int64), self.alphabet))
+        return parts
