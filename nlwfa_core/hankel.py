@@ -105,6 +105,18 @@ class HankelMatrix:
         """H_λ, shape (num_prefixes, num_suffixes)."""
         return self.matrix[: self.num_prefixes]
 
+    @cached_property
+    def row_classes(self) -> IntArray:
+        """Which rows are equal: the number of each row's class, in order of first appearance, shape (num_rows,).
+
+        Rare prefixes share their rows: of 5,755 rows of SPiCe 4 (3000 × 300) 1,332 differ. What depends on a row's values alone
+        need be computed once a class.
+        """
+        classes: dict[tuple[bytes, bytes], int] = {}
+        bounds = pairwise(self.matrix.indptr.tolist())
+        rows = ((self.matrix.indices[a:b].tobytes(), self.matrix.data[a:b].tobytes()) for a, b in bounds)
+        return np.array([classes.setdefault(row, len(classes)) for row in rows], dtype=np.int64)
+
     def symbol_block(self, symbol: int) -> sparse.csr_array:
         """H_σ, shape (num_prefixes, num_suffixes): the rows uσ."""
         return self.matrix[self.shifted[:, symbol]]
@@ -165,14 +177,15 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> 
     forward, backward = sample.prefix_tree, sample.suffix_tree
 
     # Rows of the prefixes, then of their seen children; seen and yet zero (no suffix of S follows) is settled below.
-    row_of_node = np.full(forward.num_nodes, -1, dtype=np.int64)
+    # 32 bits hold them all: |P| and MAX_SHIFTED_ROWS together are below 2³¹.
+    row_of_node = np.full(forward.num_nodes, -1, dtype=np.int32)
     nodes = forward.find(basis.prefixes)
     row_of_node[nodes[nodes >= 0]] = np.flatnonzero(nodes >= 0)
     parent_rows = np.where(forward.parent >= 0, row_of_node[forward.parent], -1)
     boundary = np.flatnonzero((row_of_node < 0) & (parent_rows >= 0))
     row_of_node[boundary] = num_prefixes + np.arange(len(boundary))
 
-    column_of_node = np.full(backward.num_nodes, -1, dtype=np.int64)
+    column_of_node = np.full(backward.num_nodes, -1, dtype=np.int32)
     ends = backward.find(basis.suffixes.reversed())
     column_of_node[ends[ends >= 0]] = np.flatnonzero(ends >= 0)
 
@@ -227,20 +240,20 @@ def exact_hankel(weights: Callable[[Words], FloatArray], basis: Basis, statistic
     return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic)
 
 
-Cells = tuple[IntArray, IntArray, FloatArray]
+Places = npt.NDArray[np.int32]
+Cells = tuple[Places, Places, FloatArray]
 
 
-def _string_cells(sample: Sample, prefix_rows: IntArray, suffix_columns: IntArray, starts: IntArray) -> Cells:
+def _string_cells(sample: Sample, prefix_rows: Places, suffix_columns: Places, starts: IntArray) -> Cells:
     """Rows, columns and values of `string`: every cut of every word into u·v adds the word's frequency to H[u, v].
 
     `prefix_rows` and `suffix_columns` run along the words' paths: from λ to the word, and from λ to the reversed word.
     """
-    lengths = np.diff(starts)
-    positions = np.arange(starts[-1])
-    opposite = np.repeat(starts[:-1] + starts[1:] - 1, lengths) - positions
-    columns = suffix_columns[opposite]
-    kept = np.flatnonzero((prefix_rows >= 0) & (columns >= 0))
-    return prefix_rows[kept], columns[kept], np.repeat(sample.frequencies(), lengths)[kept]
+    cuts = np.flatnonzero(prefix_rows >= 0)  # few: most words are longer than the prefixes of a basis
+    owners = np.searchsorted(starts, cuts, side="right") - 1
+    columns = suffix_columns[starts[owners] + starts[owners + 1] - 1 - cuts]
+    kept = np.flatnonzero(columns >= 0)
+    return prefix_rows[cuts[kept]], columns[kept], sample.frequencies()[owners[kept]]
 
 
-STATISTICS: dict[str, Callable[[Sample, IntArray, IntArray, IntArray], Cells]] = {"string": _string_cells}
+STATISTICS: dict[str, Callable[[Sample, Places, Places, IntArray], Cells]] = {"string": _string_cells}

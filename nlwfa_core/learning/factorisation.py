@@ -77,7 +77,8 @@ def fit_factorisation(
 ) -> Factorisation:
     """Train the auto-encoder by full-batch Adamax on ‖φ'(φ(H)) − H‖² over P'.
 
-    A zero row costs nothing and moves nothing (the network has no biases), so the shared zero row stands for all exactly.
+    Equal rows are computed once, and weighed by how many there are. A zero row costs nothing and moves nothing (the network has
+    no biases), so the shared zero row stands for all exactly.
 
     Raises
     ------
@@ -89,7 +90,8 @@ def fit_factorisation(
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite entry other than zero: there is nothing to factorise")
-    H = SparseRows(sparse.csr_array(hankel.matrix / scale))
+    _, firsts, classes, counts = np.unique(hankel.row_classes, return_index=True, return_inverse=True, return_counts=True)
+    H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), counts.astype(np.float64))
     widths = [hankel.num_suffixes, *(multiple * rank for multiple in hidden), hankel.num_suffixes]
     layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(seed))
 
@@ -97,7 +99,7 @@ def fit_factorisation(
         Z = activate(H.times(layers[0]), nonlinear)
         for layer in layers[1:depth]:
             Z = activate(Z @ layer, nonlinear)
-        return Z  # (num_rows, rank)
+        return Z  # (num_classes, rank)
 
     def loss() -> torch.Tensor:
         Y = encode()
@@ -116,17 +118,22 @@ def fit_factorisation(
         cancelled=cancelled,
     )
     with torch.no_grad():
-        latent = encode().numpy()
+        latent = encode().numpy()[classes]
     return Factorisation(latent, to_arrays(layers[:depth]), to_arrays(layers[depth:]), scale, nonlinear, log)
 
 
 class SparseRows:
-    """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients."""
+    """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients.
 
-    def __init__(self, matrix: sparse.csr_array) -> None:
+    Each row may stand for several: `counts`, shape (num_rows,), says for how many.
+    """
+
+    def __init__(self, matrix: sparse.csr_array, counts: FloatArray | None = None) -> None:
+        weights = np.ones(matrix.shape[0]) if counts is None else counts
         self.matrix = matrix
         self.transposed = matrix.T.tocsr()
-        self.squared_norm = float((matrix.data**2).sum())
+        self.counts = torch.from_numpy(weights)[:, None]
+        self.squared_norm = float(weights @ (matrix**2).sum(axis=1))
 
     def times(self, dense: torch.Tensor) -> torch.Tensor:
         """H W, shape (num_rows, k)."""
@@ -134,12 +141,12 @@ class SparseRows:
 
 
 def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """‖Y D − H‖² without the dense product: ⟨YᵀY, DDᵀ⟩ − 2⟨Y, HDᵀ⟩ + ‖H‖². Same gradient, to rounding.
+    """‖Y D − H‖² without the dense product: ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², C the rows' counts. Same gradient, to rounding.
 
     Costs O(nnz·k + (num_rows + n)·k²). The three terms cancel near zero: float64 keeps about 1e-16 of ‖H‖².
     """
-    squared = ((Y.T @ Y) * (D @ D.T)).sum()
-    return squared - 2 * (Y * H.times(D.T)).sum() + H.squared_norm
+    CY = H.counts * Y
+    return ((Y.T @ CY) * (D @ D.T)).sum() - 2 * (CY * H.times(D.T)).sum() + H.squared_norm
 
 
 class _Product(torch.autograd.Function):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 
-from ..words import FloatArray
-from .networks import DTYPE, activate, one_thread, seeded_layers, to_arrays, train
+from ..words import FloatArray, IntArray
+from .networks import activate, one_thread, seeded_layers, to_arrays, train
 from .progress import CancelCheck, Report, TrainingLog, never, silent
 
 HIDDEN_MULTIPLE = 2
@@ -31,7 +32,8 @@ def fit_transitions(
 ) -> tuple[tuple[FloatArray, ...], TrainingLog]:
     """Train all symbols' networks at once, as one batched product, by full-batch Adamax.
 
-    The symbols share no weight and Adamax works entry by entry, so this is the same as training them one by one.
+    The symbols share no weight and Adamax works entry by entry, so this is the same as training them one by one. Prefixes with the
+    same state are computed once.
 
     Parameters
     ----------
@@ -55,13 +57,15 @@ def fit_transitions(
     wide = HIDDEN_MULTIPLE * rank
     layers = seeded_layers([(num_symbols, rank, wide), (num_symbols, wide, rank)], torch.Generator().manual_seed(seed))
     E, F = layers
-    Z = torch.from_numpy(latent[:num_prefixes]).to(DTYPE)  # (num_prefixes, rank)
-    targets = torch.from_numpy(latent[shifted.T.astype(np.int64)]).to(DTYPE)  # (num_symbols, num_prefixes, rank)
-    norm = float((targets**2).sum()) or 1.0
+    states, classes, counts = np.unique(latent[:num_prefixes], axis=0, return_inverse=True, return_counts=True)
+    means, norm, spread = _class_targets(latent, shifted, classes.ravel(), counts)
+    Z = torch.from_numpy(states)  # (num_classes, rank)
+    C = torch.from_numpy(counts.astype(np.float64))[:, None]  # (num_classes, 1)
+    targets = torch.from_numpy(means)  # (num_symbols, num_classes, rank)
 
     def loss() -> torch.Tensor:
-        hidden = activate(Z @ E, nonlinear)
-        return ((activate(hidden @ F, nonlinear) - targets) ** 2).sum() / norm
+        G = activate(activate(Z @ E, nonlinear) @ F, nonlinear)
+        return ((C * (G - targets) ** 2).sum() + spread) / norm
 
     log = train(
         layers,
@@ -74,3 +78,22 @@ def fit_transitions(
         cancelled=cancelled,
     )
     return to_arrays(layers), log
+
+
+def _class_targets(
+    latent: FloatArray, shifted: npt.NDArray[np.int32], classes: IntArray, counts: IntArray
+) -> tuple[FloatArray, float, float]:
+    """What the squared error over prefixes is, class by class: Σ ‖g − t‖² = n ‖g − t̄‖² + Σ ‖t − t̄‖².
+
+    Returns
+    -------
+    means : array, shape (num_symbols, num_classes, rank)
+        t̄, of each symbol and class of prefixes the mean of φ(H_{uσ}).
+    norm, spread : float
+        Σ ‖t‖² (1 if that is 0), and the second term, which no network can lower.
+    """
+    sums = sparse.csr_array((1 / counts[classes], (classes, np.arange(len(classes)))))  # (num_classes, num_prefixes)
+    means = np.stack([sums @ latent[rows] for rows in shifted.T])
+    spread = sum(float(((latent[rows] - mean[classes]) ** 2).sum()) for rows, mean in zip(shifted.T, means, strict=True))
+    norm = float((latent**2).sum(axis=1)[shifted].sum())
+    return means, norm or 1.0, spread
