@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +25,7 @@ State = dict[str, Any]
 
 def tuples(file: Any, name: str) -> list[tuple[int, ...]]:
     symbols, offsets = file[f"{name}_symbols"].tolist(), file[f"{name}_offsets"].tolist()
-    return [tuple(symbols[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [tuple(symbols[a:b]) for a, b in pairwise(offsets)]
 
 
 def padded(words: list[tuple[int, ...]], num_symbols: int) -> Any:

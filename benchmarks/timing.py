@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import torch
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,45 @@ def interleave(sides: Sequence[Callable[[], float]], repeats: int, warm_up: int 
             if turn >= warm_up:
                 taken.append(value)
     return [Timing(tuple(taken)) for taken in seconds]
+
+
+def on_two_threads(side: Callable[[], float]) -> Callable[[], float]:
+    """A side whose torch has two threads; one turn off the clock starts them."""
+
+    def turn() -> float:
+        before = torch.get_num_threads()
+        torch.set_num_threads(2)
+        try:
+            side()
+            return side()
+        finally:
+            torch.set_num_threads(before)
+
+    return turn
+
+
+# glibc's mallopt: M_TRIM_THRESHOLD (−1: never), M_MMAP_THRESHOLD, M_MMAP_MAX. The second row is where its own adaptation ends up.
+KEEP = ((-1, -1), (-4, 0))
+USUAL = ((-1, 2**26), (-3, 2**25), (-4, 65_536))
+
+
+def keeping_memory(side: Callable[[], float]) -> Callable[[], float]:
+    """A side whose freed memory stays with the process (with glibc; elsewhere the side as it is).
+
+    Else every large array of a step is new memory that the kernel must clear first, which takes a plain program more than half of
+    its time. One turn off the clock fills the store.
+    """
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallopt"):
+        return side
+
+    def turn() -> float:
+        list(starmap(library.mallopt, KEEP))
+        try:
+            side()
+            return side()
+        finally:
+            list(starmap(library.mallopt, USUAL))
+            library.malloc_trim(0)
+
+    return turn

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from . import __version__
+from . import __version__, limits
 from .data import GENERATORS, unseen_notes
 from .errors import RecipeError
 from .experiment import basis_notes, build_hankel, fit_recipe, select_rank
@@ -31,6 +31,7 @@ from .terminal import (
     progress_bar,
     read_bytes,
     read_known_words,
+    read_sample,
     read_words,
     write_file,
 )
@@ -52,6 +53,7 @@ States = Annotated[int, typer.Option(help="States of the automaton.")]
 Symbols = Annotated[int, typer.Option(help="Symbols of its alphabet.")]
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens or csv.")]
+MaxDistinct = Annotated[int, typer.Option(help="Distinct training strings to hold; rare ones beyond are dropped (PAutomaC files).")]
 Learner = Annotated[str, typer.Option(help=", ".join(LEARNERS))]
 Prefixes = Annotated[int, typer.Option(help="The most frequent prefixes make the Hankel matrix's rows.")]
 Suffixes = Annotated[int, typer.Option(help="The most frequent suffixes make its columns.")]
@@ -146,6 +148,7 @@ def fit(
     rank: Annotated[int, typer.Option(help="Number of states.")],
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     format: Format = "auto",
+    max_distinct: MaxDistinct = limits.MAX_DISTINCT,
     prefixes: Prefixes = HANKEL.num_prefixes,
     suffixes: Suffixes = HANKEL.num_suffixes,
     statistic: Statistic = HANKEL.statistic,
@@ -172,8 +175,7 @@ def fit(
     )
     check_writable(out)
     times = [perf_counter()]
-    file = read_words(train, format)
-    sample = file.sample()
+    sample, notes = read_sample(train, format, max_distinct)
     times.append(perf_counter())
     hankel = build_hankel(sample, basis)
     times.append(perf_counter())
@@ -184,7 +186,7 @@ def fit(
     save_model(out, SavedModel(learned.model, sample.alphabet, info))
     seconds = {"reading": times[1] - times[0], "hankel": times[2] - times[1], **learned.report.seconds}
     text = fit_summary(sample, hankel, learned.report, seconds | {"total": perf_counter() - times[0]}, peak_memory())
-    return Output(f"{text}\nmodel    {out}", (*file.notes, *basis_notes(hankel, basis), *learned.report.messages))
+    return Output(f"{text}\nmodel    {out}", (*notes, *basis_notes(hankel, basis), *learned.report.messages))
 
 
 def _whole_numbers(name: str, text: str) -> tuple[int, ...]:
@@ -253,6 +255,7 @@ def choose_rank(
     ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10.")],
     metric: Annotated[str, typer.Option(help="wer or log2_pauto.")] = "wer",
     format: Format = "auto",
+    max_distinct: MaxDistinct = limits.MAX_DISTINCT,
     prefixes: Prefixes = HANKEL.num_prefixes,
     suffixes: Suffixes = HANKEL.num_suffixes,
     statistic: Statistic = HANKEL.statistic,
@@ -279,13 +282,13 @@ def choose_rank(
         schedule=schedule,
         seed=seed,
     )
-    file = read_words(train, format)
-    held_out = read_words(validation, format, file.alphabet)
+    read, read_notes = read_sample(train, format, max_distinct)
+    held_out = read_words(validation, format, read.alphabet)
     # Both over the larger alphabet, as in the lab: what validation alone uses costs every model its zeros.
-    sample, test_set = replace(file, alphabet=held_out.alphabet).sample(), TestSet.empirical(held_out.sample())
+    sample, test_set = replace(read, alphabet=held_out.alphabet), TestSet.empirical(held_out.sample())
     with progress_bar() as report:
         chosen = select_rank(sample, test_set, tried, metric=metric, hankel=basis, learning=learning, report=report)
-    notes = (*file.notes, *held_out.notes, *unseen_notes(sample, test_set.sample, "validation"), *chosen.notes)
+    notes = (*read_notes, *held_out.notes, *unseen_notes(sample, test_set.sample, "validation"), *chosen.notes)
     if not as_json:
         return Output(ranks_summary(learner, chosen), notes)
     tried_ranks = [{"rank": rank, **asdict(scores)} for rank, scores in chosen.scores]

@@ -211,7 +211,10 @@ def _split(
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:
         raise RecipeError(f"{total} strings given: to set a test part aside at least 3 are needed; or upload a test file")
-    num_train = min(recipe.num_strings, total - num_validation - num_test)
+    remaining = total - num_validation - num_test
+    num_train = min(recipe.num_strings, remaining)
+    if num_train < remaining:
+        notes += (f"{num_train:,} of {remaining:,} training strings are used: the recipe allows no more.",)
     train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
     held_out = test or _test_of(rest, model)
     notes += unseen_notes(train, held_out.sample)

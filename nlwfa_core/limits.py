@@ -8,6 +8,8 @@ MAX_FILE_BYTES = 200 * 2**20
 MAX_STRINGS = 20_000_000
 MAX_STRING_LENGTH = 10_000
 MAX_SYMBOLS = 5_000
+# Distinct strings held while a file of any size is counted, unless more are asked for.
+MAX_DISTINCT = 1_000_000
 MAX_GENERATED = 1_000_000
 MAX_BASIS = 50_000
 MAX_RANK = 1_000

@@ -24,11 +24,14 @@ class Sample:
     counts : array, shape (num_distinct,)
         How often each was seen, at least 1.
     alphabet : Alphabet
+    num_dropped : int
+        Strings that were drawn and that no count holds: rare ones, that `counting` dropped. Frequencies are shares of all.
     """
 
     words: Words
     counts: IntArray
     alphabet: Alphabet
+    num_dropped: int = 0
 
     def __post_init__(self) -> None:
         if self.counts.shape != (len(self.words),):
@@ -63,8 +66,8 @@ class Sample:
 
     @property
     def num_strings(self) -> int:
-        """Strings as drawn: the counts' sum."""
-        return int(self.counts.sum())
+        """Strings as drawn: the counts' sum, and what was dropped."""
+        return int(self.counts.sum()) + self.num_dropped
 
     @property
     def num_symbols(self) -> int:
@@ -72,29 +75,30 @@ class Sample:
 
     @property
     def mean_length(self) -> float:
-        """Mean length of the strings as drawn, end not counted; 0 for an empty sample."""
-        return float(self.words.lengths @ self.counts / self.num_strings) if self.num_strings else 0.0
+        """Mean length of the strings that are counted, end not included; 0 for an empty sample."""
+        return float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
 
     def frequencies(self) -> FloatArray:
         """Relative frequencies of the distinct words, shape (num_distinct,)."""
         return self.counts / self.num_strings
 
     def split(self, sizes: Sequence[int], seed: int) -> list[Sample]:
-        """Disjoint random parts of the strings as drawn, without replacement.
+        """Disjoint random parts of the strings that are counted, without replacement.
 
         Parameters
         ----------
         sizes : sequence of int
-            How many strings each part gets; their sum may be at most `num_strings`.
+            How many strings each part gets; their sum may be at most that of the counts.
 
         Raises
         ------
         RecipeError
             If the sizes don't fit.
         """
-        if min(sizes) < 0 or sum(sizes) > self.num_strings:
+        total = int(self.counts.sum())
+        if min(sizes) < 0 or sum(sizes) > total:
             given = ", ".join(f"{size:,}" for size in sizes)
-            raise RecipeError(f"can't split {self.num_strings:,} strings into parts of {given}")
+            raise RecipeError(f"can't split {total:,} strings into parts of {given}")
         drawn = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(self.words)), self.counts))
         parts = []
         for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):

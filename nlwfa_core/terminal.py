@@ -12,16 +12,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import typer
 
 from . import limits
+from .counting import count_strings
 from .errors import Cancelled, FormatError, RecipeError
 from .learning.progress import Progress, Report, silent
-from .sources.formats import StringFile, read_strings
-from .sources.text import shown
+from .sample import Sample
+from .sources.formats import StringFile, begins_as_pautomac, read_strings
+from .sources.text import PIECE, shown
 from .store import read_capped, write_atomically
 from .words import Alphabet
 
@@ -150,6 +154,21 @@ def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> Str
     data = read_bytes(path)
     with blaming(path):
         return read_strings(data, format, alphabet)
+
+
+def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tuple[str, ...]]:
+    """The training strings of a file, counted, and notes: PAutomaC and SPiCe files of any size, others up to the limit."""
+    try:
+        with path.open("rb") as file, blaming(path):
+            head = file.read(PIECE)
+            if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
+                counts = count_strings(chain([head], iter(partial(file.read, PIECE), b"")), max_distinct)
+                return counts.sample(), (*counts.notes, *filter(None, [counts.bound]))
+            limits.check_at_most(f"bytes in {path}", os.fstat(file.fileno()).st_size, limits.MAX_FILE_BYTES)
+            whole = read_strings(head + file.read(limits.MAX_FILE_BYTES), format)
+            return whole.sample(), whole.notes
+    except OSError as error:
+        raise RecipeError(f"can't read {path}: {error.strerror}") from None
 
 
 def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:

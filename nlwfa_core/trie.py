@@ -94,7 +94,11 @@ class Trie:
 
     def prefix_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
         """How many strings begin with each node's prefix, shape (num_nodes,), given the words' counts, shape (num_words,)."""
-        return _added(self.paths, np.repeat(counts, np.diff(self.starts)), self.num_nodes)
+        totals = self.end_counts(counts)
+        bounds = self.levels.tolist()
+        for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
+            totals[above:start] += _added(self.parent[start:end] - above, totals[start:end], start - above)
+        return totals
 
     @cached_property
     def _keys(self) -> IntArray:

@@ -132,7 +132,8 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
     points = _direction(states, unit_length)
     found = min(num_components, *points.shape)
     axes, explained = np.zeros((num_components, points.shape[1])), np.zeros(num_components)
-    pca = PCA(found, svd_solver="full").fit(points)
+    with np.errstate(divide="ignore", invalid="ignore"):  # one state, or all alike: no variance to take shares of
+        pca = PCA(found, svd_solver="full").fit(points)
     if float(pca.explained_variance_.sum()) > 0:
         axes[:found], explained[:found] = pca.components_, pca.explained_variance_ratio_
     return Projection(points.mean(axis=0), axes, explained, unit_length)

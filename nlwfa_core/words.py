@@ -116,6 +116,12 @@ class Words:
         symbols = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
         return cls(symbols, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Words]) -> Words:
+        """The words of all parts, in order."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -140,9 +146,9 @@ class Words:
 
     def reversed(self) -> Words:
         """Each word read from its end."""
-        ends = np.repeat(self.offsets[1:], self.lengths)
-        within = np.arange(len(self.symbols)) - np.repeat(self.offsets[:-1], self.lengths)
-        return Words(self.symbols[ends - 1 - within], self.offsets)
+        opposite = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, self.lengths)
+        opposite -= np.arange(len(self.symbols))
+        return Words(self.symbols[opposite], self.offsets)
 
     def products(self, suffixes: Words) -> Words:
         """All uv with u in these words (slow index) and v in `suffixes` (fast index).

@@ -30,6 +30,7 @@ ORDER = (
     "sources.text",
     "sources.pautomac",
     "sources.formats",
+    "counting",
     "sources.dyck",
     "sources.automata",
     "recipe",

@@ -172,9 +172,9 @@ class Dyck:
         limits.check_at_most("num_strings × mean length", math.ceil(num_strings * self.mean_length), limits.MAX_FILE_BYTES)
         rng = np.random.default_rng(seed)
         at_once = max(1, int(RULES_AT_ONCE / self.mean_length))
-        parts = [self._draw(min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
-        lengths = np.concatenate([part.lengths for part in parts])
-        return Words(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+        return Words.joined(
+            [self._draw(min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
+        )
 
     def _draw(self, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
         """All derivations as one row of rules, leftmost S first: string i ends where the S still pending first fall by i + 1."""

@@ -21,7 +21,7 @@ from ..errors import FormatError, RecipeError
 from ..sample import Sample
 from ..words import LAMBDA, Alphabet, IntArray, Words, check_symbols
 from .pautomac import parse_strings
-from .text import INTEGER, at_most, clean, plural, positive_count, shown
+from .text import BYTE_ORDER_MARK, INTEGER, at_most, clean, plural, positive_count, shown, unified
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
 CSV_HEADERS = ("string", "characters", "tokens")  # the first column's name; "string" leaves the choice to the cells
@@ -100,13 +100,26 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     return StringFile(words, counts, full, chosen, (*notes, *_unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
 
 
+def begins_as_pautomac(head: bytes) -> bool:
+    """Whether a file that begins so has the header, and a first string that says its length."""
+    rows = [row for row in unified(head.removeprefix(BYTE_ORDER_MARK)).decode("utf-8", "replace").split("\n")[:-1] if row.strip()]
+    return len(rows) > 1 and _has_header(rows[0]) and _says_its_length(rows[1])
+
+
+def _has_header(row: str) -> bool:
+    tokens = row.split()
+    return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
+
+
+def _says_its_length(row: str) -> bool:
+    tokens = row.split()
+    return all(INTEGER.fullmatch(token) for token in tokens) and tokens[0] == str(len(tokens) - 1)
+
+
 def _sniff(text: str, alphabet: Alphabet | None) -> str:
     rows = [row for row in text.split("\n") if row.strip()]
-    first, second = rows[0].split(), rows[1].split() if len(rows) > 1 else None
-    if len(first) == 2 and all(re.fullmatch("[0-9]+", token) for token in first):
-        numeric = second is None or all(INTEGER.fullmatch(token) for token in second)
-        if second is None or (numeric and second[0] == str(len(second) - 1)) or first[0] == str(len(rows) - 1):
-            return "pautomac"
+    if _has_header(rows[0]) and (len(rows) == 1 or _says_its_length(rows[1]) or rows[0].split()[0] == str(len(rows) - 1)):
+        return "pautomac"
     head = rows[1:21] if _csv_header(rows[0].split(",")) else rows[:20]
     if head and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in head):
         return "csv"
@@ -118,13 +131,12 @@ def _in_tokens(cells: Sequence[str], alphabet: Alphabet | None) -> bool:
 
 
 def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
-    words, num_symbols, num_blank = parse_strings(cleaned)
+    block = parse_strings(cleaned)
     known = len(alphabet or ())
-    full = alphabet if alphabet and known >= num_symbols else Alphabet.numbered(num_symbols)
-    found = np.unique(words.symbols)
-    notes = [f"{plural(num_blank, 'blank line')} skipped (λ is written 0 in this format)."] if num_blank else []
-    notes += _unseen_notes(alphabet, [full.symbols[symbol] for symbol in found[found >= known]])
-    return StringFile(words, np.ones(len(words), dtype=np.int64), full, "pautomac", tuple(notes))
+    full = alphabet if alphabet and known >= block.num_symbols else Alphabet.numbered(block.num_symbols)
+    new = np.unique(block.words.symbols[block.words.symbols >= known])
+    notes = (*block.notes, *_unseen_notes(alphabet, [full.symbols[symbol] for symbol in new]))
+    return StringFile(block.words, np.ones(len(block.words), dtype=np.int64), full, "pautomac", notes)
 
 
 def _unseen_notes(alphabet: Alphabet | None, new: Sequence[str]) -> list[str]:

@@ -1,8 +1,9 @@
-"""What all file readers share: bytes checked and cleaned once, limits and numbers that blame a line."""
+"""What all file readers share: bytes checked and cleaned once, whole or in pieces; limits and numbers that blame a line."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..errors import FormatError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# How much of a file is parsed at once: little enough for what is made of it to stay in the processor's cache.
+PIECE = 2**17
 
 
 def clean(data: bytes) -> bytes:
@@ -25,17 +28,74 @@ def clean(data: bytes) -> bytes:
         If there is nothing, too much, or something other than UTF-8.
     """
     at_most("file size in bytes", len(data), limits.MAX_FILE_BYTES)
-    cleaned = data.removeprefix(BYTE_ORDER_MARK).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    cleaned = unified(data.removeprefix(BYTE_ORDER_MARK))
     at_most("lines", cleaned.count(b"\n"), limits.MAX_STRINGS + 1)
+    if not _decoded(cleaned).strip():
+        raise _empty(len(data))
+    return cleaned
+
+
+def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The same for a file of any size, in pieces of whole lines; each comes with the number of lines before it.
+
+    >>> list(pieces([b"ab\\r", b"\\nc", b"d\\ne"]))
+    [(0, b'ab\\n'), (1, b'cd\\n'), (2, b'e')]
+
+    Parameters
+    ----------
+    reads : iterable of bytes
+        The file in order, cut anywhere. No more of it is held than one of these, and the line that it cuts.
+
+    Raises
+    ------
+    FormatError
+        If there is nothing, an endless line, or something other than UTF-8.
+    """
+    num_lines = num_bytes = 0
+    visible = False
+    for raw in _whole_lines(reads):
+        cleaned = unified(raw if num_bytes else raw.removeprefix(BYTE_ORDER_MARK))
+        text = _decoded(cleaned, num_lines)
+        visible = visible or bool(text.strip())
+        yield num_lines, cleaned
+        num_lines += cleaned.count(b"\n")
+        num_bytes += len(raw)
+    if not visible:
+        raise _empty(num_bytes)
+
+
+def _whole_lines(reads: Iterable[bytes]) -> Iterator[bytes]:
+    held: list[bytes] = []  # of a line whose end is still to come
+    num_held = 0
+    for read in reads:
+        # Not behind a "\r" that comes last: it may be one half of a line end.
+        cut = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1
+        if cut:
+            yield b"".join((*held, read[:cut]))
+            held, num_held = [], 0
+        held.append(read[cut:])
+        num_held += len(read) - cut
+        at_most("bytes without a line end", num_held, limits.MAX_FILE_BYTES)
+    if num_held:
+        yield b"".join(held)
+
+
+def unified(data: bytes) -> bytes:
+    """Every line ended by "\\n" alone."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _decoded(cleaned: bytes, lines_before: int = 0) -> str:
     try:
-        text = cleaned.decode("utf-8")
+        return cleaned.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = cleaned[: error.start].count(b"\n") + 1
+        line = lines_before + cleaned[: error.start].count(b"\n") + 1
         message = f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8"
         raise FormatError(message, line) from None
-    if not text.strip():
-        raise FormatError(f"the file is empty: {len(data)} bytes given, none of them visible")
-    return cleaned
+
+
+def _empty(num_bytes: int) -> FormatError:
+    return FormatError(f"the file is empty: {num_bytes} bytes given, none of them visible")
 
 
 def at_most(what: str, given: int, allowed: int, line: int | None = None) -> None:

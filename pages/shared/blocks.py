@@ -119,10 +119,11 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
         elif status and status.state == "cancelled":
             st.info(literal(f"{_name(recipe)}: cancelled."), icon=":material/info:")
     with st.container(horizontal=True):
-        if missing:
-            st.button(label, key=f"{key}.start", type="primary", on_click=_start, args=missing, icon=":material/play_arrow:")
+        # No callback: it would get the recipes of the run before, and who writes a number and then presses at once means the new one.
+        if missing and st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
+            _start(missing)
         if active:
-            st.button("Cancel", key=f"{key}.cancel", on_click=runs.cancel, args=active, icon=":material/stop:")
+            st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
     if active:
         st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
 
@@ -131,11 +132,19 @@ def _name(recipe: Recipe) -> str:
     return f"{recipe.learning.learner}, k = {recipe.learning.rank}"
 
 
-def _start(*recipes: Recipe) -> None:
+def _start(recipes: list[Recipe]) -> None:
     try:
         runs.submit(*recipes)
     except RecipeError as error:
         st.toast(literal(str(error)), icon=":material/error:", duration="long")
+    else:
+        st.rerun()
+
+
+def _cancel(*recipes: Recipe) -> None:
+    runs.cancel(*recipes)
+    if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
+        st.toast("Somebody else waits for the same run: it goes on.", icon=":material/info:", duration="long")
 
 
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:

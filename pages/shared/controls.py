@@ -30,7 +30,7 @@ UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 # Both seeds of a recipe are called `seed`; in the address they need names of their own.
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
-KEPT, CURRENT = "controls.kept", "controls.current"
+KEPT, CURRENT, REFUSED = "controls.kept", "controls.current", "controls.refused"
 
 
 def recipe_controls() -> Recipe:
@@ -69,26 +69,37 @@ def current() -> Recipe:
 
 def upload_control(field: str, label: str, text: str) -> None:
     """A place to drop a file, which becomes part of the recipe by the hash of its content."""
-    st.file_uploader(label, key=f"upload.{field}", help=text, on_change=_keep_upload, args=(field,))
-    if st.session_state.get(field) and not st.session_state.get(f"upload.{field}"):
-        st.caption(f"In use: the file {st.session_state[field][:8]}…")
+    file = st.file_uploader(label, key=f"upload.{field}", help=text, on_change=_keep_uploads, args=(field,))
+    name = st.session_state.get(field)
+    if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
+        label = f"In use: the file {name[:8]}…"
+        st.button(label, key=f"take_out.{field}", icon=":material/close:", help="Take it out", on_click=_take_out, args=(field,))
 
 
-def _keep_upload(field: str) -> None:
-    """Make the files that lie there part of the recipe, if they can be read together; else say why not, and leave it as it was."""
+def _keep_uploads(field: str) -> None:
+    """Make the files that lie there part of the recipe, if they can be read together; else say why not, and leave it as it was.
+
+    An empty place means nothing: the browser empties it before it brings the next file, too.
+    """
     files = {key: file for key in UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
-    names = {key: st.session_state.get(key, "") for key in UPLOADS} | {field: ""}
+    before = {key: st.session_state.get(key, "") for key in UPLOADS}
     try:
-        names |= {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
+        names = before | {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
+        # Whoever brings strings wants all of them used, whatever the last example took.
+        new = {"source": "upload", "num_strings": MAX_GENERATED} if field == "upload" and files.get(field) else {}
         if names["upload"]:
-            runs.data(current().data.changed(source="upload", **names))
+            runs.data(current().data.changed(**{"source": "upload", **new, **names}))
     except RecipeError as error:
+        st.session_state[REFUSED] = files[field].file_id if field in files else None
         st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
         return
-    for key, name in names.items():
-        st.session_state[key] = name
-    if field == "upload" and files.get("upload"):
-        st.session_state["source"] = "upload"
+    st.session_state.update(names | new)
+
+
+def _take_out(field: str) -> None:
+    st.session_state[field] = ""
+    if field == "upload_test":
+        st.session_state["upload_solution"] = ""
 
 
 def set_recipe(recipe: Recipe) -> None:

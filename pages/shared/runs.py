@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+from collections import deque
 from pathlib import Path
 
 import streamlit as st
@@ -19,6 +20,7 @@ from nlwfa_core.metrics import Model, Scores
 
 MAX_SINGULAR_VALUES = 50
 NGRAM_ORDER = 5
+MAX_OWNERS = 1000
 KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
 
 
@@ -67,7 +69,15 @@ def _result(key: str) -> Result:
 def owner() -> str:
     """Who this session is to the runner."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
-    return context.session_id if context else ""
+    name = context.session_id if context else ""
+    if name not in _owners():
+        _owners().append(name)
+    return name
+
+
+@st.cache_resource(show_spinner=False)
+def _owners() -> deque[str]:
+    return deque(maxlen=MAX_OWNERS)
 
 
 def submit(*recipes: Recipe) -> None:
@@ -76,8 +86,11 @@ def submit(*recipes: Recipe) -> None:
 
 
 def cancel(*recipes: Recipe) -> None:
+    """Who has reloaded the page is somebody new; what the one before had started is still theirs to cancel."""
+    gone = [name for name in tuple(_owners()) if not st.runtime.get_instance().is_active_session(name)]
     for recipe in recipes:
-        runner().cancel(recipe.key(), owner())
+        for name in (*gone, owner()):
+            runner().cancel(recipe.key(), name)
 
 
 def status(recipe: Recipe) -> JobStatus | None:

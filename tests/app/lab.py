@@ -9,6 +9,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from google.protobuf.message import Message
+from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
@@ -42,6 +43,7 @@ class VisitedServer(PagesManager):
 
 
 app_test.PagesManager = VisitedServer
+config.set_option("client.showErrorDetails", "full")
 
 
 def open_lab(page: str = "start", **parameters: Any) -> AppTest:
@@ -71,7 +73,7 @@ def recipe_of(app: AppTest) -> Recipe:
 
 def complaints(app: AppTest) -> list[str]:
     """All errors that a person sees, without the backslashes of Markdown; none of them is a crash."""
-    assert not app.exception, app.exception
+    assert not app.exception, [(crash.message, *crash.stack_trace[-4:]) for crash in app.exception]
     return [entry.value.replace("\\", "") for entry in (*app.error, *app.toast)]
 
 

@@ -69,7 +69,7 @@ def test_the_score_table_holds_the_librarys_numbers() -> None:
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 11}))
     assert not complaints(app)
     scores = run(recipe_of(app)).scores
-    row = app.dataframe(key="train.scores").value.set_index("model").loc["SP"]
+    row = app.dataframe[0].value.set_index("model").loc["SP"]
     assert row["WER"] == number(scores.wer)
     assert row["log₂ Pautomac"] == number(scores.log2_pauto)
     assert row["bits / symbol"] == number(scores.bits_per_symbol)
@@ -79,10 +79,10 @@ def test_the_score_table_holds_the_librarys_numbers() -> None:
 def test_all_four_learners_are_seen_on_every_page_once_they_are_trained() -> None:
     app = trained(open_lab("train", **QUICK | {"data_seed": 12}))
     trained(app, "train.others.start")
-    assert list(app.dataframe(key="train.all").value["model"]) == list(LEARNERS)
-    assert [option.content for option in go(app, "states").segmented_control(key="states.learner").options] == list(LEARNERS)
+    assert list(app.dataframe[1].value["model"]) == list(LEARNERS)
+    assert go(app, "states").segmented_control(key="states.learner").options == list(LEARNERS)
     assert figure(app, "states.pca")["data"]
-    assert list(go(app, "predict").dataframe(key="predict.weights").value["model"])[: len(LEARNERS)] == list(LEARNERS)
+    assert list(go(app, "predict").dataframe[0].value["model"])[: len(LEARNERS)] == list(LEARNERS)
     assert not complaints(app)
 
 
@@ -104,7 +104,7 @@ def test_a_recipe_that_can_not_be_trained_is_told_in_words_and_nothing_is_lost()
     assert recipe_of(app).learning.rank == 31
     app.number_input(key="rank").set_value(2).run()
     assert not complaints(trained(app))
-    assert len(app.dataframe(key="train.scores").value)
+    assert len(app.dataframe[0].value)
 
 
 def test_an_impossible_grammar_is_one_error_and_everything_is_back_once_it_is_mended() -> None:
@@ -131,8 +131,8 @@ def test_the_server_never_imports_torch() -> None:
     """Workers own it: it would cost the server a quarter of a gigabyte and a tenth of a second each rerun."""
     script = (
         "import sys; from tests.app.lab import QUICK, all_pages, open_lab, trained; from pages.shared import runs\n"
-        "app = trained(open_lab('train', **QUICK | {'data_seed': 12}))\n"
-        "assert not app.exception and len(app.dataframe(key='train.scores').value)\n"
+        "app = trained(open_lab('train', **QUICK | {'data_seed': 14}))\n"
+        "assert not app.exception and len(app.dataframe[0].value)\n"
         "assert all(not shown.exception for _, shown in all_pages(app))\n"
         "runs.runner().close()\n"
         "assert 'torch' not in sys.modules"

@@ -1,0 +1,37 @@
+"""`python -m benchmarks [--quick] [--only NAME ...] [--out DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from . import ROOT
+
+SUITES = ("splearn", "steps", "training", "lesson", "hmm", "scaling", "machine")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ratios against named opponents, and the machine.")
+    parser.add_argument("--quick", action="store_true", help="tiny work: checks that everything runs, measures nothing")
+    parser.add_argument("--only", nargs="+", choices=SUITES, default=SUITES, metavar="NAME", help=", ".join(SUITES))
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of benchmarks.json and benchmarks.md (docs)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of every party (1)")
+    parser.add_argument("--repeats", type=int, help="turns that each side gets (5; long trainings fewer)")
+    parser.add_argument("--strings", type=int, default=1_000_000, help="largest sample of the growth table (1,000,000)")
+    arguments = parser.parse_args()
+    for name in THREAD_VARIABLES:  # before numpy and torch read them
+        os.environ[name] = str(arguments.threads)
+
+    from .suites import Plan, run_suites
+
+    plan = Plan.quick() if arguments.quick else Plan.full(arguments.repeats or 5, arguments.strings)
+    paths = run_suites(plan, arguments.only, arguments.threads, arguments.out)
+    print(*paths, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

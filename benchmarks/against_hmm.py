@@ -1,0 +1,60 @@
+"""hmmlearn's EM beside spectral learning: time and scores, with the same number of states. Reported only: the models differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from nlwfa_core import TestSet, evaluate, fit
+from nlwfa_core.metrics import pautomac_score
+from nlwfa_core.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
+
+from .opponents import Opponents
+from .report import Table
+from .timing import clocked, interleave
+from .work import Work
+
+
+def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int) -> Table:
+    """Time to a model from the same strings, and its score on the same test strings."""
+    title, columns = (
+        f"Linear models: EM of an HMM, {work.title}",
+        ("learner", "ms", "log₂ Pauto", "mean log₂ P of a test string"),
+    )
+    if opponents is None:
+        return Table(title, notes=["Skipped: hmmlearn's environment is not set up."])
+    words = Dyck().sample(250, 3)
+    test = TestSet.as_drawn(words, Dyck().weights(words), Sample.of(words, work.alphabet))
+    model = fit(work.counted(work.sample()), "SP", work.rank).model
+    scores = evaluate(model, test)
+    num_symbols = len(work.alphabet)
+    with TemporaryDirectory() as folder:
+        lists = {"train": work.train, "words": words}
+        arrays = {f"{name}_{part}": getattr(of, part) for name, of in lists.items() for part in ("symbols", "offsets")}
+        np.savez(Path(folder, "work.npz"), **arrays)
+        options = {"file": str(Path(folder, "work.npz")), "num_states": work.rank, "num_symbols": num_symbols}
+        answer = opponents.ask("hmm", num_iterations=iterations, **options)
+    (ours,) = interleave([clocked(lambda: fit(work.counted(work.sample()), "SP", work.rank))], repeats)
+    logs = np.array(answer["logs"]) / np.log(2)
+    outputs = model.weights(words)
+    positive = float(np.log2(outputs).mean()) if (outputs > 0).all() else "some outputs ≤ 0"
+    truth = float(np.log2(test.target).mean())
+    hmm_score = pautomac_score(np.exp2(logs), test.target).log2
+    rows = [
+        [f"SP, {work.rank} states, ours", ours.median * 1e3, scores.log2_pauto, positive],
+        [
+            f"hmmlearn CategoricalHMM, {work.rank} states, {iterations} iterations",
+            answer["seconds"] * 1e3,
+            hmm_score,
+            float(logs.mean()),
+        ],
+        ["true model", "", scores.true_log2_pauto, truth],
+    ]
+    notes = [
+        "Theirs ran once. The HMM emits an end symbol behind each string. Its EM maximises the likelihood; SP matches moments. "
+        f"{len(words)} test strings as drawn; Pauto with the exact probabilities over the rows.",
+    ]
+    return Table(title, columns=columns, rows=rows, notes=notes)

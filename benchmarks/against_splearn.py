@@ -1,0 +1,155 @@
+"""Hankel estimation, spectral learning and weights beside scikit-splearn's, equal results checked first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from nlwfa_core import fit
+from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.sample import Sample
+from nlwfa_core.words import FloatArray, Words
+
+from .checks import equal_arrays
+from .opponents import Opponents
+from .report import Comparison, Table
+from .timing import clocked, interleave
+from .work import Work
+
+OPPONENT = "scikit-splearn"
+COUNT_TARGET, FIT_TARGET, WEIGHTS_TARGET = 30, 20, 20
+
+
+def hand_over(opponents: Opponents, work: Work, hankel: HankelMatrix, directory: Path) -> None:
+    """Give the worker the strings and our basis: it has no choice by frequency of its own."""
+    lists = {"train": work.train, "words": work.words, "prefixes": hankel.basis.prefixes, "suffixes": hankel.basis.suffixes}
+    arrays = {f"{name}_{part}": getattr(words, part) for name, words in lists.items() for part in ("symbols", "offsets")}
+    np.savez(directory / "work.npz", num_symbols=len(work.alphabet), **arrays)
+    opponents.ask("load", file=str(directory / "work.npz"))
+
+
+def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]:
+    """Basis selection and Hankel estimation; theirs has the basis for nothing."""
+    hankel = work.counted(work.sample())
+    with TemporaryDirectory() as folder:
+        hand_over(opponents, work, hankel, Path(folder))
+        opponents.ask("count", sparse=True, dictionaries=True)
+        opponents.ask("cells", file=str(Path(folder, "cells.npz")))
+        with np.load(Path(folder, "cells.npz")) as arrays:
+            theirs = arrays["cells"]
+    equal_arrays("Hankel cells", _cells(hankel), _sorted(theirs / [[1], [1], [1], [len(work.train)]]), 1e-12)
+    sides = (
+        clocked(work.counted, work.sample),
+        clocked(lambda: work.counted(work.sample())),
+        lambda: opponents.seconds("count", sparse=True, dictionaries=True),
+        lambda: opponents.seconds("count", sparse=False, dictionaries=True),
+        lambda: opponents.seconds("count", sparse=False, dictionaries=False),
+    )
+    ours, from_strings, sparse, dense, matrix_alone = interleave(sides, repeats)
+    checked = f"{theirs.shape[1]:,} cells, 1e-12"
+    return [
+        Comparison(f"{work.title}; from distinct strings", ours, f"{OPPONENT}, sparse (default)", sparse, COUNT_TARGET, checked),
+        Comparison(f"{work.name}; from distinct strings", ours, f"{OPPONENT}, dense", dense, None, checked),
+        Comparison(f"{work.name}; ours merges equal strings too", from_strings, f"{OPPONENT}, dense", dense, None, checked),
+        Comparison(
+            f"{work.name}; dictionaries for nothing", ours, f"{OPPONENT}, dense, matrices alone", matrix_alone, None, checked
+        ),
+    ]
+
+
+def learning(opponents: Opponents, work: Work, repeats: int, target: float | None = FIT_TARGET) -> list[Comparison]:
+    """SP from the strings to the model, then the weights of many words."""
+    hankel = work.counted(work.sample())
+    learned = fit(hankel, "SP", work.rank)
+    with TemporaryDirectory() as folder:
+        hand_over(opponents, work, hankel, Path(folder))
+        opponents.ask("fit", rank=work.rank, sparse=True)
+        opponents.ask("predict")
+        opponents.ask("outcome", rank=work.rank, file=str(Path(folder, "outcome.npz")))
+        with np.load(Path(folder, "outcome.npz")) as arrays:
+            values, predicted = arrays["singular_values"] / len(work.train), arrays["predicted"]
+    assert learned.report.singular_values is not None
+    equal_arrays("singular values", learned.report.singular_values, values, 1e-6)
+    error = equal_arrays("weights", learned.model.weights(work.words), predicted, 1e-6)
+    checked = f"singular values, {len(work.words):,} weights: 1e-6 ({error:.0e})"
+
+    def whole(sample: Sample) -> None:
+        fit(work.counted(sample), "SP", work.rank)
+
+    sides = (
+        clocked(lambda: whole(work.sample())),
+        lambda: opponents.seconds("fit", rank=work.rank, sparse=True),
+        clocked(whole, work.sample),
+        clocked(lambda: learned.model.weights(work.words)),
+        lambda: opponents.seconds("predict"),
+    )
+    from_strings, their_fit, from_distinct, weights, prediction = interleave(sides, repeats)
+    title = f"{work.title}, k = {work.rank}"
+    return [
+        Comparison(f"fit, {title}; from all strings", from_strings, OPPONENT, their_fit, target, checked),
+        Comparison(f"fit, {work.name}; ours from distinct strings", from_distinct, OPPONENT, their_fit, None, checked),
+        Comparison(
+            f"weights of {len(work.words):,} words, {work.name}, k = {work.rank}",
+            weights,
+            OPPONENT,
+            prediction,
+            WEIGHTS_TARGET if len(work.words) >= 20_000 else None,
+            checked,
+        ),
+    ]
+
+
+def nonlinear_weights(work: Work, words: Words, repeats: int) -> Comparison:
+    """Weights of an NL-WFA beside those of a WFA, both ours; training is cut short, it makes no difference here."""
+    hankel = work.counted(work.sample())
+    linear = fit(hankel, "SP", work.rank).model
+    nonlinear = fit(hankel, "both.non", work.rank, epochs_factorisation=5, epochs_transitions=5).model
+    sides = (clocked(lambda: nonlinear.weights(words)), clocked(lambda: linear.weights(words)))
+    ours, theirs = interleave(sides, repeats)
+    return Comparison(f"weights of {len(words):,} words, {work.name}, k = {work.rank}: NL-WFA", ours, "our SP", theirs, 1 / 3)
+
+
+def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> list[Table]:
+    """Hankel estimation; learning and weights."""
+    count = Table("Basis selection and Hankel estimation, string statistic")
+    learn = Table("Spectral learning and weights")
+    for work in works if opponents else ():
+        count.comparisons.extend(counting(opponents, work, repeats))
+        learn.comparisons.extend(learning(opponents, work, repeats))
+    learn.comparisons.append(nonlinear_weights(works[0], works[0].words, max(repeats, 3)))
+    count.notes.extend(
+        (
+            "Theirs is what `fit` does before the SVD. It can't choose a basis by frequency and gets ours, as sets, for nothing.",
+            "Dense matrices fill faster than its default sparse ones, but their fit has a randomised SVD that is not exact.",
+            "“Dictionaries for nothing”: its counts of strings, prefixes, suffixes are given to it; ours still chooses the basis.",
+        )
+    )
+    if opponents is None:
+        count.notes.append("Skipped: scikit-splearn's environment is not set up.")
+    return [count, learn]
+
+
+def _cells(hankel: HankelMatrix) -> FloatArray:
+    """Every non-zero of H_λ and each H_σ as (block, row, column, value), shape (4, n), in the order of scikit-splearn's basis."""
+    rows, columns = (_places(words) for words in (hankel.basis.prefixes, hankel.basis.suffixes))
+    blocks = [hankel.block, *(hankel.symbol_block(symbol) for symbol in range(hankel.num_symbols))]
+    parts = []
+    for number, block in enumerate(blocks):
+        cells = block.tocoo()
+        parts.append(np.stack([np.full(cells.nnz, number), rows[cells.row], columns[cells.col], cells.data]))
+    return _sorted(np.concatenate(parts, axis=1))
+
+
+def _places(words: Words) -> FloatArray:
+    """Where each word stands by length, then alphabetically."""
+    listed = list(words)
+    places = np.empty(len(listed))
+    places[sorted(range(len(listed)), key=lambda index: (len(listed[index]), listed[index]))] = np.arange(len(listed))
+    return places
+
+
+def _sorted(cells: FloatArray) -> FloatArray:
+    return cells[:, np.lexsort(cells[2::-1])]

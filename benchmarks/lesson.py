@@ -1,0 +1,98 @@
+"""The default lesson, whole: strings → H → four learners → all scores, ours beside the paper written down plainly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from nlwfa_core import TestSet, evaluate, fit
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.transitions import fit_transitions
+from nlwfa_core.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
+from nlwfa_core.words import FloatArray, Words
+
+from . import plain
+from .against_plain import OPPONENT, initial_weights
+from .checks import equal_arrays
+from .report import Comparison, Table
+from .timing import clocked, interleave
+from .work import Work
+
+SCORES = ("log2_pauto", "wer", "wer_without_end", "bits_per_symbol")
+CHECKED_EPOCHS = (20, 20)
+Scores = dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Dyck strings, and as many test strings as the lab's default has.
+
+    Attributes
+    ----------
+    work : Work
+    epochs : (int, int)
+        Of the factorisation and of the transitions.
+    """
+
+    work: Work
+    epochs: tuple[int, int]
+
+    @cached_property
+    def test(self) -> tuple[Words, FloatArray]:
+        words = Dyck().sample(250, 3)
+        return words, Dyck().weights(words)
+
+    @cached_property
+    def starts(self) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+        """The core's initial weights of both steps."""
+        hankel = self.work.counted(self.work.sample())
+        latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
+        return initial_weights(hankel, self.work.rank), fit_transitions(latent, hankel.shifted, epochs=0)[0]
+
+    def ours(self) -> Scores:
+        hankel = self.work.counted(self.work.sample())
+        words, target = self.test
+        test = TestSet.as_drawn(words, target, Sample.of(words, self.work.alphabet))
+        found: Scores = {}
+        for learner in LEARNERS:
+            model = fit(
+                hankel, learner, self.work.rank, epochs_factorisation=self.epochs[0], epochs_transitions=self.epochs[1]
+            ).model
+            scores = evaluate(model, test)
+            found[learner] = tuple(getattr(scores, name) for name in SCORES)
+        return found
+
+    def plain(self, dtype: torch.dtype = torch.float32) -> Scores:
+        work, (words, target) = self.work, self.test
+        hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
+        found: Scores = {}
+        for name, learner in LEARNERS.items():
+            model: plain.Model = plain.SpectralModel(hankel, work.rank)
+            if learner.networks:
+                coder = plain.AutoEncoder(hankel.matrix, self.starts[0], learner.nonlinear_factorisation, dtype)
+                coder.training.run(self.epochs[0])
+                trainings = plain.transition_trainings(coder.latent(), hankel, self.starts[1], learner.nonlinear_transitions)
+                for training in trainings:
+                    training.run(self.epochs[1])
+                model = plain.NetworkModel(coder, trainings, learner.nonlinear_transitions)
+            scores = plain.scores(model, list(words), target, len(work.alphabet))
+            found[name] = tuple(scores[score] for score in SCORES)
+        return found
+
+
+def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | None) -> Table:
+    """Equal scores of short trainings in float64, then the clock on whole ones."""
+    short = Lesson(work, tuple(map(min, epochs, CHECKED_EPOCHS)))  # type: ignore[arg-type]
+    ours, theirs = (np.array(list(scores.values())) for scores in (short.ours(), short.plain(torch.float64)))
+    error = equal_arrays("scores", ours, theirs, 1e-6)
+    checked = f"four scores of four learners after {short.epochs[0]} + {short.epochs[1]} epochs, float64: 1e-6 ({error:.0e})"
+    lesson = Lesson(work, epochs)
+    assert lesson.test and lesson.starts  # made off the clock
+    sides = (clocked(lesson.ours), clocked(lesson.plain))
+    mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
+    name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"
+    return Table("The default lesson", [Comparison(name, mine, OPPONENT, others, target, checked)])

@@ -1,0 +1,128 @@
+"""Tables of the report: to JSON with every repeat, to Markdown with medians."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .timing import Timing
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One row: ours beside an opponent's.
+
+    Attributes
+    ----------
+    work : str
+    ours, theirs : Timing
+    opponent : str
+    target : float or None
+        The ratio that the project wants to reach: theirs / ours, at least.
+    checked : str
+        What was found equal before the clock ran.
+    """
+
+    work: str
+    ours: Timing
+    opponent: str
+    theirs: Timing
+    target: float | None = None
+    checked: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs.median / self.ours.median
+
+    @property
+    def cells(self) -> list[str]:
+        wanted = "" if self.target is None else f"≥ {self.target:.3g}×{'' if self.ratio >= self.target else ' (not reached)'}"
+        return [self.work, shown(self.ours), self.opponent, shown(self.theirs), f"**{self.ratio:.3g}×**", wanted, self.checked]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return asdict(self) | {"ratio": self.ratio}
+
+
+COMPARED = ("work", "ours, ms", "opponent", "theirs, ms", "ratio", "target", "checked equal")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table: of comparisons, or of free cells under columns of its own.
+
+    Attributes
+    ----------
+    title : str
+    comparisons : list of Comparison
+    columns, rows : column names, and cells of numbers and text
+    notes : list of str
+        Sentences under the table.
+    """
+
+    title: str
+    comparisons: list[Comparison] = field(default_factory=list)
+    columns: Sequence[str] = ()
+    rows: list[list[Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        parts = [f"## {self.title}"]
+        if self.comparisons:
+            parts.append(_grid(COMPARED, [comparison.cells for comparison in self.comparisons]))
+        if self.rows:
+            parts.append(_grid(self.columns, [[_cell(value) for value in row] for row in self.rows]))
+        parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
+        return "\n\n".join(parts)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return {"title": self.title, "comparisons": [c.record for c in self.comparisons], "rows": rows, "notes": self.notes}
+
+
+def shown(timing: Timing) -> str:
+    """Median and quartiles in milliseconds.
+
+    >>> shown(Timing((0.001, 0.002, 0.003)))
+    '2 (1.5–2.5)'
+    """
+    low, high = timing.quartiles
+    quartiles = f" ({_three(low * 1e3)}–{_three(high * 1e3)})" if len(timing.seconds) > 1 else " (once)"
+    return _three(timing.median * 1e3) + quartiles
+
+
+def write(directory: Path, machine: dict[str, Any], tables: Sequence[Table]) -> tuple[Path, Path]:
+    """benchmarks.json and benchmarks.md in a directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    numbers, text = directory / "benchmarks.json", directory / "benchmarks.md"
+    record = {"machine": machine, "tables": [table.record for table in tables]}
+    numbers.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    head = "\n".join(f"- {name}: {value}" for name, value in machine.items())
+    introduction = (
+        "Written by `python -m benchmarks`; how to read it: [benchmarks/README.md](../benchmarks/README.md). Times are medians of "
+        "turns taken alternately in one run, with quartiles; ratio = theirs / ours; “target” is what this project wants to reach."
+    )
+    text.write_text("\n\n".join(["# Benchmarks", introduction, head, *(table.markdown() for table in tables)]) + "\n")
+    return numbers, text
+
+
+def _grid(columns: Sequence[str], rows: list[list[str]]) -> str:
+    written = [[cell.replace("|", "\\|") for cell in line] for line in (columns, *rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (written[0], ["---"] * len(columns), *written[1:]))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return _three(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _three(value: float) -> str:
+    """Three significant digits, never in powers of ten: 0.0123, 12.3, 12,300."""
+    if value == 0 or abs(value) < 1e-4 or value != value or abs(value) == float("inf"):
+        return f"{value:.3g}"
+    return f"{float(f'{value:.3g}'):,.10g}"

@@ -1,0 +1,171 @@
+"""Which work each suite gets, in full and in quick runs; runs them and writes the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+import torch
+
+from nlwfa_core.learning.factorisation import fit_factorisation
+
+from . import against_hmm, against_plain, against_splearn, lesson, machine, opponents, report, scaling, work
+from .report import Table
+from .timing import interleave
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of everything.
+
+    Attributes
+    ----------
+    set_up : bool
+        Whether the opponents' environment is made where it is missing.
+    repeats, long_repeats : int
+        Turns of each side; of trainings of minutes.
+    num_strings : int
+        Of the Dyck work.
+    basis : int
+        Its prefixes, and its suffixes.
+    steps : tuple of (num_strings, num_prefixes, num_suffixes, rank, target)
+        Factorisation steps.
+    epochs : (int, int)
+        Of the default lesson.
+    growth, alphabets : tuples of int
+        Sizes of the growth tables.
+    limits : (int, int)
+        Size of the machine's matrix product; length of its triad.
+    """
+
+    set_up: bool
+    repeats: int
+    long_repeats: int
+    num_strings: int
+    basis: int
+    steps: tuple[tuple[int, int, int, int, float | None], ...]
+    epochs: tuple[int, int]
+    growth: tuple[int, ...]
+    alphabets: tuple[int, ...]
+    limits: tuple[int, int]
+
+    @classmethod
+    def full(cls, repeats: int, largest: int) -> Plan:
+        sizes = ((20_000, 1000, 1000, 6), (100_000, 3000, 3000, 60), (400_000, 10_000, 5000, 200))
+        steps = tuple((*size[:3], k, size[3] if k == 5 else None) for size in sizes for k in (5, 20))
+        growth = tuple(size for size in (10_000, 100_000, 1_000_000, 10_000_000) if size <= largest)
+        return cls(True, repeats, min(repeats, 2), 20_000, 1000, steps, (1000, 500), growth, (2, 10, 100, 1000), (2048, 20_000_000))
+
+    @classmethod
+    def quick(cls) -> Plan:
+        return cls(False, 1, 1, 500, 50, ((500, 50, 40, 3, None),), (4, 3), (200, 400), (2, 5), (128, 10_000))
+
+    @property
+    def is_quick(self) -> bool:
+        return not self.set_up
+
+    def dyck(self) -> work.Work:
+        return work.dyck(self.num_strings, self.basis, self.basis, 20_000 if self.set_up else 200)
+
+
+def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) -> tuple[Path, Path]:
+    """Run the named suites and write the report; (JSON, Markdown)."""
+    torch.set_num_threads(threads)
+    facts = machine.facts(threads)
+    tables: list[Table] = []
+    with ExitStack() as stack:
+        needed = {"splearn", "hmm"} & set(names)
+        against = stack.enter_context(opponents.Opponents()) if needed and opponents.available(plan.set_up) else None
+        suites: dict[str, Callable[[], list[Table]]] = {
+            "splearn": lambda: _splearn(plan, against),
+            "steps": lambda: [_steps(plan)],
+            "training": lambda: [_training(plan)],
+            "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
+            "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
+            "scaling": lambda: _scaling(plan),
+            "machine": lambda: [_machine(plan)],
+        }
+        for name in names:
+            started = perf_counter()
+            print(f"{name} …", end=" ", file=sys.stderr, flush=True)
+            tables += suites[name]()
+            print(f"{perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
+        if against:
+            facts["opponents"] = ", ".join(f"{name} {number}" for name, number in against.ask("versions").items())
+    if plan.is_quick:
+        tables = [replace(table, comparisons=[replace(row, target=None) for row in table.comparisons]) for table in tables]
+        facts["note"] = "a quick run: it shows that everything runs and that results are equal; its times say nothing"
+    return report.write(directory, facts, tables)
+
+
+def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
+    works, skipped = [plan.dyck()], []
+    for name, found in () if plan.is_quick else work.files():
+        if found is None:
+            skipped.append(name)
+        else:
+            works.append(found)
+    tables = against_splearn.tables(against, works, plan.repeats)
+    if skipped:
+        tables[0].notes.append(f"Skipped, their files are not at hand: {', '.join(skipped)}.")
+    if against is not None and not plan.is_quick:
+        tables.append(Table("Spectral learning by the size of the alphabet"))
+        for number in plan.alphabets:
+            rows = against_splearn.learning(against, work.automaton(number, plan.num_strings), min(plan.repeats, 3), None)
+            tables[-1].comparisons.extend(rows[:1])
+    return tables
+
+
+def _steps(plan: Plan) -> Table:
+    table = Table("One step of the factorisation: loss, gradient, Adamax")
+    for num_strings, num_prefixes, num_suffixes, rank, target in plan.steps:
+        sized = work.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
+        hankel = sized.counted(sized.sample())
+        table.comparisons.extend(against_plain.steps(hankel, rank, plan.repeats, target, two_threads=target is not None))
+    table.notes.append(
+        "Ours: float64, the median epoch of a short training through the public function, everything in it included."
+    )
+    return table
+
+
+def _training(plan: Plan) -> Table:
+    table = Table("Whole training of both.non")
+    sized, hidden = work.spice(), (4, 2, 1, 2, 4)
+    if plan.is_quick or sized is None:
+        table.notes.append("SPiCe 4 is skipped: a quick run, or its file is not at hand. Dyck stands in.")
+        sized, hidden = plan.dyck(), (2, 1, 2)
+    epochs = 2 if plan.is_quick else 20
+    table.comparisons.extend(against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30))
+    table.notes.append(
+        "Extrapolated: the median epochs of both steps, times their numbers; what happens once is left out on both sides."
+    )
+    return table
+
+
+def _scaling(plan: Plan) -> list[Table]:
+    bases = [(num_prefixes, num_suffixes) for _, num_prefixes, num_suffixes, rank, _ in plan.steps if rank != 20]
+    return [
+        scaling.strings(plan.growth, plan.long_repeats + 1),
+        scaling.symbols(plan.alphabets, plan.num_strings, plan.long_repeats + 1),
+        scaling.bases(bases, plan.steps[-1][0], plan.long_repeats + 1),
+    ]
+
+
+def _machine(plan: Plan) -> Table:
+    limits = machine.Limits(*plan.limits, plan.repeats)
+    kernels = []
+    for num_strings, num_prefixes, num_suffixes, rank, _ in plan.steps:
+        sized = work.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
+        hankel = sized.counted(sized.sample())
+        (timing,) = interleave([against_plain.factorisation_side(hankel, rank, (2, 1, 2), 20)], plan.repeats)
+        name = f"factorisation step, {hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, k = {rank}"
+        kernels.append((name, machine.factorisation_work(hankel, rank, (2, 1, 2)), timing.median))
+        latent = fit_factorisation(hankel, rank, epochs=1).latent
+        (timing,) = interleave([against_plain.transitions_side(latent, hankel, 20)], plan.repeats)
+        name = f"transitions step, {hankel.num_prefixes:,} prefixes, |Σ| = {hankel.num_symbols}, k = {rank}"
+        kernels.append((name, machine.transitions_work(hankel, rank), timing.median))
+    return machine.table(limits, kernels)

@@ -1,0 +1,106 @@
+"""What is worked on: generated strings, and the competitions' files where they are at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nlwfa_core import read_strings
+from nlwfa_core.hankel import HankelMatrix, estimate_hankel, select_basis
+from nlwfa_core.sample import Sample
+from nlwfa_core.sources.automata import random_automaton, sample_words
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.words import Alphabet, Words
+
+from . import ROOT
+
+AT_ONCE = 1_000_000  # strings of one draw
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Strings to learn from, and how.
+
+    Attributes
+    ----------
+    name : str
+    train : Words
+        The training strings as drawn.
+    words : Words
+        What a learned model weighs.
+    alphabet : Alphabet
+    num_prefixes, num_suffixes, rank : int
+    """
+
+    name: str
+    train: Words
+    words: Words
+    alphabet: Alphabet
+    num_prefixes: int = 1000
+    num_suffixes: int = 1000
+    rank: int = 10
+
+    @property
+    def title(self) -> str:
+        size = f"{len(self.train):,} strings, |Σ| = {len(self.alphabet)}, basis {self.num_prefixes} × {self.num_suffixes}"
+        return f"{self.name}: {size}"
+
+    def sample(self) -> Sample:
+        """A new sample: what a sample keeps of earlier work, such as its trees, would flatter a second turn."""
+        return Sample.of(self.train, self.alphabet)
+
+    def counted(self, sample: Sample) -> HankelMatrix:
+        """Basis selection and Hankel estimation."""
+        return estimate_hankel(sample, select_basis(sample, self.num_prefixes, self.num_suffixes))
+
+
+def dyck(num_strings: int, num_prefixes: int = 1000, num_suffixes: int = 1000, num_words: int = 20_000) -> Work:
+    return Work("Dyck", draw_dyck(num_strings), Dyck().sample(num_words, 1), ALPHABET, num_prefixes, num_suffixes)
+
+
+def draw_dyck(num_strings: int) -> Words:
+    """Dyck strings in draws of a million at most, each with a seed of its own."""
+    sizes = [min(AT_ONCE, num_strings - done) for done in range(0, num_strings, AT_ONCE)]
+    parts = [Dyck().sample(size, [2, number]) for number, size in enumerate(sizes)]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Words(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+
+
+def automaton(num_symbols: int, num_strings: int, size: int = 1000) -> Work:
+    """Strings of a random probabilistic automaton with 5 states."""
+    model = random_automaton(5, num_symbols, 0)
+    train, words = (sample_words(model, num_strings, seed) for seed in (1, 2))
+    return Work("random automaton", train, words, Alphabet.numbered(num_symbols), size, size, rank=5)
+
+
+def data_folder() -> Path:
+    """Where the competitions' files are; the environment variable NLWFA_DATA overrides it."""
+    return Path(os.environ.get("NLWFA_DATA") or ROOT.parent / "shared" / "data")
+
+
+def spice() -> Work | None:
+    """SPiCe problem 4, the paper's real data; None without the file."""
+    path = data_folder() / "spice" / "4.spice.dev.train"
+    return _from_file("SPiCe 4", path, 3000, 300) if path.exists() else None
+
+
+def pautomac(problem: int) -> Work | None:
+    """A PAutomaC problem; None without the file."""
+    path = data_folder() / "pautomac" / f"{problem}.pautomac.train"
+    return _from_file(f"PAutomaC {problem}", path, 1000, 1000) if path.exists() else None
+
+
+def _from_file(name: str, path: Path, num_prefixes: int, num_suffixes: int) -> Work:
+    file = read_strings(path.read_bytes(), "pautomac")
+    return Work(name, file.words, file.words, file.alphabet, num_prefixes, num_suffixes)
+
+
+def files() -> Iterator[tuple[str, Work | None]]:
+    """(name, work or None) of every work that comes from a file."""
+    yield "SPiCe 4", spice()
+    for problem in (3, 24, 33):
+        yield f"PAutomaC {problem}", pautomac(problem)

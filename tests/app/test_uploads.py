@@ -1,0 +1,206 @@
+"""Files of one's own: what is read, and that a file that can't be read is told in one sentence and changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from nlwfa_core import limits
+from nlwfa_core.sources.automata import random_automaton, sample_words
+from nlwfa_core.sources.pautomac import write_pautomac, write_solution
+from tests.app.lab import QUICK, all_pages, complaints, go, open_lab, recipe_of, trained
+
+AUTOMATON = random_automaton(3, 2, 0)
+TRAIN = write_pautomac(sample_words(AUTOMATON, 300, 1), 2).encode()
+TEST_WORDS = sample_words(AUTOMATON, 50, 2)
+TEST = write_pautomac(TEST_WORDS, 2).encode()
+SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
+LINES = b"ab\nba\nabab\n" * 20
+
+
+def upload(app: AppTest, data: bytes, field: str = "upload") -> AppTest:
+    return app.file_uploader(key=f"upload.{field}").set_value(("strings.txt", data, "text/plain")).run()
+
+
+def counts(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def test_training_strings_are_counted_and_split() -> None:
+    app = upload(open_lab("data", **QUICK), TRAIN)
+    assert not complaints(app)
+    assert recipe_of(app).data.source == "upload"
+    assert (counts(app)["training strings"], counts(app)["test strings"], counts(app)["symbols"]) == ("220", "40", "2")
+
+
+def test_test_strings_and_solution_of_ones_own_are_used() -> None:
+    app = upload(upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test"), SOLUTION, "upload_solution")
+    assert not complaints(app)
+    assert counts(app)["test strings"] == "50"
+    trained(go(app, "train"), "train.start")
+    assert not complaints(app)
+    best = " ".join(caption.value for caption in app.caption)
+    assert "50 test strings, weighed by their true probabilities" in best and "at best" in best
+
+
+def test_a_solution_may_come_before_its_test_strings() -> None:
+    app = upload(upload(open_lab("data", **QUICK), TRAIN), SOLUTION, "upload_solution")
+    assert len(complaints(app)) == 1 and "upload the test file too" in complaints(app)[0]
+    assert not complaints(upload(app, TEST, "upload_test"))
+    assert recipe_of(app).data.upload_solution == hashlib.sha256(SOLUTION).hexdigest()
+
+
+def test_test_strings_may_come_before_training_strings() -> None:
+    app = upload(open_lab("data", **QUICK), TEST, "upload_test")
+    assert not complaints(app) and recipe_of(app).data.source == "dyck"
+    assert not complaints(upload(app, TRAIN)) and counts(app)["test strings"] == "50"
+
+
+def test_uploads_travel_by_the_hash_of_their_content() -> None:
+    app = upload(open_lab("data", **QUICK), TRAIN)
+    name = hashlib.sha256(TRAIN).hexdigest()
+    assert {"source": "upload", "upload": name}.items() <= app.query_params.items()
+    linked = open_lab("data", **app.query_params)
+    assert counts(linked) == counts(app)
+    assert recipe_of(linked) == recipe_of(app)
+
+
+def test_an_upload_stays_on_all_pages_and_until_it_is_taken_out() -> None:
+    app = upload(open_lab("data", **QUICK), TRAIN)
+    before = counts(app)
+    for _, shown in all_pages(app):
+        assert not complaints(shown)
+    assert counts(go(app, "data")) == before
+    app.selectbox(key="source").set_value("dyck").run()
+    assert "upload" not in app.query_params
+    app.selectbox(key="source").set_value("upload").run()
+    assert counts(app) == before
+    app.button(key="take_out.upload").click().run()
+    assert complaints(app) == ["No file was uploaded yet: upload one on the Data page, or choose another source."]
+
+
+def test_a_link_to_a_file_that_is_gone_says_so() -> None:
+    app = open_lab("data", source="upload", upload="0" * 64)
+    assert complaints(app) == ["The uploaded file is no longer on the server: please upload it again."]
+
+
+@pytest.mark.parametrize(
+    ("data", "strings"),
+    [
+        (b"ab\nab\nab\nab\nab\n", "3"),
+        (LINES.replace(b"\n", b"\r\n"), "36"),
+        (b"\xef\xbb\xbf" + LINES, "36"),
+        (b"string,count\nab,30\nba,30\n", "36"),
+        ("λ\na\nλ\n".encode() * 20, "36"),
+        ("猫\n猫犬\n犬🦊\n".encode() * 20, "36"),
+    ],
+    ids=["duplicates only", "CR-LF", "byte order mark", "CSV with counts", "empty words", "any script"],
+)
+def test_a_file_is_accepted(data: bytes, strings: str) -> None:
+    app = upload(open_lab("data", **QUICK), data)
+    assert not complaints(app)
+    assert counts(app)["training strings"] == strings
+    for _, shown in all_pages(app):
+        assert not complaints(shown)
+
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "wrong header": (b"5 2\n1 0\n1 1\n", "line 1: the header promises 5 strings, and 2 follow"),
+    "symbol outside the alphabet": (b"2 2\n1 0\n1 7\n", "line 3: symbol 7 is not in the header's alphabet of 2 symbols"),
+    "not a number": (b"2 2\n1 0\n1 x\n", "line 3: 'x' is not a whole number"),
+    "empty": (b"", "the file is empty: 0 bytes given"),
+    "blank": (b" \n\n", "the file is empty: 3 bytes given"),
+    "all strings empty": ("λ\nλ\nλ\n".encode(), "every string is empty"),
+    "a string too long": (b"ab\n" + b"a" * (limits.MAX_STRING_LENGTH + 1), "line 2: string length: 10,001 given, at most 10,000"),
+    "too many symbols": (b"9 5001\n", "line 1: alphabet size: 5,001 given, at most 5,000"),
+    "too many different symbols": (" ".join(map(str, range(5001))).encode(), "different symbols: 5,0"),
+    "not text": (b"ab\n\xff\xfe\x00", "line 2: byte 0xff is not UTF-8"),
+    "a count of zero": (b"string,count\nab,3\nba,0\n", "line 3: count '0' given, at least 1 needed"),
+    "too few to split": (b"ab\nba\n", "2 strings given: to set a test part aside at least 3 are needed"),
+}
+
+
+# Test strings may all be empty, and few.
+BAD_TESTS = [name for name in BAD if name not in ("all strings empty", "too few to split")]
+
+
+@pytest.mark.parametrize(("bad", "field"), [(bad, "upload") for bad in BAD] + [(bad, "upload_test") for bad in BAD_TESTS])
+def test_a_bad_file_is_one_sentence_and_changes_nothing(bad: str, field: str) -> None:
+    app = upload(open_lab("data", **QUICK), LINES)
+    before, recipe = counts(app), recipe_of(app)
+    upload(app, BAD[bad][0], field)
+    assert len(complaints(app)) == 1
+    assert BAD[bad][1] in complaints(app)[0]
+    assert counts(app) == before
+    assert recipe_of(app) == recipe
+    assert app.query_params["upload"] == recipe.data.upload
+    assert not complaints(go(app, "hankel"))
+
+
+def test_a_place_that_is_emptied_changes_nothing() -> None:
+    """The browser empties it before each new file, which may turn out to be bad."""
+    app = upload(open_lab("data", **QUICK), LINES)
+    before = counts(app)
+    app.file_uploader(key="upload.upload").set_value(None).run()
+    assert not complaints(app) and counts(app) == before
+    assert len(complaints(upload(app, b""))) == 1 and counts(app) == before
+    assert app.button(key="take_out.upload").label.startswith("In use: the file ")
+
+
+def test_test_strings_are_taken_out_with_their_solution() -> None:
+    app = upload(upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test"), SOLUTION, "upload_solution")
+    app = go(go(app, "train"), "data")
+    app.button(key="take_out.upload_test").click().run()
+    assert not complaints(app)
+    assert (recipe_of(app).data.upload_test, recipe_of(app).data.upload_solution) == ("", "")
+
+
+def test_a_bad_first_file_leaves_the_generated_strings() -> None:
+    app = open_lab("data", **QUICK)
+    before = counts(app)
+    upload(app, BAD["wrong header"][0])
+    assert len(complaints(app)) == 1
+    assert counts(app) == before and app.selectbox(key="source").value == "dyck"
+
+
+def test_a_file_too_large_is_one_sentence_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = upload(open_lab("data", **QUICK), LINES)
+    before = counts(app)
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 1000)
+    upload(app, b"ab\n" * 400)
+    assert len(complaints(app)) == 1 and "1,200 given, at most 1,000 allowed" in complaints(app)[0]
+    assert counts(app) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "data", "sentence"),
+    [
+        ("upload_solution", SOLUTION.replace(b"50\n", b"51\n", 1), "the first line promises 51 probability lines, and 50 follow"),
+        ("upload_solution", b"50\n" + b"nan\n" * 50, "line 2: 'nan' given where a finite number"),
+        ("upload_model", b"import os\n", "line 1: 'import os' given where a heading"),
+        (
+            "upload_model",
+            b"I: (state)\n(0) 1.0\n(99999999) 1.0\nF: (state)\nS: (state,symbol)\nT: (state,symbol,state)\n",
+            "at most",
+        ),
+    ],
+    ids=["solution too short", "solution with nan", "no model", "model too large"],
+)
+def test_a_bad_solution_or_model_changes_nothing(field: str, data: bytes, sentence: str) -> None:
+    app = upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test")
+    recipe = recipe_of(app)
+    upload(app, data, field)
+    assert len(complaints(app)) == 1 and sentence in complaints(app)[0]
+    assert recipe_of(app) == recipe
+
+
+def test_nothing_of_a_bad_file_is_learned_from() -> None:
+    """The scores of what was uploaded first, beside what a link to it gives."""
+    app = upload(upload(open_lab("data", **QUICK | {"learner": "SP"}), TRAIN), b"3 2\n1 0\n1 1\n1 5\n")
+    trained(go(app, "train"))
+    linked = open_lab("train", **app.query_params)
+    assert recipe_of(linked).data.upload == hashlib.sha256(TRAIN).hexdigest()
+    assert np.array_equal(app.dataframe[0].value.to_numpy(), linked.dataframe[0].value.to_numpy())

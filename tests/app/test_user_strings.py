@@ -1,0 +1,78 @@
+"""What a user writes is shown as it is written: Markdown, formulas, icons and HTML in it mean nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.text import literal
+from tests.app.lab import QUICK, all_pages, complaints, go, markdown_texts, open_lab, trained
+from tests.app.test_uploads import upload
+
+HOSTILE = (
+    "<img/src=x/onerror=alert(1)>",
+    "<b>b</b>",
+    "<a/href='javascript:alert(1)'>a</a>",
+    "![x](//x.example/x.png)",
+    "[x](//x.example)",
+    "**x**",
+    "__x__",
+    "~~x~~",
+    "`x`",
+    "$x$",
+    ":material/home:",
+    ":red[x]",
+    ":smile:",
+    ":streamlit:",
+    "->",
+    "&lt;",
+    "1.",
+    "#",
+)
+TOKENS = "\n".join(" ".join(HOSTILE[start:] + HOSTILE[:start]) for start in range(len(HOSTILE))).encode()
+LETTERS = "\n".join(token * 2 for token in HOSTILE).encode()
+
+
+def assert_shown_as_written(app: AppTest) -> None:
+    assert not app.exception
+    for text in markdown_texts(app):
+        assert not [token for token in HOSTILE[:14] if token in text]
+    for chart in app.get("plotly_chart"):
+        texts = json.dumps(json.loads(chart.proto.spec), ensure_ascii=False)
+        assert not [token for token in HOSTILE[:3] if token in texts]
+
+
+@pytest.mark.parametrize("data", [TOKENS, LETTERS], ids=["tokens", "letters"])
+def test_strings_are_shown_as_written_on_every_page(data: bytes) -> None:
+    app = upload(open_lab("data", **QUICK | {"learner": "SP", "num_validation": 1, "num_test": 1}), data * 3)
+    assert not complaints(app)
+    assert_shown_as_written(app)
+    trained(go(app, "train"))
+    for page, shown in all_pages(app):
+        assert not complaints(shown)
+        assert_shown_as_written(shown)
+        if page == "predict":
+            shown.text_input(key="predict.string").set_value(" ".join(HOSTILE[:6]) if data is TOKENS else "<b>**$").run()
+            assert_shown_as_written(shown)
+        if page == "states":
+            for colour in ("last symbol", "next symbol"):
+                assert_shown_as_written(shown.segmented_control(key="states.colour").set_value(colour).run())
+        if page == "hankel":
+            assert_shown_as_written(shown.selectbox(key="hankel.block").set_value(0).run())
+
+
+@pytest.mark.parametrize("token", HOSTILE)
+def test_errors_and_notes_quote_as_written(token: str) -> None:
+    app = upload(open_lab("data", **QUICK), b"a b\nb a\n" * 20)
+    upload(app, f"a b\n{token} a\n".encode(), "upload_test")  # new in the test strings: a note
+    assert not complaints(app)
+    assert any(literal(token) in note.value for note in app.info)
+    assert_shown_as_written(app)
+    upload(app, f"1 2\n1 {token}\n".encode())
+    assert len(complaints(app)) == 1
+    assert_shown_as_written(app)
+    go(app, "predict").text_input(key="predict.string").set_value(f"a {token}x").run()
+    assert len(complaints(app)) == 1
+    assert_shown_as_written(app)

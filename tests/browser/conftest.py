@@ -1,0 +1,118 @@
+"""The real server, and a real browser that looks at it.
+
+All browser tests are one group of pytest-xdist's: one server and one browser are enough of a load.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update")
+PATIENCE_SECONDS = 30
+
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[str]:
+    """A server of its own, as a user starts it; yields its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    environment = {**os.environ, "NLWFA_HOME": str(home)}
+    log = home / "server.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not is_healthy(address):
+            assert server.poll() is None and time.monotonic() < deadline, log.read_text(encoding="utf-8")
+            time.sleep(0.1)
+        yield address
+    finally:
+        server.terminate()
+        try:
+            server.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def is_healthy(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the server that most tests share."""
+    with serving(tmp_path_factory.mktemp("lab")) as address:
+        yield address
+
+
+@pytest.fixture
+def fresh_lab(tmp_path: Path) -> Iterator[str]:
+    """The address of a server that nobody has visited yet."""
+    with serving(tmp_path) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or whatever `chromium` is on this machine."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        if os.environ.get("NLWFA_NEEDS_BROWSER") == "1":
+            pytest.fail("there is no chromium on this machine, and NLWFA_NEEDS_BROWSER=1 asks for one")
+        pytest.skip("there is no chromium on this machine: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, chromium_sandbox=False, args=[*FLAGS, "--disable-sync", "--enable-unsafe-swiftshader"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens a page in a context of its own: another person's browser."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(width: int = 1280, height: int = 900) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height})
+        context.set_default_timeout(PATIENCE_SECONDS * 1000)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()

@@ -1,0 +1,165 @@
+"""What a person does and sees in the browser, in the words of the lab's tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from playwright.sync_api import Locator, Page, Request, WebSocket, expect
+
+TITLES = {
+    "": "Learn automata from strings, and see it happen",
+    "data": "Data",
+    "hankel": "The Hankel matrix",
+    "train": "Train",
+    "states": "States",
+    "predict": "Predict",
+    "compare": "Compare",
+}
+# Small enough for each page to be drawn, and each learner to be trained, in a moment.
+QUICK: dict[str, Any] = {
+    "num_strings": 300,
+    "num_validation": 40,
+    "num_test": 40,
+    "num_prefixes": 30,
+    "num_suffixes": 30,
+    "rank": 2,
+    "learner": "SP",
+}
+# Trains for longer than any test looks; to be cancelled.
+ENDLESS = QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000}
+
+
+def visit(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
+    """Opens a link, and waits for the page to be drawn to its end."""
+    page.goto(f"{lab}/{path}?{urlencode(parameters, doseq=True)}")
+    expect(heading(page, path)).to_be_visible()
+    settled(page)
+
+
+def go(page: Page, path: str) -> None:
+    """A click in the bar of pages."""
+    page.get_by_role("link", name=path.capitalize(), exact=True).click()
+    expect(heading(page, path)).to_be_visible()
+    settled(page)
+
+
+def heading(page: Page, path: str) -> Locator:
+    return page.get_by_role("heading", name=TITLES[path], exact=True, level=1)
+
+
+def settled(page: Page) -> None:
+    """The script is at its end, and everything that it sent is drawn."""
+    expect(page.locator('[data-test-script-state="notRunning"]')).to_have_count(1)
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+
+
+def keyed(page: Page, key: str) -> Locator:
+    """The element of a widget's or chart's key."""
+    return page.locator(f".st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)}")
+
+
+def choose(page: Page, key: str, option: str) -> None:
+    keyed(page, key).get_by_role("combobox").click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)
+
+
+def write(page: Page, key: str, value: Any) -> None:
+    """Writes a number into a field of the sidebar."""
+    field = keyed(page, key).locator("input")
+    field.fill(str(value))
+    field.press("Enter")
+    settled(page)
+
+
+def press(page: Page, key: str) -> None:
+    keyed(page, key).get_by_role("button").click()
+
+
+def train(page: Page, key: str = "train") -> None:
+    """Presses the button that trains what is missing, and waits until nothing is."""
+    press(page, f"{key}.start")
+    expect(keyed(page, f"{key}.start")).to_have_count(0)
+    expect(keyed(page, f"{key}.cancel")).to_have_count(0)
+    settled(page)
+
+
+def chart(page: Page, key: str) -> Locator:
+    """A Plotly chart, once it is drawn."""
+    found = keyed(page, key).locator(".js-plotly-plot")
+    expect(found.locator(".main-svg").first).to_be_visible()
+    return found
+
+
+def traces(page: Page, key: str) -> list[dict[str, Any]]:
+    """What a Plotly chart holds: each trace's type, name and number of points or cells that are there."""
+    script = """plot => plot._fullData.map((trace, i) => ({
+        type: trace.type, name: trace.name,
+        count: (trace.type === "heatmap" ? plot.calcdata[i][0].z.map(row => Array.from(row)).flat() : Array.from(trace.x || []))
+            .filter(value => value !== null && value !== undefined && !Number.isNaN(value)).length}))"""
+    found: list[dict[str, Any]] = chart(page, key).evaluate(script)
+    return found
+
+
+def heat_map(page: Page, key: str) -> int:
+    """Waits for a heat map's picture; how many cells it has that are not zero."""
+    expect(chart(page, key).locator(".heatmaplayer image").first).to_have_attribute("href", re.compile("^data:image/"))
+    return sum(trace["count"] for trace in traces(page, key))
+
+
+def rows(page: Page, table: int = 0) -> list[list[str]]:
+    """A table's cells. It is drawn on a canvas; inside that is a table that screen readers see."""
+    grid = page.locator(".stDataFrame canvas table").nth(table)
+    expect(grid.locator("[role=gridcell]").first).to_be_attached()
+    found: list[list[str]] = grid.evaluate(
+        "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
+    )
+    return found
+
+
+def metric(page: Page, label: str) -> Locator:
+    return page.get_by_test_id("stMetric").filter(has_text=label).get_by_test_id("stMetricValue")
+
+
+def upload(page: Page, field: str, data: bytes) -> None:
+    file: Any = {"name": "strings.txt", "mimeType": "text/plain", "buffer": data}
+    keyed(page, f"upload.{field}").locator("input[type=file]").set_input_files(file)
+
+
+@contextmanager
+def watched(page: Page) -> Iterator[dict[str, list[str]]]:
+    """Collects what should not be: requests that leave the machine, errors in the console, dialogs."""
+    found: dict[str, list[str]] = {"requests": [], "errors": [], "dialogs": []}
+
+    def request(sent: Request | WebSocket) -> None:
+        place = urlsplit(sent.url)
+        if place.scheme not in ("data", "blob") and place.hostname not in ("127.0.0.1", "localhost"):
+            found["requests"].append(sent.url)
+
+    def message(said: Any) -> None:
+        # Streamlit looks for its own addresses below the page's first.
+        probe = re.search(r"/\w+/_stcore/(health|host-config)$", said.location.get("url", ""))
+        if said.type == "error" and not probe:
+            found["errors"].append(f"{said.text} {said.location.get('url')}")
+
+    page.on("request", request)
+    page.on("websocket", request)
+    page.on("console", message)
+    page.on("pageerror", lambda error: found["errors"].append(str(error)))
+    page.on("dialog", lambda dialog: (found["dialogs"].append(dialog.message), dialog.dismiss()))
+    yield found
+
+
+def received_bytes(page: Page) -> list[int]:
+    """Sizes of what the server sends over the page's websocket from now on, a number a frame."""
+    sizes: list[int] = []
+
+    def opened(socket: WebSocket) -> None:
+        socket.on("framereceived", lambda frame: sizes.append(len(frame)))
+
+    page.on("websocket", opened)
+    return sizes

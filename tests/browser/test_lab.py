@@ -1,0 +1,196 @@
+"""The main job and what threatens it, in a real browser: own strings, training, F5, cancel, links, bad files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from nlwfa_core.sources.automata import random_automaton, sample_words
+from nlwfa_core.sources.pautomac import write_pautomac, write_solution
+from tests.browser.screen import (
+    ENDLESS,
+    QUICK,
+    TITLES,
+    chart,
+    choose,
+    go,
+    heading,
+    heat_map,
+    keyed,
+    metric,
+    press,
+    received_bytes,
+    rows,
+    settled,
+    traces,
+    train,
+    upload,
+    visit,
+    watched,
+    write,
+)
+
+AUTOMATON = random_automaton(3, 3, 7)
+TRAIN = write_pautomac(sample_words(AUTOMATON, 400, 1), 3).encode()
+TEST_WORDS = sample_words(AUTOMATON, 60, 2)
+TEST = write_pautomac(TEST_WORDS, 3).encode()
+SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
+PROGRESS = re.compile("fac.non, k = 2: .*epoch [0-9,]+ of 100,000")
+
+
+def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
+    visit(page, lab, "data", **QUICK | {"num_strings": 1000, "rank": 3})
+    upload(page, "upload", TRAIN)
+    expect(metric(page, "training strings")).to_have_text("320")
+    upload(page, "upload_test", TEST)
+    expect(metric(page, "test strings")).to_have_text("60")
+    upload(page, "upload_solution", SOLUTION)
+    expect(page).to_have_url(re.compile("upload_solution="))
+    settled(page)
+    assert traces(page, "data.symbols")[0]["count"] == 3
+
+    go(page, "hankel")
+    assert heat_map(page, "hankel.map") > 30
+    assert heat_map(page, "hankel.window") > 30
+    expect(chart(page, "hankel.window").locator(".ytick text").first).to_have_text("λ")
+    assert traces(page, "hankel.singular_values")[0]["count"] == 30
+
+    go(page, "train")
+    train(page)
+    assert rows(page)[0][0] == "SP" and re.fullmatch(r"0\.\d{3}", rows(page)[0][2])
+    choose(page, "learner", "fac.non")
+    page.get_by_text("Networks", exact=True).click()
+    write(page, "epochs_factorisation", 60)
+    write(page, "epochs_transitions", 30)
+    train(page)
+    expect(keyed(page, "train.losses").locator("canvas").first).to_be_visible()
+    assert rows(page)[0][0] == "fac.non"
+    assert [row[0] for row in rows(page, 1)] == ["SP", "fac.non"]
+    expect(page.get_by_text("60 test strings, weighed by their true probabilities").first).to_be_visible()
+
+    go(page, "states")
+    assert sum(trace["count"] for trace in traces(page, "states.pca")) > 30
+
+    go(page, "compare")
+    for rank in ("5", "10"):
+        keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
+    settled(page)
+    train(page, "compare")
+    curves = traces(page, "compare.curves")
+    assert [(curve["name"], curve["count"]) for curve in curves] == [("SP", 3)]
+    for reference in ("uniform", "5-gram"):
+        expect(chart(page, "compare.curves").locator(".annotation").filter(has_text=reference)).to_have_count(1)
+
+
+def test_reload_while_it_trains_shows_the_same_run(page: Page, lab: str) -> None:
+    visit(page, lab, "train", **ENDLESS | {"data_seed": 1})
+    press(page, "train.start")
+    expect(page.get_by_text(PROGRESS)).to_be_visible()
+    page.reload()
+    expect(heading(page, "train")).to_be_visible()
+    expect(page.get_by_text(PROGRESS)).to_be_visible()
+    expect(keyed(page, "train.start")).to_have_count(0)
+    go(page, "hankel")
+    go(page, "train")
+    expect(page.get_by_text(PROGRESS)).to_be_visible()
+    press(page, "train.cancel")
+    expect(page.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
+
+
+def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
+    visit(page, lab, "train", **ENDLESS | {"data_seed": 2})
+    press(page, "train.start")
+    expect(page.get_by_text(PROGRESS)).to_be_visible()
+    press(page, "train.cancel")
+    expect(page.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
+    expect(keyed(page, "train.start")).to_be_visible()
+    choose(page, "learner", "SP")
+    train(page)
+    assert rows(page)[0][0] == "SP"
+
+
+def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back(page: Page, lab: str) -> None:
+    visit(page, lab, "train", **QUICK | {"learner": "both.non", "epochs_factorisation": 900, "data_seed": 3})
+    press(page, "train.start")
+    expect(keyed(page, "train.cancel")).to_be_visible()
+    go(page, "data")
+    go(page, "train")
+    expect(keyed(page, "train.cancel")).to_have_count(0)
+    settled(page)
+    shown = rows(page)
+    assert shown[0][0] == "both.non"
+    page.reload()
+    assert rows(page) == shown
+
+
+def test_a_number_that_was_just_written_is_trained_with(page: Page, lab: str) -> None:
+    """Who presses the button without leaving the field first means what stands there."""
+    visit(page, lab, "train", **QUICK | {"data_seed": 6})
+    keyed(page, "rank").locator("input").fill("5")
+    train(page)
+    expect(page.get_by_text("k = 5").first).to_be_visible()
+    assert rows(page)[0][0] == "SP"
+
+
+@pytest.mark.parametrize("path", ["hankel", "start"])
+def test_the_first_link_to_a_fresh_server_shows_its_page_with_the_sidebar(page: Page, fresh_lab: str, path: str) -> None:
+    path = "" if path == "start" else path
+    visit(page, fresh_lab, path, **QUICK | {"rank": 4})
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(keyed(page, "rank").locator("input")).to_have_value("4")
+    expect(page.get_by_role("link", name="Compare", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_a_link_shows_another_person_the_same_numbers(new_page: Callable[..., Page], lab: str) -> None:
+    mine = new_page()
+    visit(mine, lab, "train", **QUICK | {"data_seed": 4})
+    write(mine, "rank", 3)
+    write(mine, "num_prefixes", 25)
+    train(mine)
+    theirs = new_page()
+    theirs.goto(mine.url)
+    assert rows(theirs) == rows(mine)
+    expect(keyed(theirs, "num_prefixes").locator("input")).to_have_value("25")
+
+
+def test_a_bad_file_is_one_sentence_and_the_former_strings_stay(page: Page, lab: str) -> None:
+    visit(page, lab, "data", **QUICK)
+    upload(page, "upload", TRAIN)
+    expect(metric(page, "symbols")).to_have_text("3")
+    settled(page)
+    link = page.url
+    upload(page, "upload", b"2 3\n1 0\n1 9\n")
+    expect(page.get_by_test_id("stToast")).to_have_text(re.compile("line 3: symbol 9 is not in the header's alphabet of 3 symbols"))
+    settled(page)
+    expect(page.get_by_test_id("stToast")).to_have_count(1)
+    assert not page.get_by_test_id("stAlert").all_inner_texts()
+    expect(metric(page, "symbols")).to_have_text("3")
+    assert page.url == link
+
+
+def test_the_heat_map_of_the_papers_matrix_is_light(page: Page, lab: str) -> None:
+    """1,000 × 1,000 numbers are 8 MB, and as text 40: what is sent is made for the screen."""
+    sizes = received_bytes(page)
+    visit(page, lab, "hankel", num_strings=20_000, num_prefixes=1000, num_suffixes=1000, rank=10, learner="SP")
+    assert heat_map(page, "hankel.map") > 1000
+    assert sum(sizes) < 2e6
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desktop", "phone"])
+def test_every_page_fits_and_asks_nothing_of_the_network(new_page: Callable[..., Page], lab: str, width: int, height: int) -> None:
+    page = new_page(width, height)
+    with watched(page) as found:
+        visit(page, lab, "train", **QUICK | {"data_seed": width})
+        train(page)
+        for path in TITLES:
+            visit(page, lab, path, **QUICK | {"data_seed": width})
+            excess = page.evaluate(
+                "() => [document.documentElement, ...document.querySelectorAll('.stMain')].map(e => e.scrollWidth - e.clientWidth)"
+            )
+            assert max(excess) <= 0, (path, excess)
+            expect(page.get_by_test_id("stException")).to_have_count(0)
+    assert found == {"requests": [], "errors": [], "dialogs": []}
