@@ -14,6 +14,7 @@ import torch
 from nlwfa_core.learning.factorisation import fit_factorisation
 
 from . import against_hmm, against_plain, against_splearn, lesson, machine, opponents, report, scaling, work
+from .checks import Different
 from .report import Table
 from .timing import interleave
 
@@ -73,10 +74,11 @@ class Plan:
 
 
 def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) -> tuple[Path, Path]:
-    """Run the named suites and write the report; (JSON, Markdown)."""
+    """Run the named suites and write the report; (JSON, Markdown). Raises Different, at the end, where results were not equal."""
     torch.set_num_threads(threads)
     facts = machine.facts(threads)
     tables: list[Table] = []
+    failures: list[str] = []
     with ExitStack() as stack:
         needed = {"splearn", "hmm"} & set(names)
         against = stack.enter_context(opponents.Opponents()) if needed and opponents.available(plan.set_up) else None
@@ -92,14 +94,21 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
         for name in names:
             started = perf_counter()
             print(f"{name} …", end=" ", file=sys.stderr, flush=True)
-            tables += suites[name]()
+            try:
+                tables += suites[name]()
+            except Different as error:  # the other suites' results are kept; the run ends with an error all the same
+                failures.append(f"{name}: results are not equal: {error}")
+                tables.append(Table(f"{name}: stopped", notes=[str(error)]))
             print(f"{perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
         if against:
             facts["opponents"] = ", ".join(f"{name} {number}" for name, number in against.ask("versions").items())
     if plan.is_quick:
         tables = [replace(table, comparisons=[replace(row, target=None) for row in table.comparisons]) for table in tables]
         facts["note"] = "a quick run: it shows that everything runs and that results are equal; its times say nothing"
-    return report.write(directory, facts, tables)
+    paths = report.write(directory, facts, tables)
+    if failures:
+        raise Different("; ".join(failures))
+    return paths
 
 
 def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:

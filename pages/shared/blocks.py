@@ -119,7 +119,7 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
         elif status and status.state == "cancelled":
             st.info(literal(f"{_name(recipe)}: cancelled."), icon=":material/info:")
     with st.container(horizontal=True):
-        # No callback: it would get the recipes of the run before, and who writes a number and then presses at once means the new one.
+        # No callback: it would get the recipes of the run before, and who presses right after writing a number means the new one.
         if missing and st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
             _start(missing)
         if active:

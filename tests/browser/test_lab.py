@@ -112,6 +112,20 @@ def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
     assert rows(page)[0][0] == "SP"
 
 
+def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(new_page: Callable[..., Page], lab: str) -> None:
+    mine, theirs = new_page(), new_page()
+    visit(mine, lab, "train", **ENDLESS | {"data_seed": 7})
+    press(mine, "train.start")
+    expect(mine.get_by_text(PROGRESS)).to_be_visible()
+    theirs.goto(mine.url)
+    expect(theirs.get_by_text(PROGRESS)).to_be_visible()
+    press(mine, "train.cancel")
+    expect(mine.get_by_test_id("stToast")).to_contain_text("Somebody else waits for the same run: it goes on.")
+    expect(theirs.get_by_text(PROGRESS)).to_be_visible()
+    press(theirs, "train.cancel")
+    expect(theirs.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
+
+
 def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back(page: Page, lab: str) -> None:
     visit(page, lab, "train", **QUICK | {"learner": "both.non", "epochs_factorisation": 900, "data_seed": 3})
     press(page, "train.start")

@@ -1,0 +1,55 @@
+"""The main job on real files: a verb list and a PAutomaC problem, where the competitions' data is at hand."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.screen import go, heat_map, metric, rows, settled, traces, train, upload, visit
+
+DATA = Path(os.environ.get("NLWFA_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+BASIS = {"learner": "SP", "rank": 5, "num_prefixes": 500, "num_suffixes": 300}
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder")
+
+
+def looked_at(page: Page) -> list[list[str]]:
+    """Heat map, SP with k = 5, states; the scores."""
+    go(page, "hankel")
+    assert heat_map(page, "hankel.map") > 1000
+    go(page, "train")
+    train(page)
+    scores = rows(page)
+    assert scores[0][0] == "SP" and 0 < float(scores[0][2]) < 1
+    go(page, "states")
+    assert sum(trace["count"] for trace in traces(page, "states.pca")) > 300
+    return scores
+
+
+def test_spice_4_from_file_to_scores(page: Page, lab: str) -> None:
+    visit(page, lab, "data", **BASIS)
+    upload(page, "upload", (DATA / "spice" / "4.spice.dev.train").read_bytes())
+    expect(metric(page, "symbols")).to_have_text("33")
+    settled(page)
+    looked_at(page)
+
+
+def test_a_pautomac_problem_with_its_solution_and_model(page: Page, lab: str) -> None:
+    folder = DATA / "pautomac"
+    visit(page, lab, "data", **BASIS)
+    upload(page, "upload", (folder / "24.pautomac.train").read_bytes())
+    expect(metric(page, "symbols")).to_have_text("5")
+    upload(page, "upload_test", (folder / "24.pautomac.test").read_bytes())
+    expect(metric(page, "test strings")).to_have_text("1,000")
+    upload(page, "upload_solution", (folder / "24.pautomac_solution.txt").read_bytes())
+    expect(page).to_have_url(re.compile("upload_solution="))
+    upload(page, "upload_model", (folder / "24.pautomac_model.txt").read_bytes())
+    expect(page).to_have_url(re.compile("upload_model="))
+    settled(page)
+    scores = {row[0]: row for row in looked_at(page)}
+    assert set(scores) == {"SP", "uniform", "5-gram", "true model"}
+    assert float(scores["true model"][2]) < float(scores["uniform"][2])

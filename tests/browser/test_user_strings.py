@@ -1,0 +1,87 @@
+"""What a user writes is seen as it is written, whatever a browser could make of it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.screen import QUICK, chart, go, keyed, metric, settled, train, upload, visit, watched
+
+TOKENS = (
+    "<img/src=x/onerror=alert(1)>",
+    "<b>b</b>",
+    "<a/href='javascript:alert(1)'>a</a>",
+    "![x](//x.example/x.png)",
+    "[x](//x.example)",
+    "**x**",
+    "__x__",
+    "~~x~~",
+    "`x`",
+    "$x$",
+    ":material/home:",
+    ":red[x]",
+    ":smile:",
+    ":streamlit:",
+    "->",
+    "&lt;",
+)
+ELEMENTS = "img, b, strong, em, a, code, del, .katex, .stMarkdownColoredText, [data-testid=stIconMaterial]"
+
+
+def seen(place: Locator) -> str:
+    """The text that a person sees; a word joiner takes no space."""
+    return place.inner_text().replace("\u2060", "")
+
+
+def meant_nothing(page: Page) -> None:
+    """No element was made of a user's strings."""
+    main = page.get_by_test_id("stMain")
+    expect(main.locator("[data-testid=stAlert] p, [data-testid=stCaptionContainer]").locator(ELEMENTS)).to_have_count(0)
+    expect(main.locator(".js-plotly-plot text").locator("a, tspan[style*=bold]")).to_have_count(0)
+
+
+def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab, "data", **QUICK)
+        upload(page, "upload", b"a b\nb a\n" * 20)
+        expect(page).not_to_have_url(page.url)
+        settled(page)
+        upload(page, "upload_test", "\n".join(f"{token} b" for token in TOKENS[:12]).encode())
+        note = page.get_by_test_id("stAlert").first
+        expect(note).to_be_visible()
+        for token in TOKENS[:8]:
+            assert token in seen(note)
+        meant_nothing(page)
+
+        lines = "".join(f"{token} {token}\n" for token in TOKENS) * 3
+        visit(page, lab, "data", **QUICK)
+        upload(page, "upload", lines.encode())
+        expect(metric(page, "symbols")).to_have_text(str(len(TOKENS)))
+        settled(page)
+        shown = chart(page, "data.symbols").locator(".xtick text").all_text_contents()
+        assert shown and set(shown) <= set(TOKENS)
+        go(page, "hankel")
+        shown = chart(page, "hankel.window").locator(".ytick text").all_text_contents()
+        assert {"<b>b</b>", "**x**", "&lt;"} <= set(shown)
+        meant_nothing(page)
+        keyed(page, "hankel.block").get_by_role("combobox").click()
+        for token in TOKENS:
+            expect(page.get_by_role("option", name=f"H_σ: rows uσ, σ = {token}", exact=True)).to_be_attached()
+        page.keyboard.press("Escape")
+        go(page, "train")
+        train(page)
+        go(page, "states")
+        field = keyed(page, "states.string").get_by_role("textbox")
+        field.fill(" ".join(TOKENS))
+        field.press("Enter")
+        caption = page.get_by_test_id("stMain").get_by_test_id("stCaptionContainer").last
+        expect(caption).to_contain_text("smile")
+        assert " ".join(TOKENS) in seen(caption)
+        meant_nothing(page)
+        go(page, "predict")
+        keyed(page, "predict.string").get_by_role("textbox").fill(" ".join(TOKENS) + " **new**")
+        keyed(page, "predict.string").get_by_role("textbox").press("Enter")
+        error = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+        expect(error).to_contain_text("is not in the alphabet")
+        assert "**new**" in seen(error) and TOKENS[0] in seen(error)
+        meant_nothing(page)
+    assert found == {"requests": [], "errors": [], "dialogs": []}
