@@ -19,7 +19,7 @@ from scipy import sparse
 from . import limits
 from .errors import RecipeError
 from .sample import Sample
-from .trie import Trie
+from .trie import Trie, frequent_prefixes
 from .words import FloatArray, IntArray, Words, check_symbols
 
 
@@ -139,9 +139,9 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int) -> Basis:
         limits.check_at_most(name, number, limits.MAX_BASIS)
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
-    forward, backward = sample.prefix_tree, sample.suffix_tree
-    prefixes = np.argsort(-forward.prefix_counts(sample.counts), kind="stable")[:num_prefixes]
-    counts = backward.prefix_counts(sample.counts)
+    forward, begins = frequent_prefixes(sample.words, sample.counts, sample.num_symbols, num_prefixes)
+    prefixes = np.argsort(-begins, kind="stable")[:num_prefixes]
+    backward, counts = frequent_prefixes(sample.words.reversed(), sample.counts, sample.num_symbols, num_suffixes)
     # No suffix rarer than the last one taken needs a place in the order.
     least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
     nodes = np.flatnonzero(counts >= least)
@@ -161,7 +161,7 @@ def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
 
 
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> HankelMatrix:
-    """H from a sample: costs the sample's total length, plus |P|·|Σ| for the index.
+    """H from a sample: costs what its words have in common with the basis, plus |P|·|Σ| for the index.
 
     Raises
     ------
@@ -174,35 +174,53 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string") -> 
         raise RecipeError(f"the basis has {basis.num_symbols} symbols, the sample {sample.num_symbols}")
     num_prefixes = len(basis.prefixes)
     limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.MAX_SHIFTED_ROWS)
-    forward, backward = sample.prefix_tree, sample.suffix_tree
+    rows, row_starts, boundary = _rows_along(sample.words, basis)
+    columns, column_starts = _columns_along(sample.words, basis)
+    owners, cells = STATISTICS[statistic](sample, row_starts, column_starts)
+    kept = np.flatnonzero(columns[cells[1]] >= 0)
+    places = (rows[cells[0][kept]], columns[cells[1][kept]])
+    shape = (num_prefixes + len(boundary), len(basis.suffixes))
+    counted = sparse.coo_array((sample.frequencies()[owners[kept]], places), shape=shape).tocsr()
 
-    # Rows of the prefixes, then of their seen children; seen and yet zero (no suffix of S follows) is settled below.
-    # 32 bits hold them all: |P| and MAX_SHIFTED_ROWS together are below 2³¹.
-    row_of_node = np.full(forward.num_nodes, -1, dtype=np.int32)
-    nodes = forward.find(basis.prefixes)
-    row_of_node[nodes[nodes >= 0]] = np.flatnonzero(nodes >= 0)
-    parent_rows = np.where(forward.parent >= 0, row_of_node[forward.parent], -1)
-    boundary = np.flatnonzero((row_of_node < 0) & (parent_rows >= 0))
-    row_of_node[boundary] = num_prefixes + np.arange(len(boundary))
-
-    column_of_node = np.full(backward.num_nodes, -1, dtype=np.int32)
-    ends = backward.find(basis.suffixes.reversed())
-    column_of_node[ends[ends >= 0]] = np.flatnonzero(ends >= 0)
-
-    cells = STATISTICS[statistic]
-    rows, columns, values = cells(sample, row_of_node[forward.paths], column_of_node[backward.paths], forward.starts)
-    counted = sparse.coo_array((values, (rows, columns)), shape=(num_prefixes + len(boundary), len(basis.suffixes))).tocsr()
+    # A row uσ outside P that was seen, and yet is zero because no suffix of S follows, is one of the zero rows.
     filled = np.flatnonzero(np.diff(counted.indptr[num_prefixes:]) > 0)
-    boundary = boundary[filled]
-    row_of_node[row_of_node >= num_prefixes] = -1
-    row_of_node[boundary] = num_prefixes + np.arange(len(boundary))
-
     shifted = np.full((num_prefixes, basis.num_symbols), -1, dtype=np.int32)
-    children = np.flatnonzero((parent_rows >= 0) & (row_of_node >= 0))
-    shifted[parent_rows[children], forward.symbol[children]] = row_of_node[children]
+    shifted.ravel()[boundary[filled]] = num_prefixes + np.arange(len(filled))
     _shift_within_basis(shifted, basis)
     matrix = counted[np.concatenate((np.arange(num_prefixes), num_prefixes + filled))]
     return _with_zero_row(basis, matrix, shifted, statistic)
+
+
+def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArray]:
+    """The rows of each word's prefixes, from λ on, as far as they are in P', one word after the other.
+
+    Returns
+    -------
+    rows : array, shape (total,)
+        First the rows of P, then those of `boundary`.
+    starts : array, shape (num_words + 1,)
+    boundary : array, shape (num_seen,), ascending
+        The uσ outside P that were seen: row of u times |Σ|, plus σ.
+    """
+    tree, num_symbols = basis.prefix_tree, basis.num_symbols
+    row_of_node = np.empty(tree.num_nodes, dtype=np.int64)
+    row_of_node[tree.ends] = np.arange(len(basis.prefixes))
+    nodes, starts = tree.walk(words)
+    steps = np.diff(starts)
+    beyond = np.flatnonzero(words.lengths >= steps)  # words that go on where P ends
+    keys = row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
+    boundary, inverse = np.unique(keys, return_inverse=True)
+    rows = np.insert(row_of_node[nodes], starts[beyond + 1], len(basis.prefixes) + inverse)
+    return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), boundary
+
+
+def _columns_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray]:
+    """The columns of each word's suffixes, from λ on, and where each word's begin; −1 for a suffix of one in S that is not in S."""
+    tree = Trie.of(basis.suffixes.reversed(), basis.num_symbols)
+    column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
+    column_of_node[tree.ends] = np.arange(len(basis.suffixes))
+    nodes, starts = tree.walk(words.reversed())
+    return column_of_node[nodes], starts
 
 
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
@@ -240,20 +258,25 @@ def exact_hankel(weights: Callable[[Words], FloatArray], basis: Basis, statistic
     return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic)
 
 
-Places = npt.NDArray[np.int32]
-Cells = tuple[Places, Places, FloatArray]
+Cells = tuple[IntArray, tuple[IntArray, IntArray]]
 
 
-def _string_cells(sample: Sample, prefix_rows: Places, suffix_columns: Places, starts: IntArray) -> Cells:
-    """Rows, columns and values of `string`: every cut of every word into u·v adds the word's frequency to H[u, v].
+def _string_cells(sample: Sample, row_starts: IntArray, column_starts: IntArray) -> Cells:
+    """The cells that `string` fills: every cut of a word into u·v adds the word's frequency to H[u, v].
 
-    `prefix_rows` and `suffix_columns` run along the words' paths: from λ to the word, and from λ to the reversed word.
+    Returns
+    -------
+    owners : array, shape (num_cells,)
+        The word.
+    cells : (array, array), each of shape (num_cells,)
+        Where the row of u and the column of v stand, in what runs along the words' prefixes and suffixes.
     """
-    cuts = np.flatnonzero(prefix_rows >= 0)  # few: most words are longer than the prefixes of a basis
-    owners = np.searchsorted(starts, cuts, side="right") - 1
-    columns = suffix_columns[starts[owners] + starts[owners + 1] - 1 - cuts]
-    kept = np.flatnonzero(columns >= 0)
-    return prefix_rows[cuts[kept]], columns[kept], sample.frequencies()[owners[kept]]
+    lengths, num_rows, num_columns = sample.words.lengths, np.diff(row_starts), np.diff(column_starts)
+    first = np.maximum(lengths - num_columns + 1, 0)  # the shortest u whose v is not too long for S
+    cuts = np.maximum(num_rows - first, 0)
+    owners = np.repeat(np.arange(len(lengths)), cuts)
+    within = np.arange(len(owners)) - np.repeat(np.cumsum(cuts) - cuts, cuts) + first[owners]
+    return owners, (row_starts[owners] + within, column_starts[owners] + lengths[owners] - within)
 
 
-STATISTICS: dict[str, Callable[[Sample, Places, Places, IntArray], Cells]] = {"string": _string_cells}
+STATISTICS: dict[str, Callable[[Sample, IntArray, IntArray], Cells]] = {"string": _string_cells}

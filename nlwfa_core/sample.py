@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from .errors import RecipeError
-from .trie import Trie
 from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct
 
 
@@ -53,16 +51,6 @@ class Sample:
         totals = np.zeros(len(first), dtype=np.int64)
         np.add.at(totals, inverse, weights)
         return cls(words.take(first), totals, alphabet)
-
-    @cached_property
-    def prefix_tree(self) -> Trie:
-        """The tree of the words' prefixes; built once, for the basis, the Hankel matrix and all that counts."""
-        return Trie.of(self.words, self.num_symbols)
-
-    @cached_property
-    def suffix_tree(self) -> Trie:
-        """The tree of the reversed words' prefixes."""
-        return Trie.of(self.words.reversed(), self.num_symbols)
 
     @property
     def num_strings(self) -> int:

@@ -120,6 +120,33 @@ class Trie:
             nodes[alive] = self.child(nodes[alive], words.symbols[words.offsets[alive] + depth])
         return nodes
 
+    def walk(self, words: Words) -> tuple[IntArray, IntArray]:
+        """Each word's way down this tree, from λ to where the tree or the word ends.
+
+        Returns
+        -------
+        nodes : array, shape (total_steps,)
+            One way after the other.
+        starts : array, shape (num_words + 1,)
+            The way of word i is `nodes[starts[i]:starts[i + 1]]`.
+        """
+        alive, at = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
+        steps = [(alive, at)]
+        for depth in range(len(self.levels) - 2):
+            further = words.lengths[alive] > depth
+            alive, at = alive[further], at[further]
+            at = self.child(at, words.symbols[words.offsets[alive] + depth])
+            alive, at = alive[at >= 0], at[at >= 0]
+            if not len(alive):
+                break
+            steps.append((alive, at))
+        lengths = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        nodes = np.empty(int(starts[-1]), dtype=np.int64)
+        for depth, (alive, at) in enumerate(steps):
+            nodes[starts[alive] + depth] = at
+        return nodes, starts
+
     def prefixes(self, nodes: npt.ArrayLike) -> Words:
         """The words of the given nodes."""
         chosen = np.asarray(nodes, dtype=np.int64)
@@ -163,6 +190,55 @@ class Trie:
             for symbol, nodes in self.runs:
                 states[nodes] = transition(states[self.parent[nodes]], symbol)
         return states
+
+
+def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: int) -> tuple[Trie, IntArray]:
+    """A tree that holds the `number` most frequent prefixes of some words, and few others.
+
+    A prefix is as frequent as the strings that begin with it are many, so frequencies fall on the way down: a branch ends where
+    `number` prefixes are known that are no longer and no rarer. Of equally frequent ones the shorter come first.
+
+    Parameters
+    ----------
+    words : Words
+    counts : array, shape (num_words,)
+        How often each was seen.
+
+    Returns
+    -------
+    tree : Trie
+        Of no words of its own.
+    counts : array, shape (num_nodes,)
+        Of each node's prefix.
+    """
+    check_symbols(words, num_symbols)
+    parents, symbols, levels = [np.array([-1])], [np.array([-1])], [0, 1]
+    found = [np.array([counts.sum()])]
+    top = found[0][-number:]
+    order = np.argsort(-words.lengths, kind="stable")
+    begins, lengths, weights = words.offsets[order], words.lengths[order], counts[order]
+    at = np.zeros(len(words), dtype=np.int64)
+    for depth in range(int(lengths.max(initial=0))):
+        alive = int(np.searchsorted(-lengths, -depth))  # those that go on come first
+        begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
+        above = levels[-2]
+        keys = (at[:alive] - above) * num_symbols + words.symbols[begins + depth]
+        children, inverse = _ranked(keys, (levels[-1] - above) * num_symbols)
+        totals = _added(inverse, weights, len(children))
+        parents.append(above + children // num_symbols)
+        symbols.append(children % num_symbols)
+        found.append(totals)
+        at = levels[-1] + inverse
+        levels.append(levels[-1] + len(children))
+        top = np.sort(np.concatenate((top, totals)))[-number:]
+        further = (totals > (top[0] if len(top) == number else 0))[inverse]
+        if not further.any():
+            break
+        begins, lengths, weights, at = begins[further], lengths[further], weights[further], at[further]
+    nothing = np.empty(0, dtype=np.int64)
+    parent, symbol = np.concatenate(parents), np.concatenate(symbols)
+    tree = Trie(num_symbols, parent, symbol, np.array(levels, dtype=np.int64), nothing, np.zeros(1, dtype=np.int64))
+    return tree, np.concatenate(found)
 
 
 def _ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
