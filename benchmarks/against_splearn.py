@@ -52,7 +52,7 @@ def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]
     checked = f"{theirs.shape[1]:,} cells, 1e-12"
     return [
         Comparison(f"{work.title}; from distinct strings", ours, f"{OPPONENT}, sparse (default)", sparse, COUNT_TARGET, checked),
-        Comparison(f"{work.name}; from distinct strings", ours, f"{OPPONENT}, dense", dense, None, checked),
+        Comparison(f"{work.name}; from distinct strings", ours, f"{OPPONENT}, dense", dense, COUNT_TARGET, checked),
         Comparison(f"{work.name}; ours merges equal strings too", from_strings, f"{OPPONENT}, dense", dense, None, checked),
         Comparison(
             f"{work.name}; dictionaries for nothing", ours, f"{OPPONENT}, dense, matrices alone", matrix_alone, None, checked

@@ -106,7 +106,7 @@ def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | N
     mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
     name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"
     note = (
-        "SP's scores are not compared, its weights are: where a rank-k model gives exactly 0, as to deep brackets, each program gives "
-        "a rounding error, some 1e-32, and the scores are made of logarithms of that."
+        "SP's scores are not compared, its weights are: where a rank-k model gives exactly 0, as to deep brackets, each program "
+        "gives a rounding error, some 1e-32, and the scores are made of logarithms of that."
     )
     return Table("The default lesson", [Comparison(name, mine, OPPONENT, others, target, checked)], notes=[note])

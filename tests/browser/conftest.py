@@ -1,7 +1,4 @@
-"""The real server, and a real browser that looks at it.
-
-All browser tests are one group of pytest-xdist's: one server and one browser are enough of a load.
-"""
+"""The real server, and a real browser that looks at it. Tests that run side by side have one of each a process."""
 
 from __future__ import annotations
 
@@ -21,15 +18,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update")
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @contextmanager
