@@ -538,6 +538,7 @@ def test_a_terminal_sees_a_bar_and_ctrl_c_ends_it(folder: Path, tmp_path: Path) 
         stdout=subprocess.PIPE,
         stderr=theirs,
         env=os.environ | {"TERM": "xterm"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it, and so its children
     ) as running:
         os.close(theirs)
         seen, deadline = b"", time.monotonic() + 60
