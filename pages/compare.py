@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import views
+from nlwfa_core import tables
 from nlwfa_core.experiment import RANK_METRICS
 from nlwfa_core.figures import metric_figure
 from nlwfa_core.learning.learners import LEARNERS
@@ -38,14 +38,14 @@ metric = first.segmented_control(
 strings = second.segmented_control(
     "On strings for", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
 )
-curves = views.metric_curves(results, metric, strings)
+curves = tables.metric_curves(results, metric, strings)
 lines = {name: getattr(scores, metric) for name, scores in references.items()} if strings == "test" else {}
 st.plotly_chart(metric_figure(curves, lines, metric), key="compare.curves", alt=f"{METRIC_TITLES[metric]} against the rank")
 
 st.subheader("Rank chosen on validation strings", anchor=False)
 by = st.segmented_control("Choose by", RANK_METRICS, default="wer", required=True, key="compare.by", persist_state="session")
-blocks.score_table(views.winners(results, by) | references, "compare.winners")
+blocks.score_table(tables.winners(results, by) | references, "compare.winners")
 with st.expander("All models", icon=":material/table:"):
     rows = {f"{learner}, k = {rank}": found.scores for (learner, rank), found in results.items()}
     blocks.score_table(rows, "compare.all")
-    st.download_button("All numbers as CSV", views.scores_csv(rows), "scores.csv", "text/csv", key="compare.csv")
+    st.download_button("All numbers as CSV", tables.scores_csv(rows), "scores.csv", "text/csv", key="compare.csv")

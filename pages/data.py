@@ -44,7 +44,7 @@ cells = {
 }
 with st.container(horizontal=True):
     for label, value in cells.items():
-        st.metric(label, value, border=True, width=148)
+        st.metric(label, value, border=True, width=140)
 
 left, right = st.columns(2)
 lengths = views.length_counts(train)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import views
+from nlwfa_core import tables, views
 from nlwfa_core.figures import next_symbol_figure
 from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
@@ -29,8 +29,8 @@ text = st.text_input(
 )
 with blocks.errors_shown():
     word = data.alphabet.encode(text)
-st.dataframe(views.weight_table(models, word), hide_index=True, key="predict.weights", alt="The string's weight under each model")
-blocks.warnings(*views.weight_warnings(models, word, data))
+st.dataframe(tables.weight_table(models, word), hide_index=True, key="predict.weights", alt="The string's weight under each model")
+blocks.warnings(*tables.weight_warnings(models, word, data))
 
 st.subheader("What comes next", anchor=False)
 prefixes = views.path(word)
@@ -44,5 +44,5 @@ st.caption("|scores| normalised over all symbols and the end. A linear model's s
 if found:
     st.subheader("The states, symbol by symbol", anchor=False)
     name = st.segmented_control("Learner", list(found), default=runs.chosen(recipe, found), required=True, key="predict.learner")
-    table = views.trajectory_table(found[name].model, word, data.alphabet)
+    table = tables.trajectory_table(found[name].model, word, data.alphabet)
     st.dataframe(table, hide_index=True, key="predict.states", alt="State and weight after each prefix")

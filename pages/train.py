@@ -32,7 +32,7 @@ blocks.warnings(*result.report.messages)
 if result.report.logs:
     losses = {log.stage: log.thinned() for log in result.report.logs}
     st.echarts_chart(loss_options(losses), key="train.losses", height=320, alt="Relative loss of each stage against the epoch")
-    best = " · ".join(f"{log.stage}: best relative loss {log.losses.min():.4g}" for log in result.report.logs)
+    best = " · ".join(log.summary for log in result.report.logs)
     st.caption(f"{best}. The loss is the squared error over the targets' squared norm: 1 is as good as answering 0 everywhere.")
 else:
     st.caption(
@@ -48,4 +48,5 @@ others = [runs.with_learner(recipe, other) for other in LEARNERS if other != nam
 blocks.train_controls(others, "Train the other three", "train.others")
 found = runs.results_of_learners(recipe, list(LEARNERS))
 if len(found) > 1:
+    blocks.warnings(*(f"{other}: {text}" for other in found if other != name for text in found[other].report.messages))
     blocks.score_table({learner: entry.scores for learner, entry in found.items()}, "train.all")

@@ -38,6 +38,7 @@ ORDER = (
     "data",
     "experiment",
     "views",
+    "tables",
     "queueing",
     "worker",
     "jobs",

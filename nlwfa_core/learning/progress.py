@@ -71,6 +71,15 @@ class TrainingLog:
         return epochs.tolist(), self.losses[epochs].tolist()
 
     @property
+    def summary(self) -> str:
+        """The stage with its best loss, and whether it was still falling when the epochs ran out."""
+        if not len(self.losses):
+            return f"{self.stage}: no loss"
+        best = int(np.argmin(self.losses))
+        falling = " at the last epoch: more epochs would lower it" if best == len(self.losses) - 1 > 0 else ""
+        return f"{self.stage}: best relative loss {self.losses[best]:.4g}{falling}"
+
+    @property
     def message(self) -> str | None:
         """A sentence for the user where something went wrong."""
         if self.diverged_at is None:

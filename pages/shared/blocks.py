@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError
+from nlwfa_core import Recipe, RecipeError, tables
 from nlwfa_core.charts import loss_options
 from nlwfa_core.jobs import JobStatus
 from nlwfa_core.metrics import Scores
@@ -98,10 +98,12 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
     columns = {name: st.column_config.Column(help=text, alignment="right") for name, text in COLUMN_HELP.items()}
     columns["model"] = st.column_config.Column(pinned=True)
     st.dataframe(table, hide_index=True, key=key, column_config=columns, alt="Scores of the models on the test strings")
+    for sentence in tables.verdicts(rows):
+        st.markdown(f"**{literal(sentence)}**")
     first = scores[0]
     known = first.true_log2_pauto is not None
     st.caption(
-        f"Lower is better everywhere. {first.num_words:,} test strings, weighed by their "
+        f"Lower is better everywhere. {first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
         f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
         f"log₂ Pautomac would be {number(first.uniform_log2_pauto)} if all test strings were given the same weight"
         f"{f', and is {number(first.true_log2_pauto)} at best' if known else ''}. No output is floored."

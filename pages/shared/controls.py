@@ -14,6 +14,7 @@ from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeE
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.recipe import PRESETS
+from nlwfa_core.sources.formats import FORMATS
 from pages.shared import runs
 from pages.shared.navigation import navigation
 from pages.shared.text import literal
@@ -151,6 +152,8 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
         left, right = st.columns(2)
         values["num_states"] = left.number_input("States", 1, 50, default.num_states, key="num_states", bind="query-params")
         values["num_symbols"] = right.number_input("Symbols", 1, 100, default.num_symbols, key="num_symbols", bind="query-params")
+    elif source == "upload":
+        values["upload_format"] = st.selectbox("Format of the strings", FORMATS, key="upload_format", bind="query-params")
     values["num_strings"] = _whole("Training strings (at most)", default.num_strings, MAX_GENERATED, "num_strings")
     with st.expander("Held-out strings and seed"):
         values["num_validation"] = _whole("Validation strings", default.num_validation, MAX_GENERATED, "num_validation")

@@ -1,0 +1,96 @@
+"""What tables on the pages say: weights, trajectories, curves of scores, who wins, and who is behind the baselines."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import fields
+
+import numpy as np
+
+from .data import Data
+from .experiment import Result, best_rank
+from .learning.learners import LEARNERS
+from .metrics import Model, Scores
+from .nlwfa import NLWFA
+from .views import labels, path, prefix_states
+from .wfa import WFA
+from .words import Alphabet, Word, Words
+
+
+def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
+    """Columns model, f(x) and log₂ f(x), as they are written; a negative weight has no logarithm."""
+    weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
+    logs = [f"{np.log2(w):.3f}" if 0 < w < np.inf else "−∞" if w == 0 else "none" for w in weights.values()]
+    return {"model": list(weights), "f(x)": [f"{w:.6g}" for w in weights.values()], "log₂ f(x)": logs}
+
+
+def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:
+    """Sentences on negative and non-finite weights, and on symbols of the string that no training string has."""
+    sentences = []
+    seen = set(data.train.words.symbols.tolist())
+    new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in seen})
+    if new:
+        sentences.append(f"No training string has {', '.join(new)}: what the models say of it is not learned from anything.")
+    for name, model in models.items():
+        weight = float(model.weights(Words.of([word]))[0])
+        if weight < 0:
+            sentences.append(f"{name} gives this string a negative weight, {weight:.4g}: no probability.")
+        elif not np.isfinite(weight):
+            sentences.append(f"{name}'s weight of this string is not a finite number: the model diverges.")
+    return tuple(sentences)
+
+
+def trajectory_table(model: WFA | NLWFA, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
+    """Columns prefix, state 1 … k and f(prefix), as they are written: a row a prefix."""
+    prefixes = path(word)
+    states, weights = prefix_states(model, prefixes), model.weights(prefixes)
+    columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
+    return {"prefix": labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
+
+
+def metric_curves(results: Mapping[tuple[str, int], Result], metric: str, strings: str) -> dict[str, list[tuple[int, float]]]:
+    """Learner -> (rank, metric) by rank, on "test" or "validation" strings; without results that have no scores there."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for (learner, rank), found in sorted(results.items(), key=lambda entry: entry[0][1]):
+        scores = found.scores if strings == "test" else found.validation
+        if scores is not None:
+            curves.setdefault(learner, []).append((rank, getattr(scores, metric)))
+    return curves
+
+
+def winners(results: Mapping[tuple[str, int], Result], metric: str) -> dict[str, Scores]:
+    """Of each learner the rank that does best on validation strings, with its scores on the test strings."""
+    tried: dict[str, list[tuple[int, Scores]]] = {}
+    for (learner, rank), found in results.items():
+        if found.validation is not None:
+            tried.setdefault(learner, []).append((rank, found.validation))
+    best = {learner: best_rank(scores, metric) for learner, scores in tried.items()}
+    return {f"{learner}, k = {rank}": results[learner, rank].scores for learner, rank in best.items()}
+
+
+def scores_csv(rows: Mapping[str, Scores]) -> bytes:
+    """A line a model, all fields of its scores in full precision."""
+    buffer = io.StringIO()
+    names = [field.name for field in fields(Scores)]
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["model", *names])
+    writer.writerows([name, *(getattr(scores, field) for field in names)] for name, scores in rows.items())
+    return buffer.getvalue().encode()
+
+
+def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
+    """Sentences that a reader of a score table should not have to find: who is behind the baselines, and SP ahead of networks."""
+    learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in LEARNERS}
+    ngram = next((name for name in rows if name.endswith("-gram")), "")
+    sentences = []
+    for baseline in ("uniform", ngram):
+        behind = [name for name, scores in learned.items() if baseline in rows and not scores.wer < rows[baseline].wer]
+        if behind:
+            sentences.append(f"No better than the {baseline} model at the next symbol (WER): {'; '.join(behind)}.")
+    linear = [scores.wer for name, scores in learned.items() if name.split(",")[0] == "SP"]
+    others = [scores.wer for name, scores in learned.items() if name.split(",")[0] != "SP"]
+    if linear and others and min(linear) < min(others):
+        sentences.append("The linear model is ahead of every nonlinear one here (WER).")
+    return tuple(sentences)
