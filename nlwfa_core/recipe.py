@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
@@ -21,7 +21,6 @@ GENERATION = 1
 
 ContentHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
-Part = TypeVar("Part", bound="Record")
 
 
 class Record(BaseModel):

@@ -56,23 +56,16 @@ class Trie:
         check_symbols(words, num_symbols)
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
-        parents, symbols, levels = [np.array([-1])], [np.array([-1])], [0, 1]
+        level = _Levels(num_symbols)
         # Long words first: those that go on at a depth are then the first ones.
         order = np.argsort(-words.lengths, kind="stable")
         begins, places, descending = words.offsets[order], starts[order], -words.lengths[order]
         at = np.zeros(len(words), dtype=np.int64)
         for depth in range(-int(descending.min(initial=0))):
             alive = int(np.searchsorted(descending, -depth))
-            above = levels[-2]
-            # A child's place among all that this level's nodes could have, by node and symbol: the order of their numbers.
-            keys = (at[:alive] - above) * num_symbols + words.symbols[begins[:alive] + depth]
-            children, inverse = _ranked(keys, (levels[-1] - above) * num_symbols)
-            at = levels[-1] + inverse
+            at = level.grow(at[:alive], words.symbols[begins[:alive] + depth])
             paths[places[:alive] + depth + 1] = at
-            parents.append(above + children // num_symbols)
-            symbols.append(children % num_symbols)
-            levels.append(levels[-1] + len(children))
-        return cls(num_symbols, np.concatenate(parents), np.concatenate(symbols), np.array(levels, dtype=np.int64), paths, starts)
+        return level.tree(paths, starts)
 
     @property
     def num_nodes(self) -> int:
@@ -111,14 +104,6 @@ class Trie:
         known = (found < len(self._keys)) & (np.asarray(nodes) >= 0)
         known &= self._keys[np.minimum(found, len(self._keys) - 1)] == keys if len(self._keys) else False
         return np.where(known, found + 1, -1)
-
-    def find(self, words: Words) -> IntArray:
-        """The node of each word, shape (num_words,); −1 where a word is no prefix of this tree."""
-        nodes = np.zeros(len(words), dtype=np.int64)
-        for depth in range(int(words.lengths.max(initial=0))):
-            alive = np.flatnonzero(words.lengths > depth)
-            nodes[alive] = self.child(nodes[alive], words.symbols[words.offsets[alive] + depth])
-        return nodes
 
     def walk(self, words: Words) -> tuple[IntArray, IntArray]:
         """Each word's way down this tree, from λ to where the tree or the word ends.
@@ -212,7 +197,7 @@ def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: 
         Of each node's prefix.
     """
     check_symbols(words, num_symbols)
-    parents, symbols, levels = [np.array([-1])], [np.array([-1])], [0, 1]
+    level = _Levels(num_symbols)
     found = [np.array([counts.sum()])]
     top = found[0][-number:]
     order = np.argsort(-words.lengths, kind="stable")
@@ -221,24 +206,39 @@ def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: 
     for depth in range(int(lengths.max(initial=0))):
         alive = int(np.searchsorted(-lengths, -depth))  # those that go on come first
         begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
-        above = levels[-2]
-        keys = (at[:alive] - above) * num_symbols + words.symbols[begins + depth]
-        children, inverse = _ranked(keys, (levels[-1] - above) * num_symbols)
-        totals = _added(inverse, weights, len(children))
-        parents.append(above + children // num_symbols)
-        symbols.append(children % num_symbols)
+        at = level.grow(at[:alive], words.symbols[begins + depth])
+        start, end = level.bounds[-2:]
+        totals = _added(at - start, weights, end - start)
         found.append(totals)
-        at = levels[-1] + inverse
-        levels.append(levels[-1] + len(children))
         top = np.sort(np.concatenate((top, totals)))[-number:]
-        further = (totals > (top[0] if len(top) == number else 0))[inverse]
+        further = (totals > (top[0] if len(top) == number else 0))[at - start]
         if not further.any():
             break
         begins, lengths, weights, at = begins[further], lengths[further], weights[further], at[further]
-    nothing = np.empty(0, dtype=np.int64)
-    parent, symbol = np.concatenate(parents), np.concatenate(symbols)
-    tree = Trie(num_symbols, parent, symbol, np.array(levels, dtype=np.int64), nothing, np.zeros(1, dtype=np.int64))
-    return tree, np.concatenate(found)
+    return level.tree(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)), np.concatenate(found)
+
+
+class _Levels:
+    """A tree in growth, level by level. `bounds` are its `levels` so far."""
+
+    def __init__(self, num_symbols: int) -> None:
+        self.num_symbols = num_symbols
+        self.parents, self.symbols, self.bounds = [np.array([-1])], [np.array([-1])], [0, 1]
+
+    def grow(self, at: IntArray, symbols: IntArray) -> IntArray:
+        """Add a level: the children of the deepest nodes that some words stand at, by the words' next symbols; where they lead."""
+        above, start = self.bounds[-2:]
+        # A child's place among all that this level's nodes could have, by node and symbol: the order of their numbers.
+        keys = (at - above) * self.num_symbols + symbols
+        children, inverse = _ranked(keys, (start - above) * self.num_symbols)
+        self.parents.append(above + children // self.num_symbols)
+        self.symbols.append(children % self.num_symbols)
+        self.bounds.append(start + len(children))
+        return start + inverse
+
+    def tree(self, paths: IntArray, starts: IntArray) -> Trie:
+        levels = np.array(self.bounds, dtype=np.int64)
+        return Trie(self.num_symbols, np.concatenate(self.parents), np.concatenate(self.symbols), levels, paths, starts)
 
 
 def _ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:

@@ -106,6 +106,10 @@ class Projection:
     explained: FloatArray
     unit_length: bool
 
+    def explained_by(self, num_axes: int) -> float:
+        """Share of the variance along the first axes together."""
+        return float(self.explained[:num_axes].sum())
+
     def coordinates(self, states: FloatArray) -> FloatArray:
         """Array, shape (n, num_components)."""
         placed: FloatArray = (_direction(states, self.unit_length) - self.mean) @ self.axes.T
@@ -185,10 +189,14 @@ def symbol_counts(sample: Sample) -> IntArray:
     return totals
 
 
-def most_frequent(sample: Sample, number: int) -> tuple[list[str], IntArray]:
-    """The most frequent strings as they are written, and their counts; ties in order of first appearance."""
+def most_frequent(sample: Sample, number: int) -> dict[str, object]:
+    """Columns string, count and share of all strings, of the most frequent ones; ties in order of first appearance."""
     order = np.argsort(-sample.counts, kind="stable")[:number]
-    return labels(sample.words.take(order), sample.alphabet), sample.counts[order]
+    return {
+        "string": labels(sample.words.take(order), sample.alphabet),
+        "count": sample.counts[order],
+        "share": sample.frequencies()[order],
+    }
 
 
 def most_frequent_word(sample: Sample) -> Word:

@@ -1,6 +1,5 @@
 """Data: generate or upload strings, and look at them."""
 
-import pandas as pd
 import streamlit as st
 
 from nlwfa_core import views
@@ -54,9 +53,8 @@ right.markdown("**Symbols**")
 symbols = bars_figure(train.alphabet.symbols, views.symbol_counts(train), "symbol", "occurrences")
 right.plotly_chart(symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings")
 st.markdown("**Most frequent training strings**")
-strings, counts = views.most_frequent(train, MAX_ROWS)
 st.dataframe(
-    pd.DataFrame({"string": strings, "count": counts, "share": counts / train.num_strings}),
+    views.most_frequent(train, MAX_ROWS),
     hide_index=True,
     key="data.strings",
     column_config={"share": st.column_config.NumberColumn(format="percent")},

@@ -28,7 +28,7 @@ for column, (name, (title, text)) in zip(st.columns(len(CARDS)), CARDS.items(), 
         st.write(text)
         st.button("Use this", key=f"start.{name}", on_click=controls.set_recipe, args=(PRESETS[name][1],))
 st.markdown(
-    "Then go on to the right: **Data** shows the strings, **Hankel** the matrix, **Train** the learning, **States** where prefixes "
+    "The other pages: **Data** shows the strings, **Hankel** the matrix, **Train** the learning, **States** where prefixes "
     "go, **Predict** what comes next, **Compare** all learners on the same split."
 )
 st.caption(

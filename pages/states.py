@@ -55,5 +55,5 @@ figure = states_figure(
 st.plotly_chart(figure, key="states.pca", alt="Principal components of all prefixes' states, with the trajectory of one string")
 st.caption(
     f"{len(hankel.basis.prefixes):,} prefixes of the basis under {name}, k = {model.num_states}; the line follows "
-    f"{blocks.literal(data.alphabet.decode(word))}. The axes shown explain {projection.explained[:axes].sum():.1%} of the variance."
+    f"{blocks.literal(data.alphabet.decode(word))}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
 )

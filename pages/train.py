@@ -7,13 +7,14 @@ from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 
 SVD = (
-    r"\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad \alpha_0^\top = \mathbf{H}[\lambda,:]\,\mathbf{V},\quad "
+    r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad "
+    r"\alpha_0^\top = \mathbf{H}[\lambda,:]\,\mathbf{V},\\ "
     r"\mathbf{A}_\sigma = (\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V},\quad "
-    r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top"
+    r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top\end{gathered}"
 )
 NETWORKS = (
-    r"\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|^2\text{ %s},\quad "
-    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|^2\text{ %s}"
+    r"\begin{gathered}\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|^2\text{ %s},\\ "
+    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|^2\text{ %s}\end{gathered}"
 )
 
 recipe = blocks.page_recipe("Train", "From the Hankel matrix to an automaton.")

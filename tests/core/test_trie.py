@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.trie import Trie
+from nlwfa_core.trie import Trie, frequent_prefixes
 from nlwfa_core.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
@@ -36,7 +36,10 @@ def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None
 def test_words_are_found_where_they_are(rows: list[Word], others: list[Word]) -> None:
     trie = Trie.of(Words.of(rows), 3)
     number = {u: index for index, u in enumerate(trie.prefixes(range(trie.num_nodes)))}
-    assert trie.find(Words.of(others)).tolist() == [number.get(word, -1) for word in others]
+    nodes, starts = trie.walk(Words.of(others))
+    for index, word in enumerate(others):
+        way = [number.get(word[:length], -1) for length in range(len(word) + 1)]
+        assert nodes[starts[index] : starts[index + 1]].tolist() == [node for node in way if node >= 0]
     children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(3))
     assert children.tolist() == [[-1] * 3, *([number.get((*u, symbol), -1) for symbol in range(3)] for u in number)]
 
@@ -71,9 +74,24 @@ def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
     assert steps == trie.num_nodes - 1
 
 
+@given(word_lists, st.integers(1, 12), st.data())
+def test_a_pruned_tree_has_the_most_frequent_prefixes(rows: list[Word], number: int, data: st.DataObject) -> None:
+    counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows))), dtype=np.int64)
+    whole = Trie.of(Words.of(rows), 3)
+    expected = whole.prefix_counts(counts)
+    tree, found = frequent_prefixes(Words.of(rows), counts, 3, number)
+
+    def best(trie: Trie, frequencies: np.ndarray) -> list[Word]:
+        return list(trie.prefixes(np.argsort(-frequencies, kind="stable")[:number]))
+
+    assert best(tree, found) == best(whole, expected)
+    known = dict(zip(whole.prefixes(range(whole.num_nodes)), expected.tolist(), strict=True))
+    assert [known[u] for u in tree.prefixes(range(tree.num_nodes))] == found.tolist()
+
+
 def test_no_words_leave_the_root() -> None:
     trie = Trie.of(Words.of([]), 2)
-    assert (trie.num_nodes, trie.ends.tolist(), trie.find(Words.of([(), (1,)])).tolist()) == (1, [], [0, -1])
+    assert (trie.num_nodes, trie.ends.tolist(), trie.walk(Words.of([(), (1,)]))[0].tolist()) == (1, [], [0, 0])
 
 
 def test_long_words_take_no_recursion() -> None:
