@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from nlwfa_core import read_strings
-from nlwfa_core.hankel import HankelMatrix, estimate_hankel, select_basis
+from nlwfa_core.basis import select_basis
+from nlwfa_core.estimation import estimate_hankel
+from nlwfa_core.hankel import HankelMatrix
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.dyck import ALPHABET, Dyck

@@ -7,9 +7,10 @@ Importing them does not import torch, which only training networks needs.
 __version__ = "0.1.0"
 
 from .baselines import NGram
+from .basis import select_basis
 from .errors import RecipeError
+from .estimation import estimate_hankel
 from .experiment import run, select_rank
-from .hankel import estimate_hankel, select_basis
 from .learning.learners import fit
 from .metrics import TestSet, evaluate
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe

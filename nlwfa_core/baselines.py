@@ -10,25 +10,8 @@ from scipy import sparse
 
 from .errors import RecipeError
 from .sample import Sample
-from .trie import Trie
+from .trie import Trie, chain_weights
 from .words import FloatArray, IntArray, Words
-
-
-def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
-    """P(x) as the product of next-symbol probabilities, end included: shape (num_words,) for the words of the tree.
-
-    Parameters
-    ----------
-    next_probabilities : array, shape (num_nodes, num_symbols + 1)
-        Rows sum to 1; the end of the string last.
-    """
-    with np.errstate(divide="ignore"):
-        logs = np.log2(next_probabilities)
-    reached = np.zeros(trie.num_nodes)
-    for start, end in zip(trie.levels[1:-1], trie.levels[2:], strict=True):
-        reached[start:end] = reached[trie.parent[start:end]] + logs[trie.parent[start:end], trie.symbol[start:end]]
-    weights: FloatArray = np.exp2(reached[trie.ends] + logs[trie.ends, -1])
-    return weights
 
 
 @dataclass(frozen=True)

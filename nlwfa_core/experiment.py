@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from .baselines import NGram, Uniform
+from .basis import select_basis
 from .data import Data, Files, load_data, no_files
 from .errors import RecipeError
-from .hankel import HankelMatrix, estimate_hankel, select_basis
+from .estimation import estimate_hankel
+from .hankel import HankelMatrix
 from .learning.learners import Fit, FitReport, check_rank, fit
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .metrics import Model, Scores, TestSet, evaluate

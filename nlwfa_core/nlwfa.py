@@ -10,8 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import RecipeError
-from .trie import Trie
+from .trie import Trie, chain_weights
 from .words import FloatArray, Words
+
+READINGS = {
+    "string": "outputs are string probabilities; next symbols by decoded row sums",
+    "boundary": "outputs are prefix probabilities; the end of a string is a symbol with a map of its own",
+    "conditional": "outputs are probabilities of what comes next; a string's is their product",
+}
+LINKS = {
+    "identity": "as decoded",
+    "square": "squared: never negative",
+    "softmax": "exponentials, normalised over what can come next",
+}
 
 
 def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
@@ -27,53 +38,75 @@ class NLWFA:
     ----------
     initial : array, shape (num_states,)
         α₀.
-    transitions : tuple of arrays, shapes (num_symbols, width_i, width_{i+1})
-        The layers of G_σ: num_states → … → num_states; each layer's output, the last one's too, goes through θ.
+    transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
+        The layers of G_σ: num_states → … → num_states; each layer's output, the last one's too, goes through θ. A map a symbol;
+        where the reading is "boundary", one more, for the end of the string.
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
         The hidden layers of φ', each through θ; the first takes num_states.
-    termination : array, shape (decoder_width,)
-        The λ-column of φ' 's last, linear layer: G_λ(z) = decoder(z) · termination.
-    row_sum : array, shape (decoder_width,)
-        The sum of all columns of that layer: decoder(z) · row_sum ≈ Σ_{v ∈ S} f(uv), the weight of all strings that go on
-        from u with a suffix of the basis. A nonlinear model has no prefix conversion; this stands in for it.
+    output : array, shape (decoder_width, num_outputs)
+        What is kept of φ' 's last, linear layer D.
+        "string": first the λ-column, so that G_λ(z) = decoder(z) · output[:, 0]; behind it what gives the weight of all strings
+        that go on from u with a suffix of the basis, Σ_{v ∈ S} f(uv): the sum of D's columns, or, where outputs are squared, a
+        matrix R with R Rᵀ = D Dᵀ. A nonlinear model has no prefix conversion; this stands in for it.
+        "boundary": the λ-column. "conditional": a column for each symbol, and one for the end.
     nonlinear_transitions, nonlinear_termination : bool
         Whether θ is tanh (else the identity) in G_σ, and in φ'.
+    reading : str
+        One of `READINGS`.
+    link : str
+        One of `LINKS`: what is done with an output; "softmax" is for conditional readings.
     """
 
     initial: FloatArray
     transitions: tuple[FloatArray, ...]
     decoder: tuple[FloatArray, ...]
-    termination: FloatArray
-    row_sum: FloatArray
+    output: FloatArray
     nonlinear_transitions: bool
     nonlinear_termination: bool
+    reading: str = "string"
+    link: str = "identity"
 
     def __post_init__(self) -> None:
+        if self.reading not in READINGS or self.link not in LINKS or (self.link == "softmax" and self.reading != "conditional"):
+            raise RecipeError(f"an NL-WFA can't read {self.reading!r} with link {self.link!r}")
         k = self.num_states if self.initial.ndim == 1 else -1
         widths = [k, *(layer.shape[-1] for layer in self.transitions if layer.ndim == 3)]
         heights = [k, *(layer.shape[-1] for layer in self.decoder if layer.ndim == 2)]
         fits = widths[-1] == k and len(widths) == 1 + len(self.transitions) > 1 and len(heights) == 1 + len(self.decoder)
         fits = fits and all(
-            layer.shape == (self.num_symbols, before, after)
+            layer.shape == (self.num_maps, before, after)
             for layer, before, after in zip(self.transitions, widths[:-1], widths[1:], strict=True)
         )
         fits = fits and all(
             layer.shape == (before, after) for layer, before, after in zip(self.decoder, heights[:-1], heights[1:], strict=True)
         )
-        if not fits or self.termination.shape != (heights[-1],) or self.row_sum.shape != (heights[-1],):
+        if not fits or self.output.ndim != 2 or len(self.output) != heights[-1] or not self._right_outputs():
             raise RecipeError(
-                f"the layers of an NL-WFA with {k} states do not fit: "
-                f"transitions {[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
-                f"termination {self.termination.shape}, row_sum {self.row_sum.shape}"
+                f"the layers of an NL-WFA with {k} states, reading {self.reading!r}, do not fit: transitions "
+                f"{[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
+                f"output {self.output.shape}"
             )
+
+    def _right_outputs(self) -> bool:
+        given = int(self.output.shape[1])
+        return given >= 2 if self.reading == "string" else given == (1 if self.reading == "boundary" else self.num_symbols + 1)
 
     @property
     def num_states(self) -> int:
         return len(self.initial)
 
     @property
-    def num_symbols(self) -> int:
+    def num_maps(self) -> int:
         return int(self.transitions[0].shape[0])
+
+    @property
+    def num_symbols(self) -> int:
+        return self.num_maps - (self.reading == "boundary")
+
+    @property
+    def termination(self) -> FloatArray:
+        """The λ-column of φ' 's last layer, shape (decoder_width,); for readings that have it."""
+        return self.output[:, 0]
 
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
         """G_σ of each row, shape (n, num_states)."""
@@ -94,22 +127,40 @@ class NLWFA:
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""
         trie = Trie.of(words, self.num_symbols)
+        if self.reading == "conditional":
+            return chain_weights(self.next_scores(trie), trie)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.decode(self.states(trie)[trie.ends]) @ self.termination
+            return self._ending(self.states(trie)[trie.ends])
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix u, for a model of *string* probabilities.
+        """Scores of what follows each prefix, shape (num_nodes, num_symbols + 1): each symbol, and last the end of the string.
 
-        Returns
-        -------
-        array, shape (num_nodes, num_symbols + 1)
-            For each σ the decoded row sum of uσ, ≈ Σ_{v ∈ S} f(uσv); last, for the end of the string, f(u).
-            The paper does not say how its models predict a next symbol: this is our reading (see docs/method-notes.md).
+        By reading: "string", for each σ the decoded row sum of uσ, ≈ Σ_{v ∈ S} f(uσv), and f(u) (the paper does not say how its
+        models predict a next symbol: this is our reading, see docs/method-notes.md); "boundary", the prefix probability of uσ,
+        and f(u); "conditional", the outputs themselves.
         """
         states = self.states(trie)
-        scores = np.empty((trie.num_nodes, self.num_symbols + 1))
         with np.errstate(over="ignore", invalid="ignore"):
+            if self.reading == "conditional":
+                return self._linked(self.decode(states) @ self.output)
+            scores = np.empty((trie.num_nodes, self.num_symbols + 1))
+            goes_on = self.output[:, 1:] if self.reading == "string" else self.output
             for symbol in range(self.num_symbols):
-                scores[:, symbol] = self.decode(self.transition(states, symbol)) @ self.row_sum
-            scores[:, -1] = self.decode(states) @ self.termination
+                scores[:, symbol] = self._linked(self.decode(self.transition(states, symbol)) @ goes_on).sum(axis=1)
+            scores[:, -1] = self._ending(states)
         return scores
+
+    def _ending(self, states: FloatArray) -> FloatArray:
+        """f(u) from the states of prefixes u, shape (n,)."""
+        if self.reading == "boundary":
+            states = self.transition(states, self.num_symbols)
+        return self._linked(self.decode(states) @ self.termination)
+
+    def _linked(self, outputs: FloatArray) -> FloatArray:
+        if self.link == "identity":
+            return outputs
+        if self.link == "square":
+            return outputs * outputs
+        exponentials: FloatArray = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        probabilities: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
+        return probabilities

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from . import limits
+from .basis import STATISTICS
 from .errors import RecipeError
-from .hankel import STATISTICS
 from .learning.learners import LEARNERS
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.

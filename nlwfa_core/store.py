@@ -24,7 +24,7 @@ from .nlwfa import NLWFA
 from .wfa import WFA
 from .words import Alphabet, FloatArray
 
-MODEL_FORMAT = 1
+MODEL_FORMAT = 2
 MAX_JSON_BYTES = 64 * 2**20
 MAX_TENSOR_BYTES = 2 * 2**30
 
@@ -49,16 +49,16 @@ class SavedModel:
 def save_model(directory: Path, saved: SavedModel) -> None:
     """Write a model's folder; it is made if it is not there."""
     model = saved.model
-    arrays: dict[str, FloatArray] = {"initial": model.initial, "termination": model.termination}
+    arrays: dict[str, FloatArray] = {"initial": model.initial}
     header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
     if isinstance(model, WFA):
         header["kind"] = "WFA"
-        arrays["transitions"] = model.transitions
+        arrays |= {"transitions": model.transitions, "termination": model.termination}
     else:
-        header["kind"] = "NLWFA"
+        header |= {"kind": "NLWFA", "reading": model.reading, "link": model.link}
         header["nonlinear_transitions"] = model.nonlinear_transitions
         header["nonlinear_termination"] = model.nonlinear_termination
-        arrays["row_sum"] = model.row_sum
+        arrays["output"] = model.output
         arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
         arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
     header["info"] = saved.info
@@ -101,10 +101,11 @@ def load_model(directory: Path) -> SavedModel:
                 arrays["initial"],
                 _numbered(arrays, "transitions"),
                 _numbered(arrays, "decoder"),
-                arrays["termination"],
-                arrays["row_sum"],
+                arrays["output"],
                 bool(header["nonlinear_transitions"]),
                 bool(header["nonlinear_termination"]),
+                str(header["reading"]),
+                str(header["link"]),
             )
         else:
             raise RecipeError(f"model.json in {directory}: kind {header['kind']!r} given, allowed: WFA, NLWFA")

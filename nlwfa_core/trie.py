@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -177,7 +178,9 @@ class Trie:
         return states
 
 
-def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: int) -> tuple[Trie, IntArray]:
+def frequent_prefixes(
+    words: Words, counts: IntArray, num_symbols: int, number: int, anywhere: bool = False
+) -> tuple[Trie, IntArray]:
     """A tree that holds the `number` most frequent prefixes of some words, and few others.
 
     A prefix is as frequent as the strings that begin with it are many, so frequencies fall on the way down: a branch ends where
@@ -188,6 +191,8 @@ def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: 
     words : Words
     counts : array, shape (num_words,)
         How often each was seen.
+    anywhere : bool
+        Count factors: what begins at any place in a word, as often as it does.
 
     Returns
     -------
@@ -198,11 +203,15 @@ def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: 
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
-    found = [np.array([counts.sum()])]
+    begins, lengths, weights = words.offsets[:-1], words.lengths, counts
+    if anywhere:
+        begins, lengths = words.places()
+        weights = np.repeat(counts, words.lengths + 1)
+    found = [np.array([weights.sum()])]
     top = found[0][-number:]
-    order = np.argsort(-words.lengths, kind="stable")
-    begins, lengths, weights = words.offsets[order], words.lengths[order], counts[order]
-    at = np.zeros(len(words), dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    begins, lengths, weights = begins[order], lengths[order], weights[order]
+    at = np.zeros(len(begins), dtype=np.int64)
     for depth in range(int(lengths.max(initial=0))):
         alive = int(np.searchsorted(-lengths, -depth))  # those that go on come first
         begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
@@ -255,3 +264,19 @@ def _ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 def _added(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
     """The sum of the counts at each node. Doubles hold them exactly: they are whole numbers below 2⁵³."""
     return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)
+
+
+def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
+    """P(x) as the product of next-symbol probabilities, end included: shape (num_words,) for the words of the tree.
+
+    Parameters
+    ----------
+    next_probabilities : array, shape (num_nodes, num_symbols + 1)
+        The end of the string last.
+    """
+    reached = np.ones(trie.num_nodes)
+    for start, end in pairwise(trie.levels[1:].tolist()):
+        above = trie.parent[start:end]
+        reached[start:end] = reached[above] * next_probabilities[above, trie.symbol[start:end]]
+    weights: FloatArray = reached[trie.ends] * next_probabilities[trie.ends, -1]
+    return weights

@@ -106,14 +106,6 @@ class WFA:
         except np.linalg.LinAlgError:
             return np.linalg.pinv(difference) @ self.termination
 
-    def prefix_automaton(self) -> WFA:
-        """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*)."""
-        return WFA(self.initial, self.transitions, self.prefix_termination)
-
-    def string_automaton(self) -> WFA:
-        """⟨α₀, A, (I − A) α∞⟩: the inverse of `prefix_automaton`."""
-        return WFA(self.initial, self.transitions, self.termination - self.summed_transitions @ self.termination)
-
     def squared(self) -> WFA:
         """The automaton of f², with num_states² states: Kronecker products throughout ([P] §3)."""
         return WFA(
@@ -125,3 +117,24 @@ class WFA:
     def total_weight(self) -> float:
         """Σ_x f(x) over all strings; ∞ where that sum diverges."""
         return float(self.initial @ self.prefix_termination) if self.spectral_radius < 1 else float("inf")
+
+
+def prefix_automaton(wfa: WFA) -> WFA:
+    """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*) ([B], A the sum of the A_σ)."""
+    return WFA(wfa.initial, wfa.transitions, wfa.prefix_termination)
+
+
+def factor_automaton(wfa: WFA) -> WFA:
+    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to how often a factor stands in a string, on average ([B])."""
+    initial = WFA(wfa.termination, wfa.transitions.transpose(0, 2, 1), wfa.initial).prefix_termination
+    return WFA(initial, wfa.transitions, wfa.prefix_termination)
+
+
+def string_automaton(wfa: WFA, statistic: str) -> WFA:
+    """Back to string probabilities: the inverse of `prefix_automaton`, `factor_automaton`, or nothing, by statistic."""
+    initial, termination = wfa.initial, wfa.termination
+    if statistic == "factor":
+        initial = initial - initial @ wfa.summed_transitions
+    if statistic != "string":
+        termination = termination - wfa.summed_transitions @ termination
+    return WFA(initial, wfa.transitions, termination)

@@ -144,6 +144,16 @@ class Words:
         within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
         return Words(self.symbols[np.repeat(self.offsets[chosen], lengths) + within], offsets)
 
+    def places(self) -> tuple[IntArray, IntArray]:
+        """Where what follows each place in each word begins, and how long it is: word by word, from the beginning to the end.
+
+        >>> Words.of([(0, 1), ()]).places()
+        (array([0, 1, 2, 2]), array([2, 1, 0, 0]))
+        """
+        sizes = self.lengths + 1
+        begins = np.arange(sizes.sum()) - np.repeat(np.arange(len(self)), sizes)
+        return begins, np.repeat(self.offsets[1:], sizes) - begins
+
     def reversed(self) -> Words:
         """Each word read from its end."""
         opposite = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, self.lengths)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nlwfa_core.hankel import Basis
+from nlwfa_core.basis import Basis
 from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import FloatArray, Word, Words
@@ -164,8 +164,7 @@ def random_nlwfa(num_states: int, num_symbols: int, seed: int, nonlinear: tuple[
         rng.normal(size=k),
         (rng.normal(size=(num_symbols, k, wide)), rng.normal(size=(num_symbols, wide, k)) / wide),
         (rng.normal(size=(k, wide)),),
-        rng.normal(size=wide),
-        rng.normal(size=wide),
+        rng.normal(size=(wide, 2)),
         *nonlinear,
     )
 
@@ -173,8 +172,8 @@ def random_nlwfa(num_states: int, num_symbols: int, seed: int, nonlinear: tuple[
 def as_nlwfa(wfa: WFA) -> NLWFA:
     """A WFA written as a nonlinear one with the identity for θ: one layer everywhere, nothing left out."""
     k = wfa.num_states
-    following = wfa.prefix_termination
-    return NLWFA(wfa.initial, (wfa.transitions,), (np.eye(k),), wfa.termination, following, False, False)
+    output = np.column_stack((wfa.termination, wfa.prefix_termination))
+    return NLWFA(wfa.initial, (wfa.transitions,), (np.eye(k),), output, False, False)
 
 
 def hankel_by_dictionary(strings: Iterable[Word], rows: Sequence[Word], columns: Sequence[Word]) -> FloatArray:

@@ -17,7 +17,8 @@ from benchmarks import checks, plain, report, timing
 from benchmarks.checks import Different, equal_arrays
 from benchmarks.report import Comparison, Table
 from benchmarks.timing import Timing, interleave
-from nlwfa_core.hankel import estimate_hankel, select_basis
+from nlwfa_core.basis import select_basis
+from nlwfa_core.estimation import estimate_hankel
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy import sparse
 
@@ -77,8 +78,8 @@ def fit_factorisation(
 ) -> Factorisation:
     """Train the auto-encoder by full-batch Adamax on ‖φ'(φ(H)) − H‖² over P'.
 
-    Equal rows are computed once, and weighed by how many there are. A zero row costs nothing and moves nothing (the network has
-    no biases), so the shared zero row stands for all exactly.
+    Equal rows are computed once, and count as often as they are there, or by their weights. A zero row costs nothing and moves
+    nothing (the network has no biases), so the shared zero row stands for all exactly.
 
     Raises
     ------
@@ -90,8 +91,8 @@ def fit_factorisation(
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite entry other than zero: there is nothing to factorise")
-    _, firsts, classes, counts = np.unique(hankel.row_classes, return_index=True, return_inverse=True, return_counts=True)
-    H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), counts.astype(np.float64))
+    _, firsts, classes = np.unique(hankel.row_classes, return_index=True, return_inverse=True)
+    H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), np.bincount(classes, weights=hankel.row_weights))
     widths = [hankel.num_suffixes, *(multiple * rank for multiple in hidden), hankel.num_suffixes]
     layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(seed))
 
@@ -128,8 +129,8 @@ class SparseRows:
     Each row may stand for several: `counts`, shape (num_rows,), says for how many.
     """
 
-    def __init__(self, matrix: sparse.csr_array, counts: FloatArray | None = None) -> None:
-        weights = np.ones(matrix.shape[0]) if counts is None else counts
+    def __init__(self, matrix: sparse.csr_array, counts: npt.NDArray[Any] | None = None) -> None:
+        weights = np.ones(matrix.shape[0]) if counts is None else counts.astype(np.float64)
         self.matrix = matrix
         self.transposed = matrix.T.tocsr()
         self.counts = torch.from_numpy(weights)[:, None]

@@ -10,10 +10,15 @@ from .. import limits
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
 from ..nlwfa import NLWFA
-from ..wfa import WFA
+from ..transforms import mapped, output_layer, reading
+from ..wfa import WFA, string_automaton
 from ..words import FloatArray
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .spectral import fit_spectral, truncated_svd
+from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
+
+# Ranks to which a truncated SVD is computed: the next of them serves a rank, so that what a rank gives does not depend on which
+# others were tried before it.
+SVD_RANKS = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,19 @@ def fit(
     rate_transitions: float = 0.001,
     schedule: str = "constant",
     seed: int = 0,
+    svds: dict[int, TruncatedSVD] | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
     """Learn a model of `rank` states from a Hankel matrix. SP uses nothing but the rank.
+
+    What comes out is a model of string probabilities, whatever the matrix counts: linear models of prefixes or factors are
+    converted ([B]); networks need boundary symbols for that (see `needs_boundary`).
+
+    Parameters
+    ----------
+    svds : dict, optional
+        Where SVDs of this matrix are kept from one call to the next: one serves several ranks.
 
     Raises
     ------
@@ -115,13 +129,15 @@ def fit(
     check_rank(hankel, rank)
     check_cancelled(cancelled)
     if not LEARNERS[learner].networks:
-        return _fit_spectral(hankel, learner, rank, report)
+        return _fit_spectral(hankel, learner, rank, {} if svds is None else svds, report)
+    if hankel.statistic != "string" and not hankel.bounded:
+        raise RecipeError(f"learner: {learner} given; networks learn from {hankel.statistic} statistics with boundary symbols only")
 
     # torch takes seconds to import: only who trains networks pays.
     from .factorisation import fit_factorisation
     from .transitions import fit_transitions
 
-    kind = LEARNERS[learner]
+    kind, maps = LEARNERS[learner], mapped(hankel)
     started = perf_counter()
     factors = fit_factorisation(
         hankel,
@@ -138,7 +154,8 @@ def fit(
     middle = perf_counter()
     transitions, log = fit_transitions(
         factors.latent,
-        hankel.shifted,
+        maps,
+        None if hankel.row_weights is None else hankel.row_weights[maps],
         nonlinear=kind.nonlinear_transitions,
         epochs=epochs_transitions,
         learning_rate=rate_transitions,
@@ -147,15 +164,16 @@ def fit(
         report=report,
         cancelled=cancelled,
     )
-    last = factors.decoder[-1] * factors.scale  # (decoder_width, num_suffixes); column 0 is λ
+    kind_of_reading, link = reading(hankel)
     model = NLWFA(
-        initial=factors.latent[0],
+        initial=factors.latent[hankel.start_row],
         transitions=transitions,
         decoder=factors.decoder[:-1],
-        termination=last[:, 0].copy(),
-        row_sum=last.sum(axis=1),
+        output=output_layer(hankel, factors.decoder[-1] * factors.scale),
         nonlinear_transitions=kind.nonlinear_transitions,
         nonlinear_termination=kind.nonlinear_factorisation,
+        reading=kind_of_reading,
+        link=link,
     )
     logs = (factors.log, log)
     seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
@@ -184,11 +202,24 @@ def mass_messages(model: WFA | NLWFA) -> tuple[str, ...]:
     )
 
 
-def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, report: Report) -> Fit:
+def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
+    """Whether strings are to be counted with boundary symbols: prefix and factor statistics have linear conversions for plain
+    linear models alone."""
+    return statistic != "string" and (LEARNERS[learner].networks or transform != "none")
+
+
+def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, svds: dict[int, TruncatedSVD], report: Report) -> Fit:
     report(Progress("spectral", 0, 1))
     started = perf_counter()
-    svd = truncated_svd(hankel.block, rank)
-    model = fit_spectral(hankel, svd, rank)
+    size = min(next(size for size in SVD_RANKS if size >= rank), min(hankel.num_prefixes, hankel.num_suffixes))
+    if size not in svds:
+        svds[size] = truncated_svd(weighted_block(hankel), size)
+    svd = svds[size]
+    model: WFA | NLWFA
+    if hankel.bounded or hankel.transform != "none":
+        model = fit_linear_maps(hankel, svd, rank)
+    else:
+        model = string_automaton(fit_spectral(hankel, svd, rank), hankel.statistic)
     seconds = {"spectral": perf_counter() - started}
     report(Progress("spectral", 1, 1))
     messages = []
@@ -204,9 +235,9 @@ def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, report: Report)
             learner,
             rank,
             model.num_states,
-            svd.singular_values,
-            svd.numerical_rank,
-            model.spectral_radius,
+            svd.singular_values[:rank],
+            min(svd.numerical_rank, rank),
+            model.spectral_radius if isinstance(model, WFA) else None,
             (),
             tuple(messages),
             seconds,

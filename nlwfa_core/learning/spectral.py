@@ -13,6 +13,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, svds
 
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
+from ..nlwfa import NLWFA
+from ..transforms import mapped, output_layer, reading
 from ..wfa import WFA
 from ..words import FloatArray
 
@@ -99,3 +101,35 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0).T  # (k, num_prefixes)
     transitions = np.stack([inverse @ rows[hankel.shifted[:, symbol]] for symbol in range(hankel.num_symbols)])
     return WFA(rows[0], transitions, V[0].copy())
+
+
+def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
+    """H_λ as it is factorised: rows times the square roots of their weights, so that squared errors count as often as they do."""
+    if hankel.row_weights is None:
+        return hankel.block
+    return sparse.csr_array(sparse.diags_array(np.sqrt(hankel.row_weights[: hankel.num_prefixes])) @ hankel.block)
+
+
+def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> NLWFA:
+    """The linear model of a transformed matrix: spectral learning with the rows' weights, read as a network's outputs are.
+
+    States are z_u = h_uᵀ V, outputs z V ᵀ; A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖².
+
+    Parameters
+    ----------
+    hankel : HankelMatrix
+        Transformed, or with boundary symbols.
+    svd : TruncatedSVD
+        Of its `weighted_block`, to this rank or more.
+    rank : int
+    """
+    k = max(1, min(rank, svd.numerical_rank))
+    V = svd.right[:, :k]
+    rows = hankel.matrix @ V  # (num_rows, k)
+    before, weights = rows[: hankel.num_prefixes], hankel.row_weights
+    maps = []
+    for after in mapped(hankel).T:
+        roots = np.ones((len(after), 1)) if weights is None else np.sqrt(weights[after, None])
+        maps.append(np.linalg.lstsq(roots * before, roots * rows[after])[0])
+    kind, link = reading(hankel)
+    return NLWFA(rows[hankel.start_row], (np.stack(maps),), (), output_layer(hankel, V.T), False, False, kind, link)

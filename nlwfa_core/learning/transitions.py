@@ -21,6 +21,7 @@ HIDDEN_MULTIPLE = 2
 def fit_transitions(
     latent: FloatArray,
     shifted: npt.NDArray[np.int32],
+    weights: FloatArray | None = None,
     *,
     nonlinear: bool = True,
     epochs: int = 1000,
@@ -41,6 +42,8 @@ def fit_transitions(
         φ(H_r) of every Hankel row; rows 0 … num_prefixes − 1 are the prefixes.
     shifted : array, shape (num_prefixes, num_symbols)
         The row of uσ.
+    weights : array, shape (num_prefixes, num_symbols), or None
+        How much each pair (u, σ) counts; None: all alike.
 
     Returns
     -------
@@ -57,10 +60,12 @@ def fit_transitions(
     wide = HIDDEN_MULTIPLE * rank
     layers = seeded_layers([(num_symbols, rank, wide), (num_symbols, wide, rank)], torch.Generator().manual_seed(seed))
     E, F = layers
-    states, classes, counts = np.unique(latent[:num_prefixes], axis=0, return_inverse=True, return_counts=True)
-    means, norm, spread = _class_targets(latent, shifted, classes.ravel(), counts)
+    states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
+    counts, means, norm, spread = _class_targets(
+        latent, shifted, classes.ravel(), np.ones(shifted.shape) if weights is None else weights
+    )
     Z = torch.from_numpy(states)  # (num_classes, rank)
-    C = torch.from_numpy(counts.astype(np.float64))[:, None]  # (num_classes, 1)
+    C = torch.from_numpy(counts)[:, :, None]  # (num_symbols, num_classes, 1)
     targets = torch.from_numpy(means)  # (num_symbols, num_classes, rank)
 
     def loss() -> torch.Tensor:
@@ -81,19 +86,24 @@ def fit_transitions(
 
 
 def _class_targets(
-    latent: FloatArray, shifted: npt.NDArray[np.int32], classes: IntArray, counts: IntArray
-) -> tuple[FloatArray, float, float]:
-    """What the squared error over prefixes is, class by class: Σ ‖g − t‖² = n ‖g − t̄‖² + Σ ‖t − t̄‖².
+    latent: FloatArray, shifted: npt.NDArray[np.int32], classes: IntArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """What the squared error over prefixes is, class by class: Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖², W = Σ w.
 
     Returns
     -------
+    counts : array, shape (num_symbols, num_classes)
+        W.
     means : array, shape (num_symbols, num_classes, rank)
-        t̄, of each symbol and class of prefixes the mean of φ(H_{uσ}).
+        t̄, of each symbol and class of prefixes the weighted mean of φ(H_{uσ}).
     norm, spread : float
-        Σ ‖t‖² (1 if that is 0), and the second term, which no network can lower.
+        Σ w ‖t‖² (1 if that is 0), and the second term, which no network can lower.
     """
-    sums = sparse.csr_array((1 / counts[classes], (classes, np.arange(len(classes)))))  # (num_classes, num_prefixes)
-    means = np.stack([sums @ latent[rows] for rows in shifted.T])
-    spread = sum(float(((latent[rows] - mean[classes]) ** 2).sum()) for rows, mean in zip(shifted.T, means, strict=True))
-    norm = float((latent**2).sum(axis=1)[shifted].sum())
-    return means, norm or 1.0, spread
+    together = sparse.csr_array((np.ones(len(classes)), (classes, np.arange(len(classes)))))  # (num_classes, num_prefixes)
+    counts = np.ascontiguousarray((together @ weights).T)
+    inverse = np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0)
+    targets = [(latent[rows], each[:, None]) for rows, each in zip(shifted.T, weights.T, strict=True)]
+    means = np.stack([share[:, None] * (together @ (each * rows)) for (rows, each), share in zip(targets, inverse, strict=True)])
+    spread = sum(float((each * (rows - mean[classes]) ** 2).sum()) for (rows, each), mean in zip(targets, means, strict=True))
+    norm = float(((latent**2).sum(axis=1)[shifted] * weights).sum())
+    return counts, means, norm or 1.0, spread

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nlwfa_core.basis import Basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.hankel import Basis, exact_hankel
+from nlwfa_core.hankel import exact_hankel
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words, squared_automaton
 from nlwfa_core.trie import Trie

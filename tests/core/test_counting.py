@@ -16,10 +16,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
+from nlwfa_core.basis import select_basis
 from nlwfa_core.cli import main
 from nlwfa_core.counting import Counts, count_strings, merge
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.hankel import estimate_hankel, select_basis
+from nlwfa_core.estimation import estimate_hankel
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.formats import begins_as_pautomac, read_strings
 from nlwfa_core.sources.pautomac import parse_pieces, write_pautomac

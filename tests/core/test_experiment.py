@@ -41,7 +41,7 @@ def recipe_of(learner: str, **options: Any) -> Recipe:
 def arrays(model: WFA | NLWFA) -> list[np.ndarray]:
     if isinstance(model, WFA):
         return [model.initial, model.transitions, model.termination]
-    return [model.initial, *model.transitions, *model.decoder, model.termination, model.row_sum]
+    return [model.initial, *model.transitions, *model.decoder, model.output]
 
 
 def bits(result: Result) -> list[bytes]:

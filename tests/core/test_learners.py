@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from nlwfa_core import limits
+from nlwfa_core.basis import select_basis
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.hankel import HankelMatrix, estimate_hankel, exact_hankel, select_basis
+from nlwfa_core.estimation import estimate_hankel
+from nlwfa_core.hankel import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import LEARNERS, Fit, fit
 from nlwfa_core.learning.progress import Progress, TrainingLog
@@ -32,7 +34,7 @@ def arrays(learned: Fit) -> list[np.ndarray]:
     model = learned.model
     if isinstance(model, WFA):
         return [model.initial, model.transitions, model.termination]
-    return [model.initial, *model.transitions, *model.decoder, model.termination, model.row_sum]
+    return [model.initial, *model.transitions, *model.decoder, model.output]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -158,8 +160,8 @@ def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> N
     factors = fit_factorisation(dyck, 3, nonlinear=kind, epochs=30, seed=4)
     assert isinstance(model, NLWFA)
     np.testing.assert_array_equal(model.initial, factors.latent[0])
-    np.testing.assert_allclose(model.termination, factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
-    np.testing.assert_allclose(model.row_sum, factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(model.output[:, 0], factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
+    np.testing.assert_allclose(model.output[:, 1], factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

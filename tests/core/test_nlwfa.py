@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,46 +43,40 @@ def test_next_scores_decode_the_next_states(model: NLWFA) -> None:
     words = all_words(model.num_symbols, 3)
     trie = Trie.of(words, model.num_symbols)
     scores = model.next_scores(trie)
-    summing = NLWFA(model.initial, model.transitions, model.decoder, model.row_sum, model.row_sum, *_switches(model))
+    summing = replace(model, output=model.output[:, [1, 1]])
     np.testing.assert_allclose(scores[:, -1], model.weights(words), rtol=1e-12)
     for symbol in range(model.num_symbols):
         longer = Words.of((*u, symbol) for u in words)
         np.testing.assert_allclose(scores[:, symbol], summing.weights(longer), rtol=1e-11, atol=1e-14)
 
 
-def _switches(model: NLWFA) -> tuple[bool, bool]:
-    return model.nonlinear_transitions, model.nonlinear_termination
-
-
 def test_tanh_by_hand() -> None:
     """One state, one layer: f(aa) = 3 tanh(2 tanh(2 tanh(2 · 0.5)))."""
-    model = NLWFA(np.array([0.5]), (np.array([[[2.0]]]),), (np.array([[2.0]]),), np.array([3.0]), np.array([1.0]), True, True)
+    model = NLWFA(np.array([0.5]), (np.array([[[2.0]]]),), (np.array([[2.0]]),), np.array([[3.0, 1.0]]), True, True)
     state = np.tanh(2 * np.tanh(2 * 0.5))
     assert model.weights(Words.of([(0, 0)]))[0] == pytest.approx(3 * np.tanh(2 * state))
-    linear_end = NLWFA(model.initial, model.transitions, model.decoder, model.termination, model.row_sum, True, False)
+    linear_end = replace(model, nonlinear_termination=False)
     assert linear_end.weights(Words.of([(0, 0)]))[0] == pytest.approx(3 * 2 * state)
 
 
-@pytest.mark.parametrize("change", ["initial", "transitions", "decoder", "termination", "row_sum", "nothing", "number"])
+@pytest.mark.parametrize("change", ["initial", "transitions", "decoder", "output", "nothing", "number"])
 def test_layers_that_do_not_fit_are_refused(change: str) -> None:
     model = random_nlwfa(3, 2, seed=0)
     parts = {
         "initial": model.initial,
         "transitions": model.transitions,
         "decoder": model.decoder,
-        "termination": model.termination,
-        "row_sum": model.row_sum,
+        "output": model.output,
     }
     wrong = {
         "initial": {"initial": np.ones(4)},
         "transitions": {"transitions": (model.transitions[0], model.transitions[1][:1])},
         "decoder": {"decoder": (np.ones((2, 6)),)},
-        "termination": {"termination": np.ones(5)},
-        "row_sum": {"row_sum": np.ones((6, 1))},
+        "output": {"output": np.ones((6, 1))},
         "nothing": {"transitions": ()},
         "number": {"initial": np.float64(1).reshape(())},
     }[change]
-    with pytest.raises(RecipeError, match="the layers of an NL-WFA .* do not fit: transitions .*, decoder .*, termination"):
+    with pytest.raises(RecipeError, match="the layers of an NL-WFA .* do not fit: transitions .*, decoder .*, output"):
         NLWFA(**{**parts, **wrong}, nonlinear_transitions=True, nonlinear_termination=True)
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
+from nlwfa_core.basis import STATISTICS
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.hankel import STATISTICS
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
 

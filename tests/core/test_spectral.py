@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from nlwfa_core.basis import Basis, select_basis
 from nlwfa_core.data import load_data
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.estimation import estimate_hankel
 from nlwfa_core.experiment import build_hankel
-from nlwfa_core.hankel import Basis, estimate_hankel, exact_hankel, select_basis
+from nlwfa_core.hankel import exact_hankel
 from nlwfa_core.learning import spectral
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd

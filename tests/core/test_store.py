@@ -23,13 +23,13 @@ from tests.references import COIN, REFERENCES, all_words, random_nlwfa
 SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
 MODELS: list[WFA | NLWFA] = [*(r.wfa for r in REFERENCES), *(random_nlwfa(3, 2, 5, nonlinear) for nonlinear in SWITCHES)]
 PLAIN = random_nlwfa(2, 1, 0)
-MODELS.append(NLWFA(PLAIN.initial, PLAIN.transitions, (), PLAIN.initial, PLAIN.initial, True, False))  # no hidden decoder layer
+MODELS.append(NLWFA(PLAIN.initial, PLAIN.transitions, (), np.ones((2, 2)), True, False))  # no hidden decoder layer
 
 
 def arrays(model: WFA | NLWFA) -> list[np.ndarray]:
     if isinstance(model, WFA):
         return [model.initial, model.transitions, model.termination]
-    return [model.initial, *model.transitions, *model.decoder, model.termination, model.row_sum]
+    return [model.initial, *model.transitions, *model.decoder, model.output]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -61,8 +61,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 HEADERS: list[tuple[Any, str]] = [
-    ({"format": 2}, "format 2 given, this version reads 1"),
-    ([], "format 'list' given, this version reads 1"),
+    ({"format": 3}, "format 3 given, this version reads 2"),
+    ([], "format 'list' given, this version reads 2"),
     ({"symbols": ["a"]}, "has 2 symbols, its alphabet 1"),
     ({"symbols": ["a", "a"]}, "symbols must differ"),
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
@@ -82,7 +82,7 @@ def test_headers_that_are_unsound_are_refused(folder: Path, change: Any, message
         load_model(folder)
 
 
-@pytest.mark.parametrize("field", ["symbols", "kind", "nonlinear_transitions"])
+@pytest.mark.parametrize("field", ["symbols", "kind", "nonlinear_transitions", "reading"])
 def test_headers_that_lack_something_are_refused(folder: Path, field: str) -> None:
     header = json.loads((folder / "model.json").read_bytes())
     del header[field]
@@ -93,7 +93,7 @@ def test_headers_that_lack_something_are_refused(folder: Path, field: str) -> No
 
 ARRAYS = [
     ({"initial": np.array([1.0, np.nan, 0])}, "array 'initial' .* must hold finite float64 numbers"),
-    ({"row_sum": np.full(6, np.inf)}, "array 'row_sum'"),
+    ({"output": np.full((6, 2), np.inf)}, "array 'output'"),
     ({"initial": np.ones(3, dtype=np.float32)}, "array 'initial' .* finite float64"),
     ({"initial": np.ones(4)}, "the layers of an NL-WFA .* do not fit"),
     ({"initial": np.array(1.0)}, "do not fit"),
@@ -102,14 +102,14 @@ ARRAYS = [
     ({"decoder.0": np.ones(3)}, "do not fit"),
     ({"transitions.0": None}, "lacks"),
     ({"transitions.1": None}, "do not fit"),
-    ({"termination": None}, "lacks 'termination'"),
+    ({"output": None}, "lacks 'output'"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), ARRAYS)
 def test_arrays_that_are_unsound_are_refused(folder: Path, change: dict[str, np.ndarray | None], message: str) -> None:
     model = random_nlwfa(3, 2, 0)
-    names = ("initial", "transitions.0", "transitions.1", "decoder.0", "termination", "row_sum")
+    names = ("initial", "transitions.0", "transitions.1", "decoder.0", "output")
     tensors = {**dict(zip(names, arrays(model), strict=True)), **change}
     (folder / "model.safetensors").write_bytes(save({name: array for name, array in tensors.items() if array is not None}))
     with pytest.raises(RecipeError, match=message):

@@ -72,7 +72,8 @@ def test_linear_networks_reach_theorem_2(target: WFA, rank: int) -> None:
         factors.latent, hankel.shifted, nonlinear=False, epochs=6000, learning_rate=0.05, schedule="cosine"
     )
     last = factors.decoder[-1] * factors.scale
-    model = NLWFA(factors.latent[0], transitions, factors.decoder[:-1], last[:, 0].copy(), last.sum(axis=1), False, False)
+    output = np.column_stack((last[:, 0], last.sum(axis=1)))
+    model = NLWFA(factors.latent[0], transitions, factors.decoder[:-1], output, False, False)
     assert factors.log.losses.min() < 1e-8 and log.losses.min() < 1e-8
     words = closure_words(basis)
     np.testing.assert_allclose(model.weights(words), target.weights(words), rtol=1e-3, atol=1e-3 * hankel.matrix.max() / 100)

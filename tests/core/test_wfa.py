@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA
+from nlwfa_core.wfa import WFA, prefix_automaton, string_automaton
 from nlwfa_core.words import Word, Words
 from tests.references import (
     BINARY,
@@ -47,7 +47,7 @@ def test_shared_prefixes_change_nothing(model: WFA, data: st.DataObject) -> None
 @pytest.mark.parametrize("model", DISTRIBUTIONS)
 def test_prefix_weights_are_sums_over_continuations(model: WFA) -> None:
     assert model.spectral_radius < 1 and model.total_weight() == pytest.approx(1, abs=1e-12)
-    prefix = model.prefix_automaton()
+    prefix = prefix_automaton(model)
     words = all_words(model.num_symbols, 2)
     # f(uΣ*) = Σ_t α_u Aᵗ α∞, the sum of all continuations length by length
     states = np.stack([state_by_matrices(model, u) for u in words])
@@ -56,7 +56,7 @@ def test_prefix_weights_are_sums_over_continuations(model: WFA) -> None:
         sums += states @ power
         power = model.summed_transitions @ power
     np.testing.assert_allclose(prefix.weights(words), sums, rtol=1e-12)
-    np.testing.assert_allclose(prefix.string_automaton().weights(words), model.weights(words), atol=1e-14)
+    np.testing.assert_allclose(string_automaton(prefix, "prefix").weights(words), model.weights(words), atol=1e-14)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -64,7 +64,7 @@ def test_next_scores_sum_to_the_prefix_weight(model: WFA) -> None:
     trie = Trie.of(all_words(model.num_symbols, 3), model.num_symbols)
     scores = model.next_scores(trie)
     nodes = trie.prefixes(range(trie.num_nodes))
-    prefix = model.prefix_automaton()
+    prefix = prefix_automaton(model)
     assert scores.shape == (trie.num_nodes, model.num_symbols + 1)
     np.testing.assert_allclose(scores.sum(axis=1), prefix.weights(nodes), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(scores[:, -1], model.weights(nodes), rtol=1e-12, atol=1e-15)
