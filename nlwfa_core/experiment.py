@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,14 +15,17 @@ from .basis import select_basis
 from .data import Data, Files, load_data, no_files
 from .errors import RecipeError
 from .estimation import estimate_hankel
-from .hankel import HankelMatrix
+from .hankel import HankelMatrix, bounded_sample
 from .learning.learners import Fit, FitReport, check_rank, fit
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .learning.spectral import TruncatedSVD
+from .learning.steps import Refinement
 from .metrics import Model, Scores, TestSet, evaluate
 from .nlwfa import NLWFA
-from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from .sample import Sample
 from .store import MAX_JSON_BYTES, SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
+from .transforms import transformed
 from .wfa import WFA
 from .words import Alphabet
 
@@ -60,8 +63,10 @@ class Result:
 
 
 def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
-    """Basis by frequency, then the estimate."""
-    return estimate_hankel(train, select_basis(train, recipe.num_prefixes, recipe.num_suffixes), recipe.statistic)
+    """Basis by frequency, the estimate, and its transform."""
+    sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
+    basis = select_basis(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
+    return transformed(estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform)
 
 
 def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
@@ -76,9 +81,21 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def fit_recipe(hankel: HankelMatrix, recipe: LearningRecipe, report: Report = silent, cancelled: CancelCheck = never) -> Fit:
+Strings = tuple[Sample, Sample | None]  # for training, and to stop by
+
+
+def fit_recipe(
+    hankel: HankelMatrix,
+    recipe: LearningRecipe,
+    refinement: RefinementRecipe | None = None,
+    strings: Strings | None = None,
+    svds: dict[int, TruncatedSVD] | None = None,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+) -> Fit:
     """`learning.learners.fit` with a recipe's options."""
-    return fit(hankel, **dict(recipe), report=report, cancelled=cancelled)
+    third = Refinement(**dict(refinement)) if refinement else Refinement()
+    return fit(hankel, **dict(recipe), refinement=third, strings=strings, svds=svds, report=report, cancelled=cancelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +110,8 @@ class Prepared:
     hankel : HankelMatrix
     seconds : dict
         "data" and "hankel" -> wall time.
+    svds : dict
+        Where SVDs of the matrix are kept.
     """
 
     recipe: DataRecipe
@@ -100,6 +119,7 @@ class Prepared:
     data: Data
     hankel: HankelMatrix
     seconds: dict[str, float]
+    svds: dict[int, TruncatedSVD] = field(default_factory=dict)
 
     def fits(self, recipe: Recipe) -> bool:
         """Whether a recipe starts from this."""
@@ -152,7 +172,8 @@ def run(
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("learning", 0, 1))
-    learned = fit_recipe(hankel, recipe.learning, report, cancelled)
+    strings = (data.train, data.validation.sample if data.validation else None)
+    learned = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.svds, report, cancelled)
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))
@@ -199,6 +220,7 @@ def select_rank(
     metric: str = "wer",
     hankel: HankelRecipe | None = None,
     learning: LearningRecipe | None = None,
+    refinement: RefinementRecipe | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RankSelection:
@@ -219,10 +241,10 @@ def select_rank(
     matrix = build_hankel(train, basis)
     for recipe in recipes:  # all of them before the first is learned
         check_rank(matrix, recipe.rank)
-    scores, notes = [], list(basis_notes(matrix, basis))
+    scores, notes, svds = [], list(basis_notes(matrix, basis)), dict[int, TruncatedSVD]()
     for number, recipe in enumerate(recipes):
         report(Progress("ranks", number, len(recipes)))
-        learned = fit_recipe(matrix, recipe, report, cancelled)
+        learned = fit_recipe(matrix, recipe, refinement, (train, validation.sample), svds, report, cancelled)
         scores.append((recipe.rank, evaluate(learned.model, validation)))
         notes += (f"Rank {recipe.rank}: {message}" for message in learned.report.messages)
 
@@ -275,7 +297,7 @@ def _scores_of(record: dict[str, Any]) -> Scores:
 
 def _report_of(record: dict[str, Any]) -> FitReport:
     values = record["singular_values"]
-    logs = [TrainingLog(log["stage"], np.array([_number(x) for x in log["losses"]]), log["diverged_at"]) for log in record["logs"]]
+    logs = [TrainingLog(**{**log, "losses": np.array([_number(x) for x in log["losses"]])}) for log in record["logs"]]
     return FitReport(
         **{
             **record,

@@ -1,6 +1,6 @@
 """The recipe: a whole experiment as one small frozen value of numbers and names, that goes to JSON and back.
 
-Three parts, so that each step depends on what it needs only: changing the rank leaves the data and the Hankel matrix alone.
+Four parts, so that each step depends on what it needs only: changing the rank leaves the data and the Hankel matrix alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from . import limits
 from .basis import STATISTICS
 from .errors import RecipeError
-from .learning.learners import LEARNERS
+from .learning.learners import LEARNERS, needs_boundary
+from .learning.steps import REFINEMENTS
+from .transforms import TRANSFORMS
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.
 GENERATION = 1
@@ -86,16 +88,36 @@ class DataRecipe(Record):
 
 
 class HankelRecipe(Record):
-    """Basis and statistic of the Hankel matrix."""
+    """Basis, statistic and transform of the Hankel matrix.
+
+    Attributes
+    ----------
+    num_prefixes, num_suffixes : int
+    statistic : str
+        One of `basis.STATISTICS`.
+    bounded : bool
+        Whether strings are counted with boundary symbols; see `learning.learners.needs_boundary`.
+    transform : str
+        One of `transforms.TRANSFORMS`.
+    """
 
     num_prefixes: int = Field(default=1000, ge=1, le=limits.MAX_BASIS)
     num_suffixes: int = Field(default=1000, ge=1, le=limits.MAX_BASIS)
     statistic: str = "string"
+    bounded: bool = False
+    transform: str = "none"
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.statistic not in STATISTICS:
-            raise ValueError(f"statistic: {self.statistic!r} given, allowed: {', '.join(STATISTICS)}")
+        for name, given, allowed in (("statistic", self.statistic, STATISTICS), ("transform", self.transform, TRANSFORMS)):
+            if given not in allowed:
+                raise ValueError(f"{name}: {given!r} given, allowed: {', '.join(allowed)}")
+        if self.bounded and self.statistic == "string":
+            raise ValueError("bounded: true given, but boundary symbols are for the statistics prefix and factor")
+        if self.transform != "none" and self.statistic != "string" and not self.bounded:
+            raise ValueError(
+                f"transform: {self.transform!r} given: {self.statistic} statistics need boundary symbols (bounded) for it"
+            )
         return self
 
 
@@ -133,6 +155,29 @@ class LearningRecipe(Record):
         return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank))
 
 
+class RefinementRecipe(Record):
+    """The third step; see `learning.steps.Refinement`."""
+
+    objective: str = "none"
+    epochs: int = Field(default=40, ge=0, le=limits.MAX_EPOCHS)
+    rate: float = Field(default=0.01, gt=0, le=1e300)
+    batch: int = Field(default=500, ge=1, le=limits.MAX_GENERATED)
+    weight_decay: float = Field(default=0.0, ge=0, le=100)
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    restarts: int = Field(default=0, ge=0, le=100)
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.objective not in REFINEMENTS:
+            raise ValueError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS)}")
+        return self
+
+    def key(self) -> str:
+        """As `Record.key`, but options make no difference where nothing is refined."""
+        return super().key() if self.objective != "none" else Record.key(type(self).model_construct())
+
+
 class Recipe(Record):
     """A whole experiment.
 
@@ -144,6 +189,14 @@ class Recipe(Record):
     data: DataRecipe = DataRecipe()
     hankel: HankelRecipe = HankelRecipe()
     learning: LearningRecipe = LearningRecipe()
+    refinement: RefinementRecipe = RefinementRecipe()
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        hankel = self.hankel
+        if needs_boundary(self.learning.learner, hankel.statistic, hankel.transform) and not hankel.bounded:
+            raise ValueError(f"{self.learning.learner} needs boundary symbols (bounded) with {hankel.statistic} statistics")
+        return self
 
     def to_json(self) -> str:
         return self.model_dump_json()
@@ -158,7 +211,7 @@ class Recipe(Record):
 
     def key(self) -> str:
         """Names the experiment by its content: runs of equal recipes are one run."""
-        parts = "".join(part.key() for part in (self.data, self.hankel, self.learning))
+        parts = "".join(part.key() for part in (self.data, self.hankel, self.learning, self.refinement))
         return hashlib.sha256(parts.encode()).hexdigest()
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from .errors import RecipeError
 from .hankel import HankelMatrix
+from .nlwfa import NLWFA
 from .words import FloatArray
 
 TRANSFORMS = {
@@ -58,6 +59,25 @@ def mapped(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
     """The rows that a model's maps lead to: `shifted` of the strings' symbols, and of ⊣ where the reading needs its map."""
     num_symbols = hankel.num_symbols - hankel.num_marks
     return hankel.shifted[:, : num_symbols + (reading(hankel)[0] == "boundary")]
+
+
+def as_network(
+    hankel: HankelMatrix,
+    initial: FloatArray,
+    transitions: tuple[FloatArray, ...],
+    decoder: tuple[FloatArray, ...],
+    nonlinear: tuple[bool, bool],
+) -> NLWFA:
+    """The model of a matrix's rows, to be read as the matrix was counted and transformed.
+
+    Parameters
+    ----------
+    decoder : arrays
+        φ' with its last layer, to rows of the matrix as they are.
+    nonlinear : (bool, bool)
+        Whether θ is tanh in the transitions, and in the decoder.
+    """
+    return NLWFA(initial, transitions, decoder[:-1], output_layer(hankel, decoder[-1]), *nonlinear, *reading(hankel))
 
 
 def output_layer(hankel: HankelMatrix, columns: FloatArray) -> FloatArray:

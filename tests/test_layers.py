@@ -22,14 +22,18 @@ ORDER = (
     "hankel",
     "estimation",
     "transforms",
+    "metrics",
     "learning.progress",
     "learning.spectral",
+    "learning.steps",
     "learning.networks",
     "learning.factorisation",
     "learning.transitions",
+    "learning.rollout",
+    "learning.refinement",
+    "learning.likelihood",
     "learning.learners",
     "baselines",
-    "metrics",
     "sources.text",
     "sources.pautomac",
     "sources.formats",
@@ -54,7 +58,7 @@ ORDER = (
     "__main__",
 )
 PACKAGES = ("__init__", "learning.__init__", "sources.__init__")
-TORCH = ("learning.networks", "learning.factorisation", "learning.transitions")
+TORCH = tuple(f"learning.{name}" for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood"))
 MAX_LINES = 300
 
 CORE = {".".join(path.relative_to(ROOT / "nlwfa_core").with_suffix("").parts): path for path in (ROOT / "nlwfa_core").rglob("*.py")}

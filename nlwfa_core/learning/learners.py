@@ -10,15 +10,18 @@ from .. import limits
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
 from ..nlwfa import NLWFA
-from ..transforms import mapped, output_layer, reading
+from ..sample import Sample
+from ..transforms import as_network, mapped
 from ..wfa import WFA, string_automaton
 from ..words import FloatArray
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
+from .steps import Refinement, Steps
 
 # Ranks to which a truncated SVD is computed: the next of them serves a rank, so that what a rank gives does not depend on which
 # others were tried before it.
 SVD_RANKS = (5, 10, 20, 50, 100, 200, 500, 1000)
+TWO_STEPS = Refinement()
 
 
 @dataclass(frozen=True)
@@ -103,82 +106,79 @@ def fit(
     rate_transitions: float = 0.001,
     schedule: str = "constant",
     seed: int = 0,
+    refinement: Refinement = TWO_STEPS,
+    strings: tuple[Sample, Sample | None] | None = None,
     svds: dict[int, TruncatedSVD] | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
-    """Learn a model of `rank` states from a Hankel matrix. SP uses nothing but the rank.
+    """Learn a model of `rank` states from a Hankel matrix. SP uses nothing but the rank, and the refinement if there is one.
 
     What comes out is a model of string probabilities, whatever the matrix counts: linear models of prefixes or factors are
     converted ([B]); networks need boundary symbols for that (see `needs_boundary`).
 
     Parameters
     ----------
+    refinement : Refinement
+        A third step.
+    strings : (Sample, Sample or None), optional
+        Training strings, and validation strings to stop by: a refinement by likelihood needs them.
     svds : dict, optional
         Where SVDs of this matrix are kept from one call to the next: one serves several ranks.
 
     Raises
     ------
     RecipeError
-        If the learner is unknown, or the rank is below 1 or above what the basis allows.
+        If the learner is unknown, the rank is below 1 or above what the basis allows, or the strings are missing.
     Cancelled
         When `cancelled()` answers true.
     """
     if learner not in LEARNERS:
         raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
     check_rank(hankel, rank)
+    if refinement.objective == "likelihood" and strings is None:
+        raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
     check_cancelled(cancelled)
-    if not LEARNERS[learner].networks:
-        return _fit_spectral(hankel, learner, rank, {} if svds is None else svds, report)
-    if hankel.statistic != "string" and not hankel.bounded:
-        raise RecipeError(f"learner: {learner} given; networks learn from {hankel.statistic} statistics with boundary symbols only")
-
-    # torch takes seconds to import: only who trains networks pays.
-    from .factorisation import fit_factorisation
-    from .transitions import fit_transitions
-
-    kind, maps = LEARNERS[learner], mapped(hankel)
+    kind = LEARNERS[learner]
+    if kind.networks:
+        epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
+        steps = _networks(hankel, kind, rank, hidden, epochs, rates, schedule, seed, report, cancelled)
+    else:
+        steps = _spectral(hankel, rank, {} if svds is None else svds, report)
     started = perf_counter()
-    factors = fit_factorisation(
-        hankel,
-        rank,
-        hidden=hidden,
-        nonlinear=kind.nonlinear_factorisation,
-        epochs=epochs_factorisation,
-        learning_rate=rate_factorisation,
-        schedule=schedule,
-        seed=seed,
-        report=report,
-        cancelled=cancelled,
+    if refinement.objective == "hankel":
+        from .refinement import refine_hankel
+
+        steps = refine_hankel(hankel, steps, refinement, report, cancelled)
+    model = _model(hankel, steps)
+    logs, seconds = steps.logs, steps.seconds
+    if refinement.objective == "likelihood" and strings:
+        from .likelihood import refine_likelihood
+
+        model, log = refine_likelihood(model, *strings, refinement, report, cancelled)
+        logs = (*logs, log)
+    if refinement.objective != "none":
+        seconds = {**seconds, "refinement": perf_counter() - started}
+    svd, messages = steps.svd, [log.message for log in logs if log.message]
+    if svd is not None and model.num_states < rank:
+        messages.append(
+            f"Rank {rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
+            f"the model has {model.num_states} state{'s' if model.num_states > 1 else ''}."
+        )
+    return Fit(
+        model,
+        FitReport(
+            learner=learner,
+            rank=rank,
+            num_states=model.num_states,
+            singular_values=None if svd is None else svd.singular_values[:rank],
+            numerical_rank=None if svd is None else min(svd.numerical_rank, rank),
+            spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
+            logs=logs,
+            messages=(*messages, *mass_messages(model)),
+            seconds=seconds,
+        ),
     )
-    middle = perf_counter()
-    transitions, log = fit_transitions(
-        factors.latent,
-        maps,
-        None if hankel.row_weights is None else hankel.row_weights[maps],
-        nonlinear=kind.nonlinear_transitions,
-        epochs=epochs_transitions,
-        learning_rate=rate_transitions,
-        schedule=schedule,
-        seed=seed,
-        report=report,
-        cancelled=cancelled,
-    )
-    kind_of_reading, link = reading(hankel)
-    model = NLWFA(
-        initial=factors.latent[hankel.start_row],
-        transitions=transitions,
-        decoder=factors.decoder[:-1],
-        output=output_layer(hankel, factors.decoder[-1] * factors.scale),
-        nonlinear_transitions=kind.nonlinear_transitions,
-        nonlinear_termination=kind.nonlinear_factorisation,
-        reading=kind_of_reading,
-        link=link,
-    )
-    logs = (factors.log, log)
-    seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
-    messages = tuple(entry.message for entry in logs if entry.message)
-    return Fit(model, FitReport(learner, rank, model.num_states, None, None, None, logs, messages, seconds))
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:
@@ -208,38 +208,72 @@ def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
     return statistic != "string" and (LEARNERS[learner].networks or transform != "none")
 
 
-def _fit_spectral(hankel: HankelMatrix, learner: str, rank: int, svds: dict[int, TruncatedSVD], report: Report) -> Fit:
+def _networks(
+    hankel: HankelMatrix,
+    kind: Learner,
+    rank: int,
+    hidden: Sequence[int],
+    epochs: tuple[int, int],
+    rates: tuple[float, float],
+    schedule: str,
+    seed: int,
+    report: Report,
+    cancelled: CancelCheck,
+) -> Steps:
+    if hankel.statistic != "string" and not hankel.bounded:
+        raise RecipeError(f"a network given {hankel.statistic} statistics: it can learn from those with boundary symbols only")
+
+    # torch takes seconds to import: only who trains networks pays.
+    from .factorisation import fit_factorisation
+    from .transitions import fit_transitions
+
+    started = perf_counter()
+    factors = fit_factorisation(
+        hankel,
+        rank,
+        hidden=hidden,
+        nonlinear=kind.nonlinear_factorisation,
+        epochs=epochs[0],
+        learning_rate=rates[0],
+        schedule=schedule,
+        seed=seed,
+        report=report,
+        cancelled=cancelled,
+    )
+    middle, maps = perf_counter(), mapped(hankel)
+    transitions, log = fit_transitions(
+        factors.latent,
+        maps,
+        None if hankel.row_weights is None else hankel.row_weights[maps],
+        nonlinear=kind.nonlinear_transitions,
+        epochs=epochs[1],
+        learning_rate=rates[1],
+        schedule=schedule,
+        seed=seed,
+        report=report,
+        cancelled=cancelled,
+    )
+    decoder = (*factors.decoder[:-1], factors.decoder[-1] * factors.scale)
+    nonlinear = (kind.nonlinear_transitions, kind.nonlinear_factorisation)
+    seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
+    return Steps(factors.latent[hankel.start_row], transitions, decoder, nonlinear, (factors.log, log), seconds)
+
+
+def _spectral(hankel: HankelMatrix, rank: int, svds: dict[int, TruncatedSVD], report: Report) -> Steps:
     report(Progress("spectral", 0, 1))
     started = perf_counter()
-    size = min(next(size for size in SVD_RANKS if size >= rank), min(hankel.num_prefixes, hankel.num_suffixes))
+    size = min(next(size for size in SVD_RANKS if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
     if size not in svds:
         svds[size] = truncated_svd(weighted_block(hankel), size)
     svd = svds[size]
-    model: WFA | NLWFA
-    if hankel.bounded or hankel.transform != "none":
-        model = fit_linear_maps(hankel, svd, rank)
-    else:
-        model = string_automaton(fit_spectral(hankel, svd, rank), hankel.statistic)
+    linear = fit_linear_maps(hankel, svd, rank) if hankel.bounded or hankel.transform != "none" else fit_spectral(hankel, svd, rank)
     seconds = {"spectral": perf_counter() - started}
     report(Progress("spectral", 1, 1))
-    messages = []
-    if model.num_states < rank:
-        messages.append(
-            f"Rank {rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
-            f"the model has {model.num_states} state{'s' if model.num_states > 1 else ''}."
-        )
-    messages += mass_messages(model)
-    return Fit(
-        model,
-        FitReport(
-            learner,
-            rank,
-            model.num_states,
-            svd.singular_values[:rank],
-            min(svd.numerical_rank, rank),
-            model.spectral_radius if isinstance(model, WFA) else None,
-            (),
-            tuple(messages),
-            seconds,
-        ),
-    )
+    decoder = (svd.right[:, : linear.num_states].T,)
+    return Steps(linear.initial, (linear.transitions,), decoder, (False, False), (), seconds, svd)
+
+
+def _model(hankel: HankelMatrix, steps: Steps) -> WFA | NLWFA:
+    if steps.svd is None or hankel.bounded or hankel.transform != "none":
+        return as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
+    return string_automaton(WFA(steps.initial, steps.transitions[0], steps.decoder[0][:, 0].copy()), hankel.statistic)

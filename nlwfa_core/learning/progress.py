@@ -52,15 +52,17 @@ class TrainingLog:
     ----------
     stage : str
     losses : array, shape (epochs + 1,) or fewer
-        Loss after 0, 1, … epochs: squared error divided by the squared norm of the targets, so all zeros give 1.0. The weights
-        that a learner gives back are those of the smallest.
+        Loss after 0, 1, … epochs; the weights that a learner gives back are those of the smallest.
     diverged_at : int or None
         The epoch after which the loss was no longer a finite number, where that happened.
+    measure : str
+        What the losses are; "relative loss" is the squared error divided by the squared norm of the targets: all zeros give 1.0.
     """
 
     stage: str
     losses: FloatArray
     diverged_at: int | None = None
+    measure: str = "relative loss"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Epochs and losses for a curve: evenly spaced, the last one among them."""
@@ -77,7 +79,7 @@ class TrainingLog:
             return f"{self.stage}: no loss"
         best = int(np.argmin(self.losses))
         falling = " at the last epoch: more epochs would lower it" if best == len(self.losses) - 1 > 0 else ""
-        return f"{self.stage}: best relative loss {self.losses[best]:.4g}{falling}"
+        return f"{self.stage}: best {self.measure} {self.losses[best]:.4g}{falling}"
 
     @property
     def message(self) -> str | None:

@@ -13,8 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, svds
 
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
-from ..nlwfa import NLWFA
-from ..transforms import mapped, output_layer, reading
+from ..transforms import mapped
 from ..wfa import WFA
 from ..words import FloatArray
 
@@ -110,10 +109,10 @@ def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(np.sqrt(hankel.row_weights[: hankel.num_prefixes])) @ hankel.block)
 
 
-def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> NLWFA:
-    """The linear model of a transformed matrix: spectral learning with the rows' weights, read as a network's outputs are.
+def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
+    """Spectral learning where rows have weights, or boundary symbols: α₀ and A_σ of the maps that a model needs, α∞ for λ's column.
 
-    States are z_u = h_uᵀ V, outputs z V ᵀ; A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖².
+    States are z_u = h_uᵀ V, rows z_uᵀ Vᵀ; A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖².
 
     Parameters
     ----------
@@ -131,5 +130,4 @@ def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> NLWFA
     for after in mapped(hankel).T:
         roots = np.ones((len(after), 1)) if weights is None else np.sqrt(weights[after, None])
         maps.append(np.linalg.lstsq(roots * before, roots * rows[after])[0])
-    kind, link = reading(hankel)
-    return NLWFA(rows[hankel.start_row], (np.stack(maps),), (), output_layer(hankel, V.T), False, False, kind, link)
+    return WFA(rows[hankel.start_row], np.stack(maps), V[0].copy())

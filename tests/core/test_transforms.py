@@ -200,5 +200,5 @@ def test_what_is_refused() -> None:
     with pytest.raises(RecipeError, match="transform: 'sqrt' given, but H has negative entries"):
         transformed(hankel, "sqrt")
     factor = exact_hankel(lambda words: words.lengths + 1.0, full_basis(1, 2), "factor")
-    with pytest.raises(RecipeError, match="networks learn from factor statistics with boundary symbols only"):
+    with pytest.raises(RecipeError, match="a network given factor statistics: it can learn from those with boundary symbols only"):
         fit(factor, "both.non", 1)

@@ -1,0 +1,89 @@
+"""A model rolled out along a prefix tree with gradients: states of one length and symbol at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from ..sample import Sample
+from ..trie import Trie
+from .networks import activate
+
+Step = Callable[[torch.Tensor, int], torch.Tensor]
+
+
+class Rollout:
+    """What to compute in which order along a tree.
+
+    Attributes
+    ----------
+    place : tensor, shape (num_nodes,)
+        Where each node of the tree stands in what `states` gives: by length, then symbol.
+    """
+
+    def __init__(self, trie: Trie) -> None:
+        order = np.concatenate(([0], *(nodes for _, nodes in trie.runs)))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self.place = torch.from_numpy(place)
+        parents, symbols = place[trie.parent[order[1:]]], trie.symbol[order[1:]]
+        self._levels = []
+        bounds = (trie.levels - 1).tolist()
+        for above, (start, end) in zip(trie.levels.tolist(), pairwise(bounds[1:]), strict=False):
+            cuts = np.flatnonzero(np.diff(symbols[start:end])) + 1
+            runs = [(int(part[0]), len(part)) for part in np.split(symbols[start:end], cuts)]
+            self._levels.append((torch.from_numpy(parents[start:end] - above), runs))
+
+    def states(self, initial: torch.Tensor, step: Step) -> torch.Tensor:
+        """The state of every node, shape (num_nodes, num_states), in the order of `place`.
+
+        Parameters
+        ----------
+        initial : tensor, shape (num_states,)
+        step : callable
+            (states (n, num_states), symbol) -> the states one symbol further.
+        """
+        level = initial[None]
+        levels = [level]
+        for parents, runs in self._levels:
+            before = torch.split(level[parents], [size for _, size in runs])
+            level = torch.cat([step(part, symbol) for part, (symbol, _) in zip(before, runs, strict=True)])
+            levels.append(level)
+        return torch.cat(levels)
+
+
+def through(layers: Sequence[torch.Tensor], nonlinear: bool) -> Step:
+    """G_σ as a step, given its layers, shapes (num_maps, width_i, width_{i+1})."""
+    by_symbol = [layer.unbind() for layer in layers]
+
+    def step(states: torch.Tensor, symbol: int) -> torch.Tensor:
+        for layer in by_symbol:
+            states = activate(states @ layer[symbol], nonlinear)
+        return states
+
+    return step
+
+
+class Continuations(Rollout):
+    """The prefix tree of some strings, and what followed each prefix: each (prefix, symbol or end) once.
+
+    Attributes
+    ----------
+    nodes, symbols : tensors, shape (num_continuations,)
+        Where the prefix stands, and what followed; num_symbols is the end.
+    shares : tensor, shape (num_continuations,)
+        How often, as a share of all.
+    """
+
+    def __init__(self, sample: Sample, num_symbols: int, dtype: torch.dtype) -> None:
+        trie = Trie.of(sample.words, num_symbols)
+        super().__init__(trie)
+        begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
+        last = np.flatnonzero(ends)
+        self.nodes = self.place[torch.from_numpy(np.concatenate((trie.parent[1:], last)))]
+        self.symbols = torch.from_numpy(np.concatenate((trie.symbol[1:], np.full(len(last), num_symbols))))
+        times = np.concatenate((begins[1:], ends[last]))
+        self.shares = torch.from_numpy(times / times.sum()).to(dtype)
