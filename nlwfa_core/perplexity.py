@@ -225,11 +225,10 @@ def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0) -> D
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
     Divergence(kl=1.0, total_variation=0.5, rmse=0.7905694150420949)
     """
-    mass = _mass(outputs, target)
     least = pautomac_score(target, target).log2
     # Never below 0 but by rounding (Gibbs' inequality).
     kl = float(np.maximum(pautomac_score(outputs, target, floor).log2 - least, 0.0))
-    variation = float(np.abs(target / mass - shares(outputs, floor)).sum() / 2)
+    variation = float(np.abs(shares(target) - shares(outputs, floor)).sum() / 2)
     return Divergence(kl, variation, root_mean_square(outputs, target))
 
 

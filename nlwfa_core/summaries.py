@@ -107,9 +107,9 @@ def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = N
 
 def _mass(health: Diagnostics) -> str:
     short = f"{health.short_mass:.4g} on all strings of up to {plural(health.short_length, 'symbol')}"
-    if health.total_mass is None:
+    if health.total_mass is None or health.spectral_radius is None:
         return f"{short}; in all: not computed, as a nonlinear model has no closed form"
-    return f"{as_text(health.total_mass)} in all, {short}; spectral radius of ΣA {as_text(health.spectral_radius or 0.0)}"
+    return f"{as_text(health.total_mass)} in all, {short}; spectral radius of ΣA {as_text(health.spectral_radius)}"
 
 
 def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:

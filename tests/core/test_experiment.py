@@ -156,6 +156,16 @@ def test_damaged_results_are_refused(tmp_path: Path, learned: Result, change: An
         load_result(tmp_path)
 
 
+def test_results_saved_before_a_score_was_known_have_none_of_it(tmp_path: Path, learned: Result) -> None:
+    save_result(tmp_path, learned)
+    record = json.loads((tmp_path / "result.json").read_bytes())
+    for name in ("ndcg5", "kl", "total_variation", "rmse", "next_kl"):
+        del record["scores"][name]
+    (tmp_path / "result.json").write_text(json.dumps(record))
+    loaded = load_result(tmp_path).scores
+    assert (loaded.ndcg5, loaded.kl, loaded.wer) == (None, None, learned.scores.wer)
+
+
 def test_missing_results_are_named(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"can't read .*result\.json: No such file"):
         load_result(tmp_path)
