@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.metrics import pautomac_score
+from nlwfa_core.perplexity import pautomac_score
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import Dyck
 

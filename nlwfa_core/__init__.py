@@ -10,10 +10,11 @@ from .baselines import NGram
 from .basis import select_basis
 from .errors import RecipeError
 from .estimation import estimate_hankel
-from .experiment import run, select_rank
+from .experiment import run
 from .learning.learners import fit
 from .metrics import TestSet, evaluate
-from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from .selection import select_rank
 from .sources.formats import read_strings
 from .store import SavedModel, load_model, save_model
 
@@ -24,6 +25,7 @@ __all__ = [
     "NGram",
     "Recipe",
     "RecipeError",
+    "RefinementRecipe",
     "SavedModel",
     "TestSet",
     "estimate_hankel",

@@ -122,7 +122,7 @@ def _generate(source: Generator, recipe: DataRecipe) -> Data:
     # Streams of their own, so that more training strings leave the test strings as they are.
     for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test)):
         words = source.draw(size, [recipe.seed, stream])
-        parts.append(TestSet.as_drawn(words, source.model.weights(words), Sample.of(words, source.alphabet)))
+        parts.append(TestSet.as_drawn(words, source.model.weights(words), Sample.of(words, source.alphabet), source.model))
     train = Sample.of(source.words(recipe), source.alphabet)
     return Data(train, parts[0], parts[1], source.model, source.title)
 
@@ -189,9 +189,9 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
     test = None
     if rows and recipe.upload_solution:
-        test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample())
+        test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample(), model)
     elif rows and model is not None:
-        test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample())
+        test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample(), model)
     elif rows:
         test = TestSet.empirical(rows.sample())
     elif recipe.upload_solution:
@@ -224,7 +224,7 @@ def _split(
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
     if model is None:
         return TestSet.empirical(sample)
-    return TestSet(sample.words, model.weights(sample.words), sample, known=True)
+    return TestSet(sample.words, model.weights(sample.words), sample, known=True, true_model=model)
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:

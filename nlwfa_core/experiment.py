@@ -1,8 +1,7 @@
-"""From a recipe to a result: data, Hankel matrix, learning, scores. Also the reference lines, and the choice of a rank."""
+"""From a recipe to a result: data, Hankel matrix, learning, scores. Also the reference lines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -16,11 +15,11 @@ from .data import Data, Files, load_data, no_files
 from .errors import RecipeError
 from .estimation import estimate_hankel
 from .hankel import HankelMatrix, bounded_sample
-from .learning.learners import Fit, FitReport, check_rank, fit
+from .learning.learners import Fit, FitReport, fit
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .learning.spectral import TruncatedSVD
 from .learning.steps import Refinement
-from .metrics import Model, Scores, TestSet, evaluate
+from .metrics import Model, Scores, evaluate
 from .nlwfa import NLWFA
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from .sample import Sample
@@ -28,8 +27,6 @@ from .store import MAX_JSON_BYTES, SavedModel, from_json, load_model, read_cappe
 from .transforms import transformed
 from .wfa import WFA
 from .words import Alphabet
-
-RANK_METRICS = ("wer", "log2_pauto")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,75 +187,6 @@ def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
     models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
     models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
     return models if data.true_model is None else models | {"true model": data.true_model}
-
-
-@dataclass(frozen=True)
-class RankSelection:
-    """The rank that did best on validation strings.
-
-    Attributes
-    ----------
-    rank : int
-    metric : str
-    scores : tuple of (rank, Scores)
-        Every rank that was tried, in the order given.
-    notes : tuple of str
-        Sentences for the user: about the basis, and about each rank's learning.
-    """
-
-    rank: int
-    metric: str
-    scores: tuple[tuple[int, Scores], ...]
-    notes: tuple[str, ...] = ()
-
-
-def select_rank(
-    train: Sample,
-    validation: TestSet,
-    ranks: Sequence[int],
-    *,
-    metric: str = "wer",
-    hankel: HankelRecipe | None = None,
-    learning: LearningRecipe | None = None,
-    refinement: RefinementRecipe | None = None,
-    report: Report = silent,
-    cancelled: CancelCheck = never,
-) -> RankSelection:
-    """Learn with every rank, score on validation strings, take the best, as the paper does ([P] §5).
-
-    Raises
-    ------
-    RecipeError
-        If a rank is not possible, the list is empty, or the metric unknown.
-    """
-    if metric not in RANK_METRICS:
-        raise RecipeError(f"metric: {metric!r} given, allowed: {', '.join(RANK_METRICS)}")
-    if not ranks:
-        raise RecipeError("ranks: none given, at least one needed")
-    options = learning or LearningRecipe()
-    recipes = [options.changed(rank=rank) for rank in ranks]
-    basis = hankel or HankelRecipe()
-    matrix = build_hankel(train, basis)
-    for recipe in recipes:  # all of them before the first is learned
-        check_rank(matrix, recipe.rank)
-    scores, notes, svds = [], list(basis_notes(matrix, basis)), dict[int, TruncatedSVD]()
-    for number, recipe in enumerate(recipes):
-        report(Progress("ranks", number, len(recipes)))
-        learned = fit_recipe(matrix, recipe, refinement, (train, validation.sample), svds, report, cancelled)
-        scores.append((recipe.rank, evaluate(learned.model, validation)))
-        notes += (f"Rank {recipe.rank}: {message}" for message in learned.report.messages)
-
-    return RankSelection(best_rank(scores, metric), metric, tuple(scores), tuple(notes))
-
-
-def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
-    """The rank of the lowest score: not finite is worse than any finite one; then fewer zeros, then the smaller rank win."""
-
-    def badness(entry: tuple[int, Scores]) -> tuple[float, int, int]:
-        value = getattr(entry[1], metric)
-        return (float(value) if np.isfinite(value) else np.inf, entry[1].num_zero, entry[0])
-
-    return min(scores, key=badness)[0]
 
 
 def save_result(directory: Path, result: Result) -> None:

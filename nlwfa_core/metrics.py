@@ -1,4 +1,4 @@
-"""Scores of a model on test strings: the Pautomac score, the word error rate, bits per symbol.
+"""Scores of a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
 
 Every logarithm is to base 2. Conventions stand at each function; counts of zero, negative and non-finite outputs always go
 along with a score, because they decide what it means.
@@ -7,14 +7,17 @@ along with a score, because they decide what it means.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from .errors import RecipeError
+from .next_symbols import NextSymbolScore, score_next
+from .perplexity import divergence, pautomac_score
 from .sample import Sample
 from .trie import Trie
-from .words import FloatArray, IntArray, Words
+from .words import FloatArray, Words
 
 
 class Model(Protocol):
@@ -30,157 +33,14 @@ class Model(Protocol):
         """Scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
 
 
-@dataclass(frozen=True)
-class PautomacScore:
-    """The Pautomac score and what it was computed from.
+def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
+    """Scores of next-symbol predictions; each distinct prefix is predicted once and weighs as often as it occurs.
 
-    Attributes
-    ----------
-    log2 : float
-        log₂ of the perplexity; ∞ if the model gives 0 to a word that has mass, nan if an output is not a finite number.
-    num_words, num_zero, num_negative, num_nonfinite : int
-        Words in T; outputs of exactly 0, below 0, and not finite.
-    """
-
-    log2: float
-    num_words: int
-    num_zero: int
-    num_negative: int
-    num_nonfinite: int
-
-
-def pautomac_score(outputs: FloatArray, target: FloatArray, floor: float = 0.0) -> PautomacScore:
-    """log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x), both normalised over T (Verwer, Eyraud, de la Higuera 2014).
-
-    [P] §5.1 prints the sign in front of the power (−2^Σ): an erratum. Negative outputs enter by their absolute value, as there.
-
-    Parameters
-    ----------
-    outputs : array, shape (num_words,)
-        f(x) of each word of T, not normalised.
-    target : array, shape (num_words,)
-        P*(x), not normalised, ≥ 0.
-    floor : float
-        Normalised outputs below it are raised to it, and all normalised again. 0 leaves everything as it is. Whoever sets it
-        must say so beside the score.
-
-    Raises
-    ------
-    RecipeError
-        If the shapes differ, the target has no mass, or the floor is not in 0 … 1.
-
-    Examples
-    --------
-    >>> pautomac_score(np.array([0.2, -0.2]), np.array([1.0, 1.0])).log2
-    1.0
-    """
-    if outputs.shape != target.shape:
-        raise RecipeError(f"{outputs.size} outputs but {target.size} target probabilities")
-    mass = target.sum()
-    if not (np.isfinite(mass) and mass > 0 and target.min() >= 0):
-        raise RecipeError("the target probabilities must be finite, at least 0, and not all 0")
-    _check_floor(floor)
-    finite = np.isfinite(outputs)
-    counts = (len(outputs), int((outputs == 0).sum()), int((outputs < 0).sum()), int((~finite).sum()))
-    if not finite.all():
-        return PautomacScore(float("nan"), *counts)
-    largest = np.abs(outputs).max()
-    # Divided first: a diverging model's outputs may have a sum that overflows.
-    model = np.abs(outputs) / largest if largest > 0 else np.abs(outputs)
-    model = np.maximum(model / (model.sum() or 1.0), floor)
-    wanted = target > 0
-    if (model[wanted] == 0).any():
-        return PautomacScore(float("inf"), *counts)
-    log_model = np.log2(model[wanted]) - np.log2(model.sum())
-    return PautomacScore(float(-(target[wanted] / mass) @ log_model), *counts)
-
-
-def _check_floor(floor: float) -> None:
-    if not 0 <= floor < 1:
-        raise RecipeError(f"floor: {floor} given, allowed are numbers from 0 (none) to below 1")
-
-
-@dataclass(frozen=True)
-class NextSymbolScore:
-    """How well a model predicts next symbols along the test strings.
-
-    Attributes
-    ----------
-    wer : float
-        Share of wrong arg max predictions, over every prefix of every string as drawn, the end counted as a symbol.
-    wer_without_end : float
-        The same over the prefixes that a symbol follows, predicting among symbols only.
-    bits_per_symbol : float
-        Mean −log₂ of the probability of what followed, the end counted; probabilities are |scores| normalised to sum to 1.
-        ∞ if something that followed had score 0, nan if a score is not a finite number.
-    num_predictions : int
-        Prefixes of strings as drawn: total length + number of strings.
-    num_impossible : int
-        Of these, how many had score 0 for what followed.
-    num_negative : int
-        Negative scores among all (distinct prefix, next symbol) pairs.
-    """
-
-    wer: float
-    wer_without_end: float
-    bits_per_symbol: float
-    num_predictions: int
-    num_impossible: int
-    num_negative: int
-
-
-def next_symbol_score(model: Model, test: Sample, floor: float = 0.0) -> NextSymbolScore:
-    """Word error rate and bits per symbol; each distinct prefix is predicted once and weighs as often as it occurs.
-
-    `floor` raises next-symbol probabilities as in `pautomac_score`; the word error rates don't change with it.
+    `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
+    `score_next`.
     """
     trie = Trie.of(test.words, model.num_symbols)
-    return score_next(model.next_scores(trie), trie, test.counts, floor)
-
-
-def score_next(scores: FloatArray, trie: Trie, counts: IntArray, floor: float = 0.0) -> NextSymbolScore:
-    """`next_symbol_score` from the scores, shape (num_nodes, num_symbols + 1), and the strings' counts, shape (num_words,)."""
-    _check_floor(floor)
-    num_symbols = trie.num_symbols
-    begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
-    num_predictions, num_ends = int(begins.sum()), int(ends.sum())
-    with np.errstate(invalid="ignore", over="ignore"):
-        # A score that is nan predicts nothing: it must not win the arg max.
-        guess = np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)
-        inner = np.where(np.isnan(scores[:, :-1]), -np.inf, scores[:, :-1]).argmax(axis=1)
-        magnitudes = np.abs(scores)
-        if floor:
-            sums = magnitudes.sum(axis=1, keepdims=True)
-            magnitudes = np.maximum(np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=sums > 0), floor)
-        normaliser = magnitudes.sum(axis=1)
-    right = np.where(guess == num_symbols, ends, _count(begins, trie.child(np.arange(trie.num_nodes), guess)))
-    right_inner = _count(begins, trie.child(np.arange(trie.num_nodes), inner))
-
-    parents, symbols = trie.parent[1:], trie.symbol[1:]
-    given = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
-    total = np.concatenate((normaliser[parents], normaliser))
-    times = np.concatenate((begins[1:], ends))
-    seen = times > 0
-    given, total, times = given[seen], total[seen], times[seen]
-    impossible = given == 0
-    if not (np.isfinite(given).all() and np.isfinite(total).all()):
-        bits = float("nan")
-    elif impossible.any():
-        bits = float("inf")
-    else:
-        bits = float(times @ (np.log2(total) - np.log2(given)) / num_predictions)
-    return NextSymbolScore(
-        wer=float(1 - right.sum() / num_predictions),
-        wer_without_end=float(1 - right_inner.sum() / max(num_predictions - num_ends, 1)),
-        bits_per_symbol=bits,
-        num_predictions=num_predictions,
-        num_impossible=int(times[impossible].sum()),
-        num_negative=int((scores < 0).sum()),
-    )
-
-
-def _count(counts: IntArray, nodes: IntArray) -> IntArray:
-    return np.where(nodes >= 0, counts[np.maximum(nodes, 0)], 0)
+    return score_next(model.next_scores(trie), trie, test.counts, floor, truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +57,8 @@ class TestSet:
         The strings as drawn, for next-symbol scores.
     known : bool
         Whether the target is the true probability; else it is the empirical frequency in T.
+    true_model : Model or None
+        What gives true next-symbol distributions, where there is one.
     """
 
     __test__ = False  # not a test for pytest to collect
@@ -205,13 +67,25 @@ class TestSet:
     target: FloatArray
     sample: Sample
     known: bool
+    true_model: Model | None = None
+
+    @cached_property
+    def next_truth(self) -> FloatArray | None:
+        """True probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1); rows sum to 1, or are
+        nan where the true model gives a prefix 0."""
+        if self.true_model is None:
+            return None
+        scores = np.abs(self.true_model.next_scores(Trie.of(self.sample.words, self.true_model.num_symbols)))
+        with np.errstate(invalid="ignore"):
+            probabilities: FloatArray = scores / scores.sum(axis=1, keepdims=True)
+        return probabilities
 
     @classmethod
-    def as_drawn(cls, words: Words, target: FloatArray, sample: Sample) -> TestSet:
+    def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
         """T is every row of a test file, repeated ones as often as they stand there; P* is given a row."""
         if len(words) != len(target):
             raise RecipeError(f"{len(words)} test strings but {len(target)} probabilities in the solution")
-        return cls(words, target, sample, known=True)
+        return cls(words, target, sample, known=True, true_model=true_model)
 
     @classmethod
     def empirical(cls, sample: Sample) -> TestSet:
@@ -221,7 +95,11 @@ class TestSet:
 
 @dataclass(frozen=True)
 class Scores:
-    """A model's scores on a test set; every field but the two reference scores is the model's own. See the two score records."""
+    """A model's scores on a test set; every field but the two reference scores is the model's own.
+
+    See `PautomacScore`, `NextSymbolScore` and, for `kl`, `total_variation` and `rmse`, `Divergence`. None: the truth that a score
+    needs is not known, or the scores were saved by a version that had no such score.
+    """
 
     log2_pauto: float
     wer: float
@@ -237,6 +115,11 @@ class Scores:
     uniform_log2_pauto: float
     true_log2_pauto: float | None
     floor: float
+    ndcg5: float | None = None
+    kl: float | None = None
+    total_variation: float | None = None
+    rmse: float | None = None
+    next_kl: float | None = None
 
 
 def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
@@ -245,7 +128,7 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     Raises
     ------
     RecipeError
-        If the test set is empty or has symbols that the model does not know.
+        If the test set is empty or has symbols that the model does not know, or the true model has another number of symbols.
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")
@@ -253,8 +136,12 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:
             raise RecipeError(f"the test strings use {used} symbols, the model knows {model.num_symbols}")
-    outputs = pautomac_score(model.weights(test.words), test.target, floor)
-    following = next_symbol_score(model, test.sample, floor)
+    if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
+        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, the model {model.num_symbols}")
+    weights = model.weights(test.words)
+    outputs = pautomac_score(weights, test.target, floor)
+    following = next_symbol_score(model, test.sample, floor, test.next_truth)
+    gap = divergence(weights, test.target, floor) if test.known else None
     return Scores(
         log2_pauto=outputs.log2,
         wer=following.wer,
@@ -270,4 +157,9 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
         uniform_log2_pauto=float(np.log2(outputs.num_words)),
         true_log2_pauto=pautomac_score(test.target, test.target).log2 if test.known else None,
         floor=floor,
+        ndcg5=following.ndcg5,
+        kl=gap.kl if gap else None,
+        total_variation=gap.total_variation if gap else None,
+        rmse=gap.rmse if gap else None,
+        next_kl=following.next_kl,
     )

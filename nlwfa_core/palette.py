@@ -27,6 +27,11 @@ METRIC_TITLES = {
     "wer_without_end": "word error rate (end not counted)",
     "log2_pauto": "log₂ Pautomac score",
     "bits_per_symbol": "bits per symbol (end counted)",
+    "ndcg5": "NDCG@5 (end counted; higher is better)",
+    "next_kl": "KL to the true next symbol, bits",
+    "kl": "KL over the test strings, bits",
+    "total_variation": "total variation over the test strings",
+    "rmse": "RMSE of raw outputs",
 }
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .experiment import RankSelection
+from .diagnostics import Diagnostics
 from .hankel import HankelMatrix
 from .learning.learners import LEARNERS, FitReport
 from .metrics import Scores
 from .sample import Sample
+from .selection import RankSelection
 from .sources.text import plural
 from .store import plain
 from .words import Alphabet, FloatArray, Word
@@ -72,8 +73,8 @@ def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds
     return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
 
 
-def score_summary(scores: Scores, sample: Sample) -> str:
-    """Scores beside what they have to be judged by."""
+def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = None) -> str:
+    """Scores beside what they have to be judged by, and what the model's diagnostics say."""
     words = "distinct words, target their frequency" if scores.true_log2_pauto is None else "rows as drawn, target the solution"
     floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
     beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
@@ -83,12 +84,32 @@ def score_summary(scores: Scores, sample: Sample) -> str:
         "log₂ Pauto": f"{as_text(scores.log2_pauto)}  base 2; {beside}{floored}",
         "WER": f"{as_text(scores.wer)}  word error rate, the end of a string counted; {as_text(scores.wer_without_end)} without",
         "bits per symbol": f"{as_text(scores.bits_per_symbol)}  base 2, the end counted{floored}",
+    }
+    if scores.ndcg5 is not None:
+        against = "what followed" if scores.next_kl is None else "the true next-symbol probabilities"
+        lines["NDCG@5"] = f"{as_text(scores.ndcg5)}  ranking of the next symbol, the end counted, against {against}; 1 is best"
+    if scores.kl is not None and scores.total_variation is not None and scores.rmse is not None:
+        lines["KL"] = f"{as_text(scores.kl)}  bits, over the test strings, both normalised over them{floored}"
+        lines["total variation"] = f"{as_text(scores.total_variation)}  over the same{floored}"
+        lines["RMSE"] = f"{scores.rmse:.4g}  of raw outputs against the target as given"
+    if scores.next_kl is not None:
+        lines["next-symbol KL"] = f"{as_text(scores.next_kl)}  bits, from the truth, mean over the test prefixes{floored}"
+    lines |= {
         "scored": f"{plural(sample.num_strings, 'string')}; Pauto over {scores.num_words:,} {words}",
         "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, {scores.num_nonfinite:,} not finite, "
         f"of {scores.num_words:,}",
         "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
     }
+    if health is not None:
+        lines["mass"] = _mass(health)
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
+
+
+def _mass(health: Diagnostics) -> str:
+    short = f"{health.short_mass:.4g} on all strings of up to {plural(health.short_length, 'symbol')}"
+    if health.total_mass is None or health.spectral_radius is None:
+        return f"{short}; in all: not computed, as a nonlinear model has no closed form"
+    return f"{as_text(health.total_mass)} in all, {short}; spectral radius of ΣA {as_text(health.spectral_radius)}"
 
 
 def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:

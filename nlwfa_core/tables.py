@@ -1,4 +1,4 @@
-"""What tables on the pages say: weights, trajectories, curves of scores, who wins, and who is behind the baselines."""
+"""What tables on the pages say: weights, trajectories, curves of scores, who wins, who is behind the baselines, what is sound."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from dataclasses import fields
 
 import numpy as np
 
+from .baselines import NGram
 from .data import Data
-from .experiment import Result, best_rank
+from .diagnostics import diagnostics
+from .experiment import Result
 from .learning.learners import LEARNERS
 from .metrics import Model, Scores
 from .nlwfa import NLWFA
+from .perplexity import CONVENTIONS, pautomac_score
+from .selection import best_rank
 from .views import labels, path, prefix_states
 from .wfa import WFA
-from .words import Alphabet, Word, Words
+from .words import Alphabet, FloatArray, Word, Words
 
 
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
@@ -51,12 +55,13 @@ def trajectory_table(model: WFA | NLWFA, word: Word, alphabet: Alphabet) -> dict
 
 
 def metric_curves(results: Mapping[tuple[str, int], Result], metric: str, strings: str) -> dict[str, list[tuple[int, float]]]:
-    """Learner -> (rank, metric) by rank, on "test" or "validation" strings; without results that have no scores there."""
+    """Learner -> (rank, metric) by rank, on "test" or "validation" strings; without results that have no such score there."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for (learner, rank), found in sorted(results.items(), key=lambda entry: entry[0][1]):
         scores = found.scores if strings == "test" else found.validation
-        if scores is not None:
-            curves.setdefault(learner, []).append((rank, getattr(scores, metric)))
+        value = getattr(scores, metric, None)
+        if value is not None:
+            curves.setdefault(learner, []).append((rank, value))
     return curves
 
 
@@ -94,3 +99,56 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
     if linear and others and min(linear) < min(others):
         sentences.append("The linear model is ahead of every nonlinear one here (WER).")
     return tuple(sentences)
+
+
+def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: FloatArray | None = None) -> dict[str, list[str]]:
+    """One model's perplexity by each of the `CONVENTIONS`, as they are written.
+
+    Parameters
+    ----------
+    outputs, target : arrays, shape (num_words,)
+        As in `pautomac_score`.
+    substitutes : array, shape (num_words,), optional
+        The words' probabilities by a 3-gram of the training strings; without them the convention "trigram" is left out.
+    """
+    rows = []
+    for name, convention in CONVENTIONS.items():
+        if name == "trigram" and substitutes is None:
+            continue
+        log2 = pautomac_score(outputs, target, convention=name, substitutes=substitutes).log2
+        changed = convention.replace(outputs, outputs if substitutes is None else substitutes) != outputs
+        written = ("undefined", "undefined") if np.isnan(log2) else (_perplexity(log2), f"{log2:.3f}".replace("inf", "∞"))
+        rows.append((name, convention.rule, *written, f"{int(changed.sum()):,}", convention.source))
+    header = ("convention", "what it does", "perplexity", "log₂", "words affected", "source")
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _perplexity(log2: float) -> str:
+    """Digits beyond a million say nothing, and powers beyond 2¹⁰²³ are no doubles."""
+    return f"{2**log2:.1f}" if log2 < 20 else f"2^{log2:.0f}" if log2 < np.inf else "∞"
+
+
+def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
+    """`conventions_table` of a result's model on its test words."""
+    words = data.test.words
+    return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
+
+
+def diagnostics_table(results: Mapping[str, Result]) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """What each model's scores have to be read with, as it is written, a row a model; and the warnings, with the models' names."""
+    found = {name: diagnostics(result.model, result.scores, result.report) for name, result in results.items()}
+    rows = found.values()
+    table = {
+        "model": list(found),
+        "radius of ΣA": [_given(row.spectral_radius) for row in rows],
+        "total mass": [_given(row.total_mass) for row in rows],
+        "mass of short strings": [f"{row.short_mass:.4g} (length ≤ {row.short_length})" for row in rows],
+        "zero": [f"{row.share_zero:.1%}" for row in rows],
+        "negative": [f"{row.share_negative:.1%}" for row in rows],
+        "numerical rank": [_given(row.numerical_rank) for row in rows],
+    }
+    return table, tuple(f"{name}: {warning}" for name, row in found.items() for warning in row.warnings)
+
+
+def _given(value: float | None) -> str:
+    return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -30,6 +31,12 @@ from .store import read_capped, write_atomically
 from .words import Alphabet
 
 BAD_INPUT, INTERRUPTED = 2, 130
+
+# Options that several commands have.
+STRINGS = "PAutomaC or SPiCe, a string a line, or CSV with counts."
+Seed = Annotated[int, typer.Option(help="Equal seeds, equal results.")]
+Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens or csv.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @dataclass(frozen=True)

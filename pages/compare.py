@@ -3,10 +3,10 @@
 import streamlit as st
 
 from nlwfa_core import tables
-from nlwfa_core.experiment import RANK_METRICS
 from nlwfa_core.figures import metric_figure
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.palette import METRIC_TITLES
+from nlwfa_core.selection import RANK_METRICS
 from pages.shared import blocks, runs
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
@@ -31,21 +31,33 @@ if not results:
     blocks.score_table(references, "compare.references")
     st.stop()
 
+named = {f"{learner}, k = {rank}": found for (learner, rank), found in results.items()}
+metrics = [metric for metric in METRIC_TITLES if tables.metric_curves(results, metric, "test")]
 first, second = st.columns([3, 2])
-metric = first.segmented_control(
-    "Metric", list(METRIC_TITLES), default="wer", required=True, key="metric", bind="query-params", wrap=True
-)
+metric = first.segmented_control("Metric", metrics, default="wer", required=True, key="metric", bind="query-params", wrap=True)
 strings = second.segmented_control(
     "On strings for", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
 )
 curves = tables.metric_curves(results, metric, strings)
-lines = {name: getattr(scores, metric) for name, scores in references.items()} if strings == "test" else {}
-st.plotly_chart(metric_figure(curves, lines, metric), key="compare.curves", alt=f"{METRIC_TITLES[metric]} against the rank")
+lines = {name: value for name, scores in references.items() if (value := getattr(scores, metric)) is not None}
+figure = metric_figure(curves, lines if strings == "test" else {}, metric)
+st.plotly_chart(figure, key="compare.curves", alt=f"{METRIC_TITLES[metric]} against the rank")
 
 st.subheader("Rank chosen on validation strings", anchor=False)
 by = st.segmented_control("Choose by", RANK_METRICS, default="wer", required=True, key="compare.by", persist_state="session")
 blocks.score_table(tables.winners(results, by) | references, "compare.winners")
 with st.expander("All models", icon=":material/table:"):
-    rows = {f"{learner}, k = {rank}": found.scores for (learner, rank), found in results.items()}
+    rows = {name: found.scores for name, found in named.items()}
     blocks.score_table(rows, "compare.all")
     st.download_button("All numbers as CSV", tables.scores_csv(rows), "scores.csv", "text/csv", key="compare.csv")
+
+st.subheader("Is a model sound?", anchor=False)
+health, warnings = tables.diagnostics_table(named)
+blocks.text_table(health, "compare.health", "Mass, outputs and rank of each model")
+blocks.warning_list(warnings)
+
+st.subheader("One model, several perplexities", anchor=False)
+st.markdown("An output of 0 or below has no logarithm. What public programs do about it decides the perplexity they print.")
+model = st.selectbox("Model", list(named), key="compare.model")
+conventions = tables.conventions_of(named[model], runs.data(recipe.data))
+blocks.text_table(conventions, "compare.conventions", "Perplexity of one model by each convention")

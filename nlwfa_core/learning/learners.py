@@ -133,8 +133,7 @@ def fit(
     Cancelled
         When `cancelled()` answers true.
     """
-    if learner not in LEARNERS:
-        raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
+    check_learner(learner)
     check_rank(hankel, rank)
     if refinement.objective == "likelihood" and strings is None:
         raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
@@ -179,6 +178,12 @@ def fit(
             seconds=seconds,
         ),
     )
+
+
+def check_learner(learner: str) -> None:
+    """Raise RecipeError unless it is one of `LEARNERS`."""
+    if learner not in LEARNERS:
+        raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:

@@ -106,7 +106,8 @@ class _Trained:
 
 
 def _unit(states: torch.Tensor) -> torch.Tensor:
-    return states / (states.detach().norm(dim=1, keepdim=True) + 1e-30)
+    scaled: torch.Tensor = states / (states.detach().norm(dim=1, keepdim=True) + 1e-30)
+    return scaled
 
 
 @one_thread()

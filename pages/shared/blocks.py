@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pandas as pd
@@ -32,6 +32,11 @@ COLUMN_HELP = {
     "WER": "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted.",
     "WER, no end": "The same among symbols only, where a symbol follows.",
     "bits / symbol": "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
+    "NDCG@5": "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
+    "KL": "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
+    "TV": "Total variation, ½ Σ |P* − P|, over the same.",
+    "RMSE": "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
+    "next KL": "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
     "zero": "Test strings whose output is exactly 0.",
     "negative": "Test strings whose output is below 0: no probability.",
     "impossible": "Predictions that gave 0 to what followed.",
@@ -90,6 +95,11 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
             "WER": [number(entry.wer) for entry in scores],
             "WER, no end": [number(entry.wer_without_end) for entry in scores],
             "bits / symbol": [number(entry.bits_per_symbol) for entry in scores],
+            "NDCG@5": [number(entry.ndcg5) for entry in scores],
+            "KL": [number(entry.kl) for entry in scores],
+            "TV": [number(entry.total_variation) for entry in scores],
+            "RMSE": ["–" if entry.rmse is None else f"{entry.rmse:.3g}" for entry in scores],
+            "next KL": [number(entry.next_kl) for entry in scores],
             "zero": [entry.num_zero for entry in scores],
             "negative": [entry.num_negative for entry in scores],
             "impossible": [entry.num_impossible for entry in scores],
@@ -103,11 +113,27 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
     first = scores[0]
     known = first.true_log2_pauto is not None
     st.caption(
-        f"Lower is better everywhere. {first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
+        f"Lower is better, but for NDCG@5. {'' if known else '– stands where the truth is not known. '}"
+        f"{first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
         f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
         f"log₂ Pautomac would be {number(first.uniform_log2_pauto)} if all test strings were given the same weight"
         f"{f', and is {number(first.true_log2_pauto)} at best' if known else ''}. No output is floored."
     )
+
+
+def text_table(table: Mapping[str, list[str]], key: str, alt: str) -> None:
+    """A table whose cells are written already; its first column stays in sight."""
+    first = next(iter(table))
+    st.dataframe(
+        pd.DataFrame(table), hide_index=True, key=key, alt=alt, column_config={first: st.column_config.Column(pinned=True)}
+    )
+
+
+def warning_list(sentences: Sequence[str]) -> None:
+    """All in one box that opens: there may be several a model."""
+    if sentences:
+        with st.expander(f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}", icon=":material/warning:"):
+            st.markdown("\n".join(f"- {literal(sentence)}" for sentence in sentences))
 
 
 def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from nlwfa_core import run
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.palette import METRIC_TITLES
+from nlwfa_core.perplexity import CONVENTIONS
 from pages.shared.blocks import number
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, open_lab, recipe_of, trained
@@ -96,6 +98,31 @@ def test_compare_trains_what_is_missing_and_draws_a_curve_beside_the_reference_l
     named = " ".join(note["text"] for note in curves["layout"]["annotations"])
     assert all(name in named for name in ("uniform", "5-gram", "true model"))
     assert not [button for button in app.button if button.key == "compare.start"]
+
+
+def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
+    app = open_lab("compare", **QUICK | {"data_seed": 15, "learners": "SP", "metric": "kl"})
+    app.pills(key="ranks").set_value([2, 3]).run()
+    trained(app, "compare.start")
+    assert not complaints(app)
+    result = run(recipe_of(app).changed(learning=recipe_of(app).learning.changed(learner="SP", rank=2)))
+    health, conventions = (table.value for table in app.dataframe[-2:])
+    health, conventions = health.set_index("model"), conventions.set_index("convention")
+    assert health.loc["SP, k = 2", "radius of ΣA"] == f"{result.report.spectral_radius:.4g}"
+    assert conventions.loc["abs", "log₂"] == number(result.scores.log2_pauto)
+    assert list(conventions.index) == list(CONVENTIONS)
+    curves = figure(app, "compare.curves")
+    assert curves["layout"]["yaxis"]["title"]["text"] == METRIC_TITLES["kl"]
+    app.selectbox(key="compare.model").set_value("SP, k = 3").run()
+    assert not complaints(app)
+
+
+def test_compare_offers_only_scores_that_the_data_allow() -> None:
+    app = open_lab("compare", **QUICK | {"source": "verbs", "learners": "SP"})
+    app.pills(key="ranks").set_value([2]).run()
+    trained(app, "compare.start")
+    assert not complaints(app)
+    assert app.segmented_control(key="metric").options == ["wer", "wer_without_end", "log2_pauto", "bits_per_symbol", "ndcg5"]
 
 
 def test_a_recipe_that_can_not_be_trained_is_told_in_words_and_nothing_is_lost() -> None:

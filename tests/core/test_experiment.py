@@ -11,17 +11,8 @@ import pytest
 
 from nlwfa_core.data import FileShelf, load_data
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment import (
-    Prepared,
-    Result,
-    best_rank,
-    load_result,
-    prepare,
-    reference_models,
-    run,
-    save_result,
-    select_rank,
-)
+from nlwfa_core.experiment import Prepared, Result, load_result, prepare, reference_models, run, save_result
+from nlwfa_core.selection import best_rank, select_rank
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics import evaluate
@@ -154,6 +145,16 @@ def test_damaged_results_are_refused(tmp_path: Path, learned: Result, change: An
     (tmp_path / "result.json").write_text(json.dumps(damaged))
     with pytest.raises(RecipeError, match="is not a result"):
         load_result(tmp_path)
+
+
+def test_results_saved_before_a_score_was_known_have_none_of_it(tmp_path: Path, learned: Result) -> None:
+    save_result(tmp_path, learned)
+    record = json.loads((tmp_path / "result.json").read_bytes())
+    for name in ("ndcg5", "kl", "total_variation", "rmse", "next_kl"):
+        del record["scores"][name]
+    (tmp_path / "result.json").write_text(json.dumps(record))
+    loaded = load_result(tmp_path).scores
+    assert (loaded.ndcg5, loaded.kl, loaded.wer) == (None, None, learned.scores.wer)
 
 
 def test_missing_results_are_named(tmp_path: Path) -> None:

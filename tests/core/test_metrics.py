@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score, pautomac_score, score_next
+from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score
+from nlwfa_core.next_symbols import score_next
+from nlwfa_core.perplexity import pautomac_score
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.sources.pautomac import read_solution

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
-from nlwfa_core.basis import STATISTICS
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.transforms import TRANSFORMS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
 recipes = st.builds(
@@ -29,7 +30,8 @@ recipes = st.builds(
         upload=st.sampled_from(["", "0" * 64, "a1" * 32]),
         upload_format=st.sampled_from(["auto", "pautomac", "characters", "tokens", "csv"]),
     ),
-    hankel=st.builds(HankelRecipe, num_prefixes=st.integers(1, limits.MAX_BASIS), statistic=st.sampled_from(list(STATISTICS))),
+    hankel=st.builds(HankelRecipe, num_prefixes=st.integers(1, limits.MAX_BASIS), transform=st.sampled_from(list(TRANSFORMS))),
+    refinement=st.builds(RefinementRecipe, objective=st.sampled_from(list(REFINEMENTS)), dropout=st.floats(0, 0.9)),
     learning=st.builds(
         LearningRecipe,
         learner=st.sampled_from(list(LEARNERS)),

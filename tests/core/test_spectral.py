@@ -17,7 +17,8 @@ from nlwfa_core.hankel import exact_hankel
 from nlwfa_core.learning import spectral
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.metrics import evaluate, pautomac_score
+from nlwfa_core.metrics import evaluate
+from nlwfa_core.perplexity import pautomac_score
 from nlwfa_core.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.automata import random_automaton, random_wfa

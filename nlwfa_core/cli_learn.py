@@ -1,0 +1,215 @@
+"""The commands that learn: `fit` and `select-rank`. Their options are those of a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from . import limits
+from .basis import STATISTICS
+from .data import unseen_notes
+from .errors import RecipeError
+from .experiment import basis_notes, build_hankel, fit_recipe
+from .learning.learners import LEARNERS, check_learner, needs_boundary
+from .learning.steps import REFINEMENTS
+from .metrics import TestSet
+from .recipe import HankelRecipe, LearningRecipe, RefinementRecipe
+from .sample import Sample
+from .selection import RANK_METRICS
+from .selection import select_rank as best_of_ranks
+from .store import SavedModel, save_model
+from .summaries import fit_summary, json_text, ranks_summary
+from .terminal import (
+    STRINGS,
+    AsJson,
+    Format,
+    Output,
+    Seed,
+    check_writable,
+    file_name,
+    peak_memory,
+    progress_bar,
+    read_sample,
+    read_words,
+)
+from .transforms import TRANSFORMS
+
+HANKEL, LEARNING, REFINEMENT = HankelRecipe(), LearningRecipe(), RefinementRecipe()
+LAYERS = ",".join(map(str, LEARNING.hidden))
+
+Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
+MaxDistinct = Annotated[int, typer.Option(help="Distinct training strings to hold; rare ones beyond are dropped (PAutomaC files).")]
+Learner = Annotated[str, typer.Option(help=", ".join(LEARNERS))]
+Prefixes = Annotated[int, typer.Option(help="The most frequent prefixes make the Hankel matrix's rows.")]
+Suffixes = Annotated[int, typer.Option(help="The most frequent suffixes make its columns.")]
+Statistic = Annotated[str, typer.Option(help=f"What the Hankel matrix counts: {', '.join(STATISTICS)}.")]
+Transform = Annotated[str, typer.Option(help=f"What its entries go through: {', '.join(TRANSFORMS)}.")]
+Refine = Annotated[str, typer.Option(help=f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.")]
+Batch = Annotated[int, typer.Option(help="Strings a step, where likelihood refines.")]
+WeightDecay = Annotated[float, typer.Option(help="Of AdamW, where likelihood refines.")]
+Dropout = Annotated[float, typer.Option(help="Share of the states' entries left out in a step, where likelihood refines.")]
+Restarts = Annotated[int, typer.Option(help="Random starts beside the two steps' model, where likelihood refines.")]
+Hidden = Annotated[str, typer.Option(help="Hidden layers of the factorisation, in multiples of the rank.")]
+Epochs = Annotated[int, typer.Option(help="Passes of training, at most; the best one's weights are kept.")]
+Rate = Annotated[float, typer.Option(help="Learning rate.")]
+Schedule = Annotated[Literal["constant", "cosine"], typer.Option(help="Of the learning rates.")]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What both commands take: how to count, and how to learn."""
+
+    format: Format = "auto"
+    max_distinct: MaxDistinct = limits.MAX_DISTINCT
+    prefixes: Prefixes = HANKEL.num_prefixes
+    suffixes: Suffixes = HANKEL.num_suffixes
+    statistic: Statistic = HANKEL.statistic
+    transform: Transform = HANKEL.transform
+    seed: Seed = LEARNING.seed
+    hidden: Hidden = LAYERS
+    epochs_factorisation: Epochs = LEARNING.epochs_factorisation
+    epochs_transitions: Epochs = LEARNING.epochs_transitions
+    rate_factorisation: Rate = LEARNING.rate_factorisation
+    rate_transitions: Rate = LEARNING.rate_transitions
+    schedule: Schedule = LEARNING.schedule
+    refine: Refine = REFINEMENT.objective
+    epochs_refinement: Epochs = REFINEMENT.epochs
+    rate_refinement: Rate = REFINEMENT.rate
+    batch: Batch = REFINEMENT.batch
+    weight_decay: WeightDecay = REFINEMENT.weight_decay
+    dropout: Dropout = REFINEMENT.dropout
+    restarts: Restarts = REFINEMENT.restarts
+
+    def hankel(self, learner: str) -> HankelRecipe:
+        check_learner(learner)
+        return HankelRecipe(
+            num_prefixes=self.prefixes,
+            num_suffixes=self.suffixes,
+            statistic=self.statistic,
+            bounded=needs_boundary(learner, self.statistic, self.transform),
+            transform=self.transform,
+        )
+
+    def learning(self, learner: str, rank: int) -> LearningRecipe:
+        return LearningRecipe(
+            learner=learner,
+            rank=rank,
+            hidden=_whole_numbers("hidden", self.hidden),
+            epochs_factorisation=self.epochs_factorisation,
+            epochs_transitions=self.epochs_transitions,
+            rate_factorisation=self.rate_factorisation,
+            rate_transitions=self.rate_transitions,
+            schedule=self.schedule,
+            seed=self.seed,
+        )
+
+    def refinement(self) -> RefinementRecipe:
+        return RefinementRecipe(
+            objective=self.refine,
+            epochs=self.epochs_refinement,
+            rate=self.rate_refinement,
+            batch=self.batch,
+            weight_decay=self.weight_decay,
+            dropout=self.dropout,
+            restarts=self.restarts,
+            seed=self.seed,
+        )
+
+
+def with_options(command: Callable[..., Output]) -> Callable[..., Output]:
+    """A command as typer shall see it: in place of its `options`, all of `Options`."""
+
+    @wraps(command)
+    def called(**given: Any) -> Output:
+        options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
+        return command(**given, options=options)
+
+    hints = {**get_type_hints(command, include_extras=True), **get_type_hints(Options, include_extras=True)}
+    own = [parameter for name, parameter in signature(command).parameters.items() if name != "options"]
+    shared = [Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default) for field in fields(Options)]
+    called.__signature__ = Signature(  # type: ignore[attr-defined]
+        [parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name]) for parameter in own + shared]
+    )
+    called.__annotations__ = {name: hint for name, hint in hints.items() if name not in ("options", "return")}
+    return called
+
+
+@with_options
+def fit(
+    train: Train,
+    learner: Learner,
+    rank: Annotated[int, typer.Option(help="Number of states.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
+    options: Options,
+    validation: Annotated[Path | None, typer.Option(help=f"Where a refinement by likelihood stops: {STRINGS}")] = None,
+) -> Output:
+    """Learn a model and write it to a folder."""
+    basis, learning, refinement = options.hankel(learner), options.learning(learner, rank), options.refinement()
+    check_writable(out)
+    times = [perf_counter()]
+    sample, notes = read_sample(train, options.format, options.max_distinct)
+    held_out: Sample | None = None
+    if validation is not None:
+        sample, held_out, more = _with_validation(sample, validation, options.format)
+        notes += more
+    times.append(perf_counter())
+    hankel = build_hankel(sample, basis)
+    times.append(perf_counter())
+    with progress_bar() as report:
+        learned = fit_recipe(hankel, learning, refinement, (sample, held_out), report=report)
+    parts = {"hankel": basis, "learning": learning, "refinement": refinement}
+    recipe = {name: part.model_dump(mode="json") for name, part in parts.items()}
+    info = {"recipe": recipe, "training_file": file_name(train), "messages": list(learned.report.messages)}
+    save_model(out, SavedModel(learned.model, sample.alphabet, info))
+    seconds = {"reading": times[1] - times[0], "hankel": times[2] - times[1], **learned.report.seconds}
+    text = fit_summary(sample, hankel, learned.report, seconds | {"total": perf_counter() - times[0]}, peak_memory())
+    return Output(f"{text}\nmodel    {out}", (*notes, *basis_notes(hankel, basis), *learned.report.messages))
+
+
+def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:
+    """Both over the larger alphabet, as in the lab: what validation alone uses costs every model its zeros."""
+    file = read_words(path, format, sample.alphabet)
+    held_out = file.sample()
+    notes = (*file.notes, *unseen_notes(sample, held_out, "validation"))
+    return replace(sample, alphabet=file.alphabet), held_out, notes
+
+
+def _whole_numbers(name: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(entry) for entry in text.split(","))
+    except ValueError:
+        raise RecipeError(f"{name}: {text[:60]!r} given, whole numbers with commas between them needed, as 2,1,2") from None
+
+
+@with_options
+def select_rank(
+    train: Train,
+    validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
+    learner: Learner,
+    ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10.")],
+    options: Options,
+    metric: Annotated[str, typer.Option(help=" or ".join(RANK_METRICS))] = "wer",
+    as_json: AsJson = False,
+) -> Output:
+    """Learn with each rank, score on validation strings, and say which rank is best."""
+    tried = _whole_numbers("ranks", ranks)
+    basis, learning, refinement = options.hankel(learner), options.learning(learner, tried[0]), options.refinement()
+    read, read_notes = read_sample(train, options.format, options.max_distinct)
+    sample, held_out, more = _with_validation(read, validation, options.format)
+    test_set = TestSet.empirical(held_out)
+    with progress_bar() as report:
+        chosen = best_of_ranks(
+            sample, test_set, tried, metric=metric, hankel=basis, learning=learning, refinement=refinement, report=report
+        )
+    notes = (*read_notes, *more, *chosen.notes)
+    if not as_json:
+        return Output(ranks_summary(learner, chosen), notes)
+    tried_ranks = [{"rank": rank, **asdict(scores)} for rank, scores in chosen.scores]
+    return Output(json_text({"learner": learner, "metric": chosen.metric, "rank": chosen.rank, "scores": tried_ranks}), notes)

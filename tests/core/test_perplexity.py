@@ -1,0 +1,115 @@
+"""Conventions for outputs that are not positive, and distances to the truth, worked out by hand and against identities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import rel_entr
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.perplexity import CONVENTIONS, divergence, pautomac_score, root_mean_square, shares
+from nlwfa_core.tables import conventions_table
+from nlwfa_core.words import FloatArray
+
+positive = st.lists(st.floats(1e-6, 1), min_size=2, max_size=8).map(np.array)
+# Half the mass on a word that is given −¼; the rest is given ¾ and 0.
+OUTPUTS, TARGET = np.array([-0.25, 0.75, 0.0]), np.array([0.5, 0.5, 0.0])
+SUBSTITUTES = np.array([0.25, 0.5, 1.0])
+
+
+def log2_by(name: str, outputs: FloatArray = OUTPUTS) -> float:
+    return pautomac_score(outputs, TARGET, convention=name, substitutes=SUBSTITUTES).log2
+
+
+def test_each_convention_by_hand() -> None:
+    by_hand = {
+        "abs": -0.5 * np.log2(1 / 4) - 0.5 * np.log2(3 / 4),
+        "abs, not normalised": -0.5 * np.log2(1 / 4) - 0.5 * np.log2(3 / 4),  # they sum to 1
+        "floor 1e-4": -0.5 * np.log2(1e-4 / 0.7502) - 0.5 * np.log2(0.75 / 0.7502),
+        "floor 2.2e-16": -0.5 * -52 - 0.5 * np.log2(3 / 4) + np.log2(0.75 + 2 * 2.0**-52),
+        "floor 1e-30": -0.5 * np.log2(1e-30 / 0.75),
+        "trigram": -0.5 * np.log2(0.25 / 2) - 0.5 * np.log2(0.75 / 2),  # ¼, ¾, 1
+        "left out": 0.0,  # all that is left has probability 1
+        "as it is": np.nan,
+    }
+    assert list(by_hand) == list(CONVENTIONS)
+    for name, log2 in by_hand.items():
+        assert log2_by(name) == pytest.approx(log2, nan_ok=True, abs=1e-12), name
+        counts = pautomac_score(OUTPUTS, TARGET, convention=name, substitutes=SUBSTITUTES)
+        assert (counts.num_words, counts.num_zero, counts.num_negative) == (3, 1, 1)
+
+
+def test_without_the_sum_the_mass_elsewhere_costs() -> None:
+    halved = log2_by("abs, not normalised", OUTPUTS / 2)
+    assert halved == pytest.approx(log2_by("abs") + 1)
+    assert log2_by("abs", OUTPUTS / 2) == pytest.approx(log2_by("abs"))
+
+
+@given(positive, st.data())
+def test_positive_outputs_leave_nothing_to_conventions(outputs: FloatArray, data: st.DataObject) -> None:
+    target = np.array(data.draw(st.lists(st.floats(1e-6, 1), min_size=len(outputs), max_size=len(outputs))))
+    scores = {
+        name: pautomac_score(outputs, target, convention=name, substitutes=outputs).log2
+        for name, convention in CONVENTIONS.items()
+        if convention.normalised
+    }
+    assert scores == pytest.approx(dict.fromkeys(scores, scores["abs"]), abs=1e-12)
+
+
+def test_leaving_words_out_may_beat_the_truth_which_no_probability_can() -> None:
+    best = pautomac_score(TARGET, TARGET).log2
+    assert log2_by("left out") < best
+    assert all(log2_by(name) >= best for name in CONVENTIONS if name not in ("left out", "as it is"))
+
+
+def test_what_is_no_number_has_no_score_by_any_convention() -> None:
+    for name in CONVENTIONS:
+        assert np.isnan(log2_by(name, np.array([1.0, np.nan, 1.0]))), name
+        assert np.isnan(log2_by(name, np.array([1.0, np.inf, 1.0]))), name
+    assert log2_by("as it is", np.array([1.0, 0.0, 1.0])) == np.inf
+
+
+def test_unknown_conventions_and_missing_substitutes_are_refused() -> None:
+    with pytest.raises(RecipeError, match="convention: 'none' given, allowed: abs, "):
+        shares(OUTPUTS, convention="none")
+    with pytest.raises(RecipeError, match="the convention trigram needs the words' probabilities by a 3-gram"):
+        shares(OUTPUTS, convention="trigram")
+
+
+def test_the_table_says_what_each_convention_touches() -> None:
+    table = conventions_table(OUTPUTS, TARGET, SUBSTITUTES)
+    rows = dict(
+        zip(table["convention"], zip(table["perplexity"], table["log₂"], table["words affected"], strict=True), strict=True)
+    )
+    assert rows["abs"] == (f"{2 ** log2_by('abs'):.1f}", f"{log2_by('abs'):.3f}", "1")
+    assert rows["floor 1e-30"] == ("2^50", f"{log2_by('floor 1e-30'):.3f}", "2")
+    assert rows["as it is"] == ("undefined", "undefined", "0")
+    assert "trigram" not in conventions_table(OUTPUTS, TARGET)["convention"]
+    assert conventions_table(np.zeros(3), TARGET)["perplexity"][0] == "∞"
+    assert all(CONVENTIONS[name].source in table["source"] for name in CONVENTIONS)
+
+
+@given(positive, st.data())
+def test_distances_keep_their_identities(target: FloatArray, data: st.DataObject) -> None:
+    outputs = np.array(data.draw(st.lists(st.floats(1e-6, 1), min_size=len(target), max_size=len(target))))
+    same, gap = divergence(target, target), divergence(outputs, target)
+    assert (same.kl, same.total_variation, same.rmse) == (0, 0, 0)
+    p, q = target / target.sum(), outputs / outputs.sum()
+    assert gap.kl == pytest.approx(rel_entr(p, q).sum() / np.log(2), abs=1e-9)  # scipy's
+    assert 0 <= gap.total_variation <= 1
+    assert gap.total_variation <= np.sqrt(gap.kl * np.log(2) / 2) + 1e-7  # Pinsker
+    assert divergence(3 * outputs, target).kl == pytest.approx(gap.kl, abs=1e-9)
+    assert gap.rmse == pytest.approx(np.sqrt(np.mean((outputs - target) ** 2)), abs=1e-15)
+
+
+def test_distances_at_the_edges() -> None:
+    apart = divergence(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    assert (apart.kl, apart.total_variation, apart.rmse) == (np.inf, 1.0, 1.0)
+    assert np.isfinite(divergence(np.array([0.0, 1.0]), np.array([1.0, 0.0]), floor=0.1).kl)
+    lost = divergence(np.array([np.nan, 1.0]), np.ones(2))
+    assert all(map(np.isnan, (lost.kl, lost.total_variation, lost.rmse)))
+    assert np.isnan(root_mean_square(np.array([np.inf, 1.0]), np.ones(2)))
+    assert root_mean_square(np.array([1e200, -1e200]), np.zeros(2)) == pytest.approx(1e200)
+    assert root_mean_square(np.array([3.0, -4.0]), np.array([0.0, 0.0])) == pytest.approx(np.sqrt(12.5))  # (9 + 16) / 2
