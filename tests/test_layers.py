@@ -27,6 +27,11 @@ ORDER = (
     "learning.learners",
     "baselines",
     "metrics",
+    "opponents.stopping",
+    "opponents.hmm",
+    "opponents.recurrent",
+    "opponents.training",
+    "opponents.table",
     "sources.text",
     "sources.pautomac",
     "sources.formats",
@@ -50,8 +55,8 @@ ORDER = (
     "cli",
     "__main__",
 )
-PACKAGES = ("__init__", "learning.__init__", "sources.__init__")
-TORCH = ("learning.networks", "learning.factorisation", "learning.transitions")
+PACKAGES = ("__init__", "learning.__init__", "opponents.__init__", "sources.__init__")
+TORCH = ("learning.networks", "learning.factorisation", "learning.transitions", "opponents.training")
 MAX_LINES = 300
 
 CORE = {".".join(path.relative_to(ROOT / "nlwfa_core").with_suffix("").parts): path for path in (ROOT / "nlwfa_core").rglob("*.py")}
