@@ -115,7 +115,7 @@ class PrefixTree:
             behind[level] = backward[level] @ model.moves.T
             first = np.flatnonzero(np.diff(parents, prepend=-1))  # siblings stand side by side
             backward[parents[first]] += np.add.reduceat(behind[level] * (emitted[level] / chances[level, None]), first, axis=0)
-        emissions = np.vstack((self.by_symbol @ (joint * behind), (self.ends / stops) @ forward * end))
+        emissions = np.vstack((np.asarray(self.by_symbol @ (joint * behind)), (self.ends / stops) @ forward * end))
         log_likelihood = self.begins @ np.log2(chances) + self.ends @ np.log2(stops)
         return Expectations(forward[0] * backward[0], model.moves * (joint.T @ backward), emissions, float(log_likelihood))
 

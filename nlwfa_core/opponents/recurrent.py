@@ -70,7 +70,8 @@ class RecurrentModel:
     def initial(self) -> FloatArray:
         """The state of λ, shape (state_size,): h, for an LSTM with the cell behind it. Zeros that have read the beginning."""
         zeros = np.zeros((1, self.num_states * (1 if self.kind == "GRU" else 2)))
-        return self.transition(zeros, self.num_symbols)[0]
+        state: FloatArray = self.transition(zeros, self.num_symbols)[0]
+        return state
 
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
         """Each row one symbol further, shape (n, state_size)."""

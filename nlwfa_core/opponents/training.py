@@ -40,14 +40,15 @@ class Network(nn.Module):
         packed = batch._replace(data=self.dropout(self.embedding(read)))
         hidden, _ = self.layer(packed)
         each = cross_entropy(self.output(self.dropout(hidden.data)), followed, reduction="none")
-        return (each * times).sum() / times.sum()
+        mean: torch.Tensor = (each * times).sum() / times.sum()
+        return mean
 
     def frozen(self) -> RecurrentModel:
         """The model that this network is by now."""
         with torch.no_grad():
-            layer = self.layer
-            inputs = self.embedding.weight @ layer.weight_ih_l0.T + layer.bias_ih_l0
-            tensors = (inputs, layer.weight_hh_l0.T, layer.bias_hh_l0, self.output.weight.T, self.output.bias)
+            read, carried, read_bias, carried_bias = self.layer.all_weights[0]
+            inputs = self.embedding.weight @ read.T + read_bias
+            tensors = (inputs, carried.T, carried_bias, self.output.weight.T, self.output.bias)
             return RecurrentModel(self.kind, *(tensor.numpy().copy() for tensor in tensors))
 
 
@@ -57,8 +58,9 @@ def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]
     for start in range(0, len(drawn), BATCH):
         chosen, counts = np.unique(drawn[start : start + BATCH], return_counts=True)
         words = train.words.take(chosen)
+        end = train.num_symbols  # read at the beginning, follows at the end
         steps = [
-            np.stack((np.append(train.num_symbols, word), np.append(word, train.num_symbols), np.full(len(word) + 1, count)), axis=1)
+            np.stack((np.append(end, word), np.append(word, end), np.full(len(word) + 1, count)), axis=1)
             for word, count in zip(np.split(words.symbols, words.offsets[1:-1]), counts, strict=True)
         ]
         yield pack_sequence([torch.from_numpy(step) for step in steps], enforce_sorted=False)
@@ -113,8 +115,11 @@ def fit_recurrent(
     if not 1 <= num_states <= limits.MAX_RANK or not 1 <= epochs <= limits.MAX_EPOCHS:
         allowed = f"1 … {limits.MAX_RANK:,} and 1 … {limits.MAX_EPOCHS:,}"
         raise RecipeError(f"states and epochs of a {kind}: {num_states:,} and {epochs:,} given, allowed are {allowed}")
+    if not (rate > 0 and 0 <= dropout < 1 and weight_decay >= 0):
+        given = f"rate {rate}, dropout {dropout} and weight decay {weight_decay}"
+        raise RecipeError(f"{kind}: {given} given; above 0, from 0 to below 1, and at least 0 needed")
     if not len(train.words):
-        raise RecipeError(f"the sample has no strings: a {kind} has nothing to learn from")
+        raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
     best: BestSoFar[RecurrentModel] = BestSoFar(validation, train.num_symbols, patience)
     rng = np.random.default_rng(seed)
     with one_thread(), torch.random.fork_rng(devices=[]):
