@@ -71,8 +71,8 @@ def fit_recurrent(
     kind: str,
     num_states: int,
     *,
-    epochs: int = 100,
-    rate: float = 0.005,
+    updates: int = 6000,
+    rate: float = 0.02,
     dropout: float = 0.0,
     weight_decay: float = 0.01,
     seed: int = 0,
@@ -90,8 +90,8 @@ def fit_recurrent(
         "GRU" or "LSTM".
     num_states : int
         Units of the layer, and width of the embedding.
-    epochs : int
-        At most.
+    updates : int
+        Steps of AdamW, at most, each on a batch of strings; rounded up to whole epochs. So the time does not follow the sample.
     rate : float
     dropout : float
         Of the embedded symbols and of the layer's output.
@@ -112,9 +112,9 @@ def fit_recurrent(
     """
     if kind not in GATES:
         raise RecipeError(f"kind of recurrent network: {kind!r} given, allowed: {', '.join(GATES)}")
-    if not 1 <= num_states <= limits.MAX_RANK or not 1 <= epochs <= limits.MAX_EPOCHS:
+    if not 1 <= num_states <= limits.MAX_RANK or not 1 <= updates <= limits.MAX_EPOCHS:
         allowed = f"1 … {limits.MAX_RANK:,} and 1 … {limits.MAX_EPOCHS:,}"
-        raise RecipeError(f"states and epochs of a {kind}: {num_states:,} and {epochs:,} given, allowed are {allowed}")
+        raise RecipeError(f"states and updates of a {kind}: {num_states:,} and {updates:,} given, allowed are {allowed}")
     if not (rate > 0 and 0 <= dropout < 1 and weight_decay >= 0):
         given = f"rate {rate}, dropout {dropout} and weight decay {weight_decay}"
         raise RecipeError(f"{kind}: {given} given; above 0, from 0 to below 1, and at least 0 needed")
@@ -122,6 +122,7 @@ def fit_recurrent(
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
     best: BestSoFar[RecurrentModel] = BestSoFar(validation, train.num_symbols, patience)
     rng = np.random.default_rng(seed)
+    epochs = -(-updates // -(-int(train.counts.sum()) // BATCH))
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Network(kind, train.num_symbols, num_states, dropout)

@@ -73,7 +73,7 @@ def test_an_epoch_is_every_string_once() -> None:
 def test_it_learns_the_brackets(kind: str) -> None:
     train, validation = (Sample.of(Dyck().sample(number, seed), ALPHABET) for seed, number in enumerate((1000, 300)))
     losses: list[Progress] = []
-    model = fit_recurrent(train, kind, 8, epochs=15, rate=0.02, validation=validation, report=losses.append)
+    model = fit_recurrent(train, kind, 8, updates=240, validation=validation, report=losses.append)
     bits = [next_symbol_score(m, validation).bits_per_symbol for m in (model, NGram.fit(train, 3), Dyck())]
     assert bits[0] < bits[1]
     assert bits[0] > bits[2] - 0.02
@@ -83,7 +83,7 @@ def test_it_learns_the_brackets(kind: str) -> None:
 def test_a_seed_decides_and_leaves_no_trace() -> None:
     train = Sample.of(Dyck().sample(100, 0), ALPHABET)
     before = torch.random.get_rng_state()
-    one, again, other = (fit_recurrent(train, "GRU", 3, epochs=2, dropout=0.5, seed=seed) for seed in (0, 0, 1))
+    one, again, other = (fit_recurrent(train, "GRU", 3, updates=4, dropout=0.5, seed=seed) for seed in (0, 0, 1))
     assert (one.recurrent == again.recurrent).all()
     assert (one.recurrent != other.recurrent).any()
     assert (torch.random.get_rng_state() == before).all()
@@ -92,9 +92,9 @@ def test_a_seed_decides_and_leaves_no_trace() -> None:
 def test_validation_stops_early() -> None:
     train, validation = Sample.of(Words.of([(0, 1, 1), (1,)]), AB), Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
     epochs: list[Progress] = []
-    stopped = fit_recurrent(train, "GRU", 4, rate=0.1, validation=validation, patience=3, report=epochs.append)
+    stopped = fit_recurrent(train, "GRU", 4, updates=100, rate=0.1, validation=validation, patience=3, report=epochs.append)
     assert len(epochs) < 100
-    longest = fit_recurrent(train, "GRU", 4, rate=0.1)
+    longest = fit_recurrent(train, "GRU", 4, updates=100, rate=0.1)
     assert next_symbol_score(stopped, validation).bits_per_symbol < next_symbol_score(longest, validation).bits_per_symbol
 
 
@@ -117,7 +117,7 @@ def test_what_can_not_be_learned_is_refused() -> None:
     sample = Sample.of(Words.of([(0,)]), AB)
     with pytest.raises(RecipeError, match="'RNN' given, allowed: GRU, LSTM"):
         fit_recurrent(sample, "RNN", 2)
-    with pytest.raises(RecipeError, match="states and epochs of a GRU: 0 and 100 given"):
+    with pytest.raises(RecipeError, match="states and updates of a GRU: 0 and 6,000 given"):
         fit_recurrent(sample, "GRU", 0)
     with pytest.raises(RecipeError, match="dropout 1.0"):
         fit_recurrent(sample, "GRU", 2, dropout=1.0)
