@@ -46,9 +46,9 @@ class BestSoFar(Generic[M]):
         self.age += 1
         if self.validation and self.trie:
             bits = score_next(model.next_scores(self.trie), self.trie, self.validation.counts).bits_per_symbol
-            if self.model and not bits < self.bits:
+            if self.model and not bits < self.bits:  # a score that is not a number is no better
                 return
-            self.bits = bits
+            self.bits = bits if bits == bits else float("inf")
         self.model, self.age = model, 0
 
     @property

@@ -100,7 +100,7 @@ def fit_recurrent(
         Of the first weights, the order of the strings and dropout.
     validation : Sample, optional
         The model with the fewest bits per symbol on it is kept, and training stops when `patience` epochs brought none better.
-        Without it the last model is kept.
+        Without it the last model is kept. Training that diverges ends, with the model of the epochs before.
     report, cancelled : callables
         The loss that is reported is the mean of the epoch's bits per symbol.
 
@@ -127,6 +127,7 @@ def fit_recurrent(
         torch.manual_seed(seed)
         network = Network(kind, train.num_symbols, num_states, dropout)
         optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=weight_decay)
+        best.offer(network.frozen())
         for epoch in range(epochs):
             losses = []
             optimizer.param_groups[0]["lr"] = rate * 0.5 * (1 + math.cos(math.pi * epoch / epochs))
@@ -138,6 +139,8 @@ def fit_recurrent(
                 nn.utils.clip_grad_norm_(network.parameters(), CLIP)
                 optimizer.step()
                 losses.append(loss.item())
+            if not np.isfinite(losses).all():
+                break
             report(Progress(kind, epoch + 1, epochs, float(np.mean(losses)) / math.log(2)))
             best.offer(network.frozen())
             if best.is_late:
