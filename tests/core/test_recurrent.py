@@ -131,3 +131,10 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_opponent("0-gram", sample, 2)
     with pytest.raises(RecipeError, match="arrays of a GRU with 2 states do not fit"):
         RecurrentModel("GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2))
+
+
+@pytest.mark.parametrize("validation", [None, Sample.of(Words.of([(0, 1)]), AB)])
+def test_diverged_training_keeps_a_sound_model(validation: Sample | None) -> None:
+    train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB, np.array([100, 100]))
+    model = fit_recurrent(train, "GRU", 2, updates=100, rate=1e300, validation=validation)
+    assert 0 < model.weights(all_words(2, 3)).min() < 1
