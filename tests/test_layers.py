@@ -37,6 +37,11 @@ ORDER = (
     "learning.learners",
     "baselines",
     "diagnostics",
+    "opponents.stopping",
+    "opponents.hmm",
+    "opponents.recurrent",
+    "opponents.training",
+    "opponents.table",
     "sources.text",
     "sources.pautomac",
     "sources.formats",
@@ -62,8 +67,11 @@ ORDER = (
     "cli",
     "__main__",
 )
-PACKAGES = ("__init__", "learning.__init__", "sources.__init__")
-TORCH = tuple(f"learning.{name}" for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood"))
+PACKAGES = ("__init__", "learning.__init__", "opponents.__init__", "sources.__init__")
+TORCH = (
+    *(f"learning.{name}" for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood")),
+    "opponents.training",
+)
 MAX_LINES = 300
 
 CORE = {".".join(path.relative_to(ROOT / "nlwfa_core").with_suffix("").parts): path for path in (ROOT / "nlwfa_core").rglob("*.py")}

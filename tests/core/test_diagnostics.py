@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from nlwfa_core.baselines import Uniform
+from nlwfa_core.basis import select_basis
 from nlwfa_core.diagnostics import diagnostics, masses_by_length
-from nlwfa_core.hankel import estimate_hankel, select_basis
+from nlwfa_core.estimation import estimate_hankel
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.metrics import TestSet, evaluate
 from nlwfa_core.sample import Sample

@@ -12,12 +12,12 @@ import pytest
 from nlwfa_core.data import FileShelf, load_data
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment import Prepared, Result, load_result, prepare, reference_models, run, save_result
-from nlwfa_core.selection import best_rank, select_rank
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics import evaluate
 from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.selection import best_rank, select_rank
 from nlwfa_core.wfa import WFA
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)

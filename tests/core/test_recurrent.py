@@ -1,0 +1,140 @@
+"""GRU and LSTM: torch's own layers against the evaluation in numpy, and learning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core.baselines import NGram, Uniform
+from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.learning.progress import Progress
+from nlwfa_core.metrics import next_symbol_score
+from nlwfa_core.opponents.recurrent import GATES, RecurrentModel
+from nlwfa_core.opponents.table import OF_STATES, fit_opponent
+from nlwfa_core.opponents.training import BATCH, Network, batches, fit_recurrent
+from nlwfa_core.sample import Sample
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.trie import Trie
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet, Word, Words
+from tests.references import all_words
+
+AB = Alphabet(("a", "b"))
+strings_of = st.lists(st.lists(st.integers(0, 1), max_size=6).map(tuple), min_size=1, max_size=BATCH)
+
+
+@pytest.mark.parametrize("kind", GATES)
+@given(strings=strings_of, seed=st.integers(0, 9))
+def test_numpy_computes_what_torch_trains(kind: str, strings: list[Word], seed: int) -> None:
+    """The loss of torch's layer over one batch of all strings is the frozen model's bits per symbol."""
+    sample = Sample.of(Words.of(strings), AB)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = Network(kind, 2, 3, dropout=0.0)
+    for parameter in network.parameters():
+        parameter.data *= 3
+    (batch,) = batches(sample, np.random.default_rng(seed))
+    bits = next_symbol_score(network.frozen(), sample).bits_per_symbol
+    assert network.loss(batch).item() / np.log(2) == pytest.approx(bits, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_what_follows_sums_to_1(kind: str) -> None:
+    """So all strings up to a length, and all prefixes one longer, sum to 1 too."""
+    model = Network(kind, 2, 4, dropout=0.0).frozen()
+    words = all_words(2, 5)
+    scores = model.next_scores(trie := Trie.of(words, 2))[trie.ends]
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
+    weights, longest = model.weights(words), words.lengths == 5
+    beyond = weights[longest] / scores[longest, -1] * (1 - scores[longest, -1])
+    assert weights.sum() + beyond.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("kind", "num_gates"), GATES.items())
+def test_no_weights_are_the_uniform_model(kind: str, num_gates: int) -> None:
+    shapes = [(3, 2 * num_gates), (2, 2 * num_gates), (2 * num_gates,), (2, 3), (3,)]
+    words = all_words(2, 3)
+    model = RecurrentModel(kind, *map(np.zeros, shapes))
+    np.testing.assert_allclose(model.weights(words), Uniform(2).weights(words), rtol=1e-12)
+
+
+def test_an_epoch_is_every_string_once() -> None:
+    sample = Sample.of(Words.of([(0, 1), (), (1,)]), AB, np.array([100, 50, 7]))
+    seen = list(batches(sample, np.random.default_rng(0)))
+    assert len(seen) == -(-157 // BATCH)
+    times = sum(np.bincount(batch.data[:, 1], batch.data[:, 2], minlength=3) for batch in seen)
+    np.testing.assert_array_equal(times, [100, 107, 157])
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_it_learns_the_brackets(kind: str) -> None:
+    train, validation = (Sample.of(Dyck().sample(number, seed), ALPHABET) for seed, number in enumerate((1000, 300)))
+    losses: list[Progress] = []
+    model = fit_recurrent(train, kind, 8, updates=240, validation=validation, report=losses.append)
+    bits = [next_symbol_score(m, validation).bits_per_symbol for m in (model, NGram.fit(train, 3), Dyck())]
+    assert bits[0] < bits[1]
+    assert bits[0] > bits[2] - 0.02
+    assert (losses[0].loss or 0) > (losses[-1].loss or 0) > 0
+
+
+def test_a_seed_decides_and_leaves_no_trace() -> None:
+    train = Sample.of(Dyck().sample(100, 0), ALPHABET)
+    before = torch.random.get_rng_state()
+    one, again, other = (fit_recurrent(train, "GRU", 3, updates=4, dropout=0.5, seed=seed) for seed in (0, 0, 1))
+    assert (one.recurrent == again.recurrent).all()
+    assert (one.recurrent != other.recurrent).any()
+    assert (torch.random.get_rng_state() == before).all()
+
+
+def test_validation_stops_early() -> None:
+    train, validation = Sample.of(Words.of([(0, 1, 1), (1,)]), AB), Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
+    epochs: list[Progress] = []
+    stopped = fit_recurrent(train, "GRU", 4, updates=100, rate=0.1, validation=validation, patience=3, report=epochs.append)
+    assert len(epochs) < 100
+    longest = fit_recurrent(train, "GRU", 4, updates=100, rate=0.1)
+    assert next_symbol_score(stopped, validation).bits_per_symbol < next_symbol_score(longest, validation).bits_per_symbol
+
+
+def test_opponents_by_name() -> None:
+    train = Sample.of(Dyck().sample(100, 0), ALPHABET)
+    assert isinstance(fit_opponent("uniform", train, 2), Uniform)
+    gram = fit_opponent("12-gram", train, 2)
+    assert isinstance(gram, NGram) and gram.order == 12
+    hmm = fit_opponent("HMM", train, 2)
+    assert isinstance(hmm, WFA) and hmm.num_states == 2
+    assert OF_STATES == ("HMM", "GRU", "LSTM")
+    stopped: list[str] = []
+    for kind in GATES:
+        with pytest.raises(Cancelled):
+            fit_opponent(kind, train, 2, report=lambda progress: stopped.append(progress.stage), cancelled=lambda: len(stopped) > 0)
+        assert stopped.pop() == kind
+
+
+def test_what_can_not_be_learned_is_refused() -> None:
+    sample = Sample.of(Words.of([(0,)]), AB)
+    with pytest.raises(RecipeError, match="'RNN' given, allowed: GRU, LSTM"):
+        fit_recurrent(sample, "RNN", 2)
+    with pytest.raises(RecipeError, match="states and updates of a GRU: 0 and 6,000 given"):
+        fit_recurrent(sample, "GRU", 0)
+    with pytest.raises(RecipeError, match="dropout 1.0"):
+        fit_recurrent(sample, "GRU", 2, dropout=1.0)
+    with pytest.raises(RecipeError, match="the LSTM has nothing to learn from"):
+        fit_recurrent(Sample.of(Words.of([]), AB), "LSTM", 2)
+    with pytest.raises(RecipeError, match="over 1 symbols"):
+        fit_recurrent(sample, "GRU", 2, validation=Sample.of(Words.of([(0,)]), Alphabet(("a",))))
+    with pytest.raises(RecipeError, match="opponent: '0x-gram' given, allowed: uniform"):
+        fit_opponent("0x-gram", sample, 2)
+    with pytest.raises(RecipeError, match="n-gram order: 0 given"):
+        fit_opponent("0-gram", sample, 2)
+    with pytest.raises(RecipeError, match="arrays of a GRU with 2 states do not fit"):
+        RecurrentModel("GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2))
+
+
+@pytest.mark.parametrize("validation", [None, Sample.of(Words.of([(0, 1)]), AB)])
+def test_diverged_training_keeps_a_sound_model(validation: Sample | None) -> None:
+    train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB, np.array([100, 100]))
+    model = fit_recurrent(train, "GRU", 2, updates=100, rate=1e300, validation=validation)
+    assert 0 < model.weights(all_words(2, 3)).min() < 1
