@@ -55,6 +55,8 @@ class NLWFA:
         One of `READINGS`.
     link : str
         One of `LINKS`: what is done with an output; "softmax" is for conditional readings.
+    normalised : bool
+        Whether absolute scores of what comes next are made to sum to 1, and a string's weight is their product: a distribution.
     """
 
     initial: FloatArray
@@ -65,6 +67,7 @@ class NLWFA:
     nonlinear_termination: bool
     reading: str = "string"
     link: str = "identity"
+    normalised: bool = False
 
     def __post_init__(self) -> None:
         if self.reading not in READINGS or self.link not in LINKS or (self.link == "softmax" and self.reading != "conditional"):
@@ -127,7 +130,7 @@ class NLWFA:
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""
         trie = Trie.of(words, self.num_symbols)
-        if self.reading == "conditional":
+        if self.reading == "conditional" or self.normalised:
             return chain_weights(self.next_scores(trie), trie)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._ending(self.states(trie)[trie.ends])
@@ -141,13 +144,21 @@ class NLWFA:
         """
         states = self.states(trie)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.reading == "conditional":
-                return self._linked(self.decode(states) @ self.output)
-            scores = np.empty((trie.num_nodes, self.num_symbols + 1))
-            goes_on = self.output[:, 1:] if self.reading == "string" else self.output
-            for symbol in range(self.num_symbols):
-                scores[:, symbol] = self._linked(self.decode(self.transition(states, symbol)) @ goes_on).sum(axis=1)
-            scores[:, -1] = self._ending(states)
+            scores = self._scores(states)
+        if not self.normalised:
+            return scores
+        sizes = np.abs(scores)
+        sums = sizes.sum(axis=1, keepdims=True)
+        return np.divide(sizes, sums, out=np.zeros_like(sizes), where=sums != 0)
+
+    def _scores(self, states: FloatArray) -> FloatArray:
+        if self.reading == "conditional":
+            return self._linked(self.decode(states) @ self.output)
+        scores = np.empty((len(states), self.num_symbols + 1))
+        goes_on = self.output[:, 1:] if self.reading == "string" else self.output
+        for symbol in range(self.num_symbols):
+            scores[:, symbol] = self._linked(self.decode(self.transition(states, symbol)) @ goes_on).sum(axis=1)
+        scores[:, -1] = self._ending(states)
         return scores
 
     def _ending(self, states: FloatArray) -> FloatArray:

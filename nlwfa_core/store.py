@@ -55,7 +55,7 @@ def save_model(directory: Path, saved: SavedModel) -> None:
         header["kind"] = "WFA"
         arrays |= {"transitions": model.transitions, "termination": model.termination}
     else:
-        header |= {"kind": "NLWFA", "reading": model.reading, "link": model.link}
+        header |= {"kind": "NLWFA", "reading": model.reading, "link": model.link, "normalised": model.normalised}
         header["nonlinear_transitions"] = model.nonlinear_transitions
         header["nonlinear_termination"] = model.nonlinear_termination
         arrays["output"] = model.output
@@ -106,6 +106,7 @@ def load_model(directory: Path) -> SavedModel:
                 bool(header["nonlinear_termination"]),
                 str(header["reading"]),
                 str(header["link"]),
+                bool(header["normalised"]),
             )
         else:
             raise RecipeError(f"model.json in {directory}: kind {header['kind']!r} given, allowed: WFA, NLWFA")

@@ -19,16 +19,15 @@ from ..sample import Sample
 from ..trie import Trie
 from ..wfa import WFA
 from ..words import FloatArray
-from .networks import activate, one_thread
+from .networks import DTYPE, activate, one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through
 from .steps import Refinement
 
-# Stochastic steps need no more digits; what is reported of them is computed in float64.
-STEP_DTYPE = torch.float32
-TINY = 1e-12
+SMALLEST_PROBABILITY = 1e-8  # what is impossible must not stop the training
 LARGEST_GRADIENT = 1.0
 SMALLEST_CONDITIONAL = 1e-3
+SMALLEST_SHARE = 1e-8
 # Random divisions of the strings into batches, taken in turn: their trees are built once.
 DIVISIONS = 4
 
@@ -51,7 +50,7 @@ class _Trained:
             else (model.transitions, model.decoder, model.output)
         )
         initial, *layers, last = (
-            torch.tensor(array, dtype=STEP_DTYPE, requires_grad=True) for array in (model.initial, *transitions, *decoder, output)
+            torch.tensor(array, dtype=DTYPE, requires_grad=True) for array in (model.initial, *transitions, *decoder, output)
         )
         return cls(model, initial, layers[: len(transitions)], layers[len(transitions) :], last)
 
@@ -60,7 +59,7 @@ class _Trained:
         return [self.initial, *self.transitions, *self.decoder, self.output]
 
     def learned(self) -> WFA | NLWFA:
-        initial, *layers, output = (tensor.detach().numpy().astype(np.float64) for tensor in self.tensors)
+        initial, *layers, output = (tensor.detach().numpy().copy() for tensor in self.tensors)
         if isinstance(self.model, WFA):
             return WFA(initial, layers[0], output[:, 0])
         count = len(self.transitions)
@@ -73,7 +72,8 @@ class _Trained:
             logs = torch.log_softmax(scores, dim=1)[tree.nodes, tree.symbols]
         else:
             sizes = scores.abs()
-            logs = torch.log(sizes[tree.nodes, tree.symbols] + TINY) - torch.log(sizes.sum(dim=1) + TINY)[tree.nodes]
+            sums = sizes.sum(dim=1) + torch.finfo(sizes.dtype).tiny
+            logs = torch.log(sizes[tree.nodes, tree.symbols] / sums[tree.nodes] + SMALLEST_PROBABILITY)
         bits: torch.Tensor = -(logs * tree.shares).sum() / math.log(2)
         return bits
 
@@ -81,18 +81,20 @@ class _Trained:
         """As the model's `next_scores`, before a softmax: shape (num_nodes, num_symbols + 1)."""
         model = self.model
         if isinstance(model, WFA):
-            # Scores of a prefix may all be divided by one number: without it, states of long prefixes vanish.
-            step = through(self.transitions, False)
-            states = tree.states(self.initial, lambda before, symbol: _unit(step(before, symbol)))
+            states = tree.states(self.initial, through(self.transitions, False, unit=True))
             A = self.transitions[0]
             goes_on = torch.linalg.solve(torch.eye(model.num_states) - A.sum(dim=0), self.output)
             scores: torch.Tensor = states @ torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
             return scores
-        step = through(self.transitions, model.nonlinear_transitions)
-        states = tree.states(self.initial, lambda before, symbol: step(drop(before), symbol))
+        homogeneous = not (model.nonlinear_transitions or model.nonlinear_termination or model.reading == "conditional")
+        walk = through(self.transitions, model.nonlinear_transitions, homogeneous)
+        states = tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
         if model.reading == "conditional":
             return self._decoded(drop(states)) @ self.output
-        goes_on = self.output[:, 1:] if model.reading == "string" else self.output
+        goes_on, step = (
+            self.output[:, 1:] if model.reading == "string" else self.output,
+            through(self.transitions, model.nonlinear_transitions),
+        )
         ending = step(states, model.num_symbols) if model.reading == "boundary" else states
         followed = [(step(states, symbol), goes_on) for symbol in range(model.num_symbols)] + [(ending, self.output[:, :1])]
         outputs = (self._decoded(after) @ columns for after, columns in followed)
@@ -103,11 +105,6 @@ class _Trained:
         for layer in self.decoder:
             states = activate(states @ layer, isinstance(self.model, NLWFA) and self.model.nonlinear_termination)
         return states
-
-
-def _unit(states: torch.Tensor) -> torch.Tensor:
-    scaled: torch.Tensor = states / (states.detach().norm(dim=1, keepdim=True) + 1e-30)
-    return scaled
 
 
 @one_thread()
@@ -121,9 +118,10 @@ def refine_likelihood(
 ) -> tuple[WFA | NLWFA, TrainingLog]:
     """Minimise the bits per symbol of the training strings over all parameters of a model.
 
-    A network whose outputs are conditional probabilities, with a nonlinear termination, goes on with a softmax over them, fitted to
-    what it said before. Kept are the parameters of the epoch with the fewest bits per symbol on the validation strings (without
-    any, on the training strings); if no epoch has fewer than the given model, it comes back as it was.
+    A network becomes a distribution: what it gives a string is the product of its normalised scores from there on. If its outputs
+    are conditional probabilities, with a nonlinear termination, it goes on with a softmax, fitted to what it said before. Kept are
+    the parameters of the epoch with the fewest bits per symbol on the validation strings (without any, on the training strings);
+    if no epoch has fewer than the given model, it comes back as it was.
 
     Returns
     -------
@@ -137,7 +135,7 @@ def refine_likelihood(
     """
     judges = train if validation is None else validation
     before = next_symbol_score(model, judges).bits_per_symbol
-    starts: list[WFA | NLWFA] = [_with_softmax(model, train)]
+    starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
     starts += [_random_like(starts[0], seed) for seed in range(options.seed + 1, options.seed + 1 + options.restarts)]
     total = options.epochs * len(starts)
     runs = []
@@ -151,6 +149,8 @@ def refine_likelihood(
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = next_symbol_score(best, judges).bits_per_symbol
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
+    if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
+        best = replace(best, initial=best.initial / mass)  # next symbols don't say how much all strings weigh together
     return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure="bits per symbol")
 
 
@@ -164,8 +164,8 @@ def _climb(
     strings = int(train.counts.sum())
     count = max(1, round(strings / options.batch))
     divisions = [train.split([strings // count] * count, options.seed + number) for number in range(min(DIVISIONS, options.epochs))]
-    batches = [[Continuations(part, model.num_symbols, STEP_DTYPE) for part in parts] for parts in divisions]
-    judging = Continuations(judges, model.num_symbols, STEP_DTYPE)
+    batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
+    judging = Continuations(judges, model.num_symbols)
     best, fewest, losses = model, math.inf, list[float]()
     for epoch in range(options.epochs):
         for number, batch in enumerate(batches[epoch % len(batches)]):
@@ -186,15 +186,40 @@ def _climb(
     return best, losses
 
 
-def _with_softmax(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """A conditional model with a nonlinear termination: logits fitted, by least squares, to the logarithms of what it said."""
-    if isinstance(model, WFA) or (model.reading, model.link) != ("conditional", "identity") or not model.nonlinear_termination:
+def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
+    """A network with normalised scores; a softmax's logits are fitted, by least squares, to the logarithms of what it said."""
+    if isinstance(model, WFA):
         return model
+    if (model.reading, model.link) != ("conditional", "identity") or not model.nonlinear_termination:
+        return replace(model, normalised=True)
     trie = Trie.of(train.words, model.num_symbols)
     weights = np.sqrt(trie.prefix_counts(train.counts))[:, None]
     logs = np.log(np.maximum(model.next_scores(trie), SMALLEST_CONDITIONAL))
     hidden = model.decode(model.states(trie))
     return replace(model, output=np.linalg.lstsq(weights * hidden, weights * logs)[0], link="softmax")
+
+
+def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
+    """The same function in other coordinates, where maps are linear: states z T for z, with E[(z T)ᵀ z T] = I along the strings.
+
+    What singular vectors give is of very different sizes, and steps of one size would break the small ones.
+    """
+    if isinstance(model, NLWFA) and model.nonlinear_transitions:
+        return model
+    trie = Trie.of(train.words, model.num_symbols)
+    states, weights = model.states(trie), trie.prefix_counts(train.counts)
+    sizes = np.linalg.norm(states, axis=1, keepdims=True)
+    units = np.divide(states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0))
+    values, vectors = np.linalg.eigh((units.T * weights) @ units / weights.sum())
+    roots = np.sqrt(values.clip(values.max() * SMALLEST_SHARE))
+    T, inverse = vectors / roots, (vectors * roots).T
+    if isinstance(model, WFA):
+        return WFA(model.initial @ T, inverse @ model.transitions @ T, inverse @ model.termination)
+    transitions = [inverse @ model.transitions[0], *model.transitions[1:]]
+    transitions[-1] = transitions[-1] @ T
+    first, *others = (*model.decoder, model.output)
+    *decoder, output = (inverse @ first, *others)
+    return replace(model, initial=model.initial @ T, transitions=tuple(transitions), decoder=tuple(decoder), output=output)
 
 
 def _random_like(model: WFA | NLWFA, seed: int) -> WFA | NLWFA:

@@ -55,14 +55,18 @@ class Rollout:
         return torch.cat(levels)
 
 
-def through(layers: Sequence[torch.Tensor], nonlinear: bool) -> Step:
-    """G_σ as a step, given its layers, shapes (num_maps, width_i, width_{i+1})."""
+def through(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
+    """G_σ as a step, given its layers, shapes (num_maps, width_i, width_{i+1}).
+
+    `unit` divides each state by its length, which linear models allow whose scores count up to a factor: states of long prefixes
+    would vanish.
+    """
     by_symbol = [layer.unbind() for layer in layers]
 
     def step(states: torch.Tensor, symbol: int) -> torch.Tensor:
         for layer in by_symbol:
             states = activate(states @ layer[symbol], nonlinear)
-        return states
+        return states / (states.detach().norm(dim=1, keepdim=True) + torch.finfo(states.dtype).tiny) if unit else states
 
     return step
 
@@ -78,7 +82,7 @@ class Continuations(Rollout):
         How often, as a share of all.
     """
 
-    def __init__(self, sample: Sample, num_symbols: int, dtype: torch.dtype) -> None:
+    def __init__(self, sample: Sample, num_symbols: int) -> None:
         trie = Trie.of(sample.words, num_symbols)
         super().__init__(trie)
         begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
@@ -86,4 +90,4 @@ class Continuations(Rollout):
         self.nodes = self.place[torch.from_numpy(np.concatenate((trie.parent[1:], last)))]
         self.symbols = torch.from_numpy(np.concatenate((trie.symbol[1:], np.full(len(last), num_symbols))))
         times = np.concatenate((begins[1:], ends[last]))
-        self.shares = torch.from_numpy(times / times.sum()).to(dtype)
+        self.shares = torch.from_numpy(times / times.sum())

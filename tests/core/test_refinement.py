@@ -1,0 +1,166 @@
+"""The third step: the rolled-out model says what the finished one says, and learning never ends above its start."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from nlwfa_core.data import load_data
+from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.experiment import build_hankel, fit_recipe, run
+from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.learning.learners import LEARNERS, fit, needs_boundary
+from nlwfa_core.learning.likelihood import _as_distribution, _balanced, _Trained
+from nlwfa_core.learning.rollout import Continuations, Rollout, through
+from nlwfa_core.learning.steps import REFINEMENTS, Refinement
+from nlwfa_core.metrics import next_symbol_score
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.trie import Trie
+from nlwfa_core.wfa import WFA
+from tests.references import all_words, random_nlwfa
+
+QUICK = {"epochs_factorisation": 40, "epochs_transitions": 30}
+COUNTED = [("string", "none"), ("string", "sqrt"), ("string", "row"), ("prefix", "none"), ("factor", "sqrt"), ("factor", "row")]
+DATA = load_data(DataRecipe(num_strings=600, num_validation=100, num_test=100))
+VALIDATION = DATA.validation.sample if DATA.validation else DATA.train
+
+
+def counted(learner: str, statistic: str, transform: str) -> HankelMatrix:
+    bounded = needs_boundary(learner, statistic, transform)
+    recipe = HankelRecipe(num_prefixes=40, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded)
+    return build_hankel(DATA.train, recipe)
+
+
+def test_states_are_those_of_the_model() -> None:
+    model = random_nlwfa(3, 2, seed=1)
+    trie = Trie.of(all_words(2, 4), 2)
+    rollout = Rollout(trie)
+    step = through([torch.from_numpy(layer) for layer in model.transitions], True)
+    states = rollout.states(torch.from_numpy(model.initial), step)[rollout.place]
+    np.testing.assert_allclose(states.numpy(), model.states(trie), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("statistic", "transform"), COUNTED)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_what_is_minimised_is_what_is_reported(learner: str, statistic: str, transform: str) -> None:
+    """Before a step is taken: bits per symbol of the metric, also after a change of coordinates."""
+    model = fit(counted(learner, statistic, transform), learner, 3, **QUICK).model
+    start = _balanced(_as_distribution(model, DATA.train), DATA.train)
+    tree = Continuations(VALIDATION, 2)
+    wanted = next_symbol_score(start, VALIDATION).bits_per_symbol
+    if np.isfinite(wanted):
+        assert float(_Trained.of(start).surprise(tree).detach()) == pytest.approx(wanted, rel=1e-4)
+    if not (isinstance(start, NLWFA) and start.link == "softmax"):
+        assert wanted == pytest.approx(next_symbol_score(model, VALIDATION).bits_per_symbol, rel=1e-6)
+
+
+@pytest.mark.parametrize(("statistic", "transform"), COUNTED)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_likelihood_never_ends_above_its_start(learner: str, statistic: str, transform: str) -> None:
+    hankel, strings = counted(learner, statistic, transform), (DATA.train, VALIDATION)
+    before = fit(hankel, learner, 3, **QUICK).model
+    options = Refinement("likelihood", epochs=4, batch=200, dropout=0.1)
+    after = fit(hankel, learner, 3, **QUICK, refinement=options, strings=strings)
+    scores = [next_symbol_score(model, VALIDATION).bits_per_symbol for model in (before, after.model)]
+    assert scores[1] <= scores[0] or (np.isfinite(scores[1]) and not np.isfinite(scores[0]))
+    assert after.report.logs[-1].measure == "bits per symbol"
+    again = fit(hankel, learner, 3, **QUICK, refinement=options, strings=strings)
+    np.testing.assert_array_equal(after.model.weights(DATA.test.words), again.model.weights(DATA.test.words))
+
+
+@pytest.mark.parametrize(("statistic", "transform"), COUNTED)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_loss_on_the_rows_never_ends_above_its_start(learner: str, statistic: str, transform: str) -> None:
+    learned = fit(
+        counted(learner, statistic, transform), learner, 3, **QUICK, refinement=Refinement("hankel", epochs=30, rate=0.003)
+    )
+    losses = learned.report.logs[-1].losses
+    assert learned.report.logs[-1].stage == "refinement" and losses.min() <= losses[0] and losses.min() < 1.5
+
+
+def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
+    """The first loss against the dense sum over P', row by row."""
+    hankel = counted("SP", "string", "none")
+    learned = fit(hankel, "SP", 3)
+    model = learned.model
+    assert isinstance(model, WFA)
+    refined = fit(hankel, "SP", 3, refinement=Refinement("hankel", epochs=0))
+    V = np.linalg.svd(hankel.block.toarray(), full_matrices=False)[2][:3]
+    V *= np.sign(V[:, 0] * model.termination)[:, None]  # column λ has the signs
+    states = model.states(hankel.basis.prefix_tree)[hankel.basis.prefix_tree.ends]
+    error, norm = 0.0, 0.0
+    dense = hankel.matrix.toarray()
+    for row, state in enumerate(states):
+        following = [(hankel.shifted[row, symbol], state @ model.transitions[symbol]) for symbol in range(2)]
+        for target, code in [(row, state), *(pair for pair in following if pair[0] >= hankel.num_prefixes)]:
+            error += ((code @ V - dense[target]) ** 2).sum()
+            norm += (dense[target] ** 2).sum()
+    assert refined.report.logs[-1].losses[0] == pytest.approx(error / norm, rel=1e-6)
+
+
+def test_refined_distributions_sum_to_one() -> None:
+    """Conditional probabilities sum to 1, so do strings and what goes on from them, length by length."""
+    learned = fit(
+        counted("both.non", "factor", "row"),
+        "both.non",
+        3,
+        **QUICK,
+        refinement=Refinement("likelihood", epochs=30, batch=100),
+        strings=(DATA.train, VALIDATION),
+    ).model
+    assert isinstance(learned, NLWFA) and learned.link == "softmax" and learned.normalised
+    words = all_words(2, 6)
+    trie = Trie.of(words, 2)
+    np.testing.assert_allclose(learned.next_scores(trie).sum(axis=1), 1, rtol=1e-12)
+    assert learned.weights(words).sum() < 1
+    refined = fit(
+        counted("SP", "string", "none"),
+        "SP",
+        3,
+        refinement=Refinement("likelihood", epochs=5, rate=0.003),
+        strings=(DATA.train, VALIDATION),
+    ).model
+    assert isinstance(refined, WFA)
+    assert refined.spectral_radius >= 1 or refined.total_weight() == pytest.approx(1, abs=0.05)
+
+
+def test_random_starts_are_tried_too() -> None:
+    recipe = Recipe(
+        data=DataRecipe(num_strings=300, num_validation=60, num_test=60),
+        hankel=HankelRecipe(num_prefixes=30, num_suffixes=30, statistic="prefix", transform="row", bounded=True),
+        learning=LearningRecipe(learner="tran.non", rank=2, **QUICK),
+        refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=100, restarts=2),
+    )
+    seen: list[float] = []
+    result = run(recipe, lambda progress: seen.append(progress.step) if progress.stage == "refinement" else None)
+    assert max(seen) == 9 and result.report.seconds["refinement"] > 0
+    assert result.validation is not None
+    assert result.validation.bits_per_symbol <= result.report.logs[-1].losses[0]
+
+
+def test_what_is_refused() -> None:
+    hankel = counted("SP", "string", "none")
+    with pytest.raises(RecipeError, match="refine: 'em' given, allowed: " + ", ".join(REFINEMENTS)):
+        Refinement("em")
+    with pytest.raises(RecipeError, match="refine: 'likelihood' given, but no training strings to refine on"):
+        fit(hankel, "SP", 2, refinement=Refinement("likelihood"))
+    with pytest.raises(RecipeError, match="both.non needs boundary symbols"):
+        Recipe(hankel=HankelRecipe(statistic="factor"), learning=LearningRecipe(learner="both.non"))
+
+
+@pytest.mark.parametrize("objective", ["hankel", "likelihood"])
+def test_refinement_can_be_cancelled(objective: str) -> None:
+    stages: list[str] = []
+    options = RefinementRecipe(objective=objective, epochs=50)
+    with pytest.raises(Cancelled):
+        fit_recipe(
+            counted("SP", "string", "none"),
+            LearningRecipe(learner="SP", rank=2),
+            options,
+            (DATA.train, None),
+            report=lambda progress: stages.append(progress.stage),
+            cancelled=lambda: stages.count("refinement") >= 3,
+        )
+    assert stages.count("refinement") == 3
