@@ -5,16 +5,20 @@ g_σ(z) = θ(θ(zᵀE)F), k → 2k → k, hidden and output units θ, squared er
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
 
 from ..words import FloatArray, IntArray
-from .networks import activate, one_thread, seeded_layers, to_arrays, train
+from .networks import one_thread, seeded_layers, to_arrays, train
 from .progress import CancelCheck, Report, TrainingLog, never, silent
 
 HIDDEN_MULTIPLE = 2
+# Hidden units of one block: half a megabyte, so that what a block needs stays in a core's cache.
+BLOCK = 65_536
 
 
 @one_thread()
@@ -56,16 +60,12 @@ def fit_transitions(
     rank = latent.shape[1]
     wide = HIDDEN_MULTIPLE * rank
     layers = seeded_layers([(num_symbols, rank, wide), (num_symbols, wide, rank)], torch.Generator().manual_seed(seed))
-    E, F = layers
     states, classes, counts = np.unique(latent[:num_prefixes], axis=0, return_inverse=True, return_counts=True)
-    means, norm, spread = _class_targets(latent, shifted, classes.ravel(), counts)
-    Z = torch.from_numpy(states)  # (num_classes, rank)
-    C = torch.from_numpy(counts.astype(np.float64))[:, None]  # (num_classes, 1)
-    targets = torch.from_numpy(means)  # (num_symbols, num_classes, rank)
+    targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), counts)
+    error = _SquaredError(states, targets, counts / norm, nonlinear)
 
     def loss() -> torch.Tensor:
-        G = activate(activate(Z @ E, nonlinear) @ F, nonlinear)
-        return ((C * (G - targets) ** 2).sum() + spread) / norm
+        return _WithGradients.apply(error, *layers) + spread / norm  # type: ignore[no-any-return,no-untyped-call]
 
     log = train(
         layers,
@@ -78,6 +78,71 @@ def fit_transitions(
         cancelled=cancelled,
     )
     return to_arrays(layers), log
+
+
+class _SquaredError:
+    """Σ_σ Σ_c w_c ‖g_σ(z_c) − t_σc‖² and its gradient, written out: a third of autograd's time, and no array past a block's.
+
+    A block is some symbols and some classes. Its states stand in columns: these products are quickest that way round.
+
+    Parameters
+    ----------
+    states : array, shape (num_classes, rank)
+    targets : array, shape (num_symbols, num_classes, rank)
+    weights : array, shape (num_classes,)
+    nonlinear : bool
+    """
+
+    def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool) -> None:
+        self.nonlinear = nonlinear
+        self.Z = torch.from_numpy(states).T.contiguous()  # (rank, num_classes)
+        self.T = torch.from_numpy(targets).mT.contiguous()  # (num_symbols, rank, num_classes)
+        self.doubled = torch.from_numpy(2 * weights)
+        num_symbols, rank, num_classes = self.T.shape
+        wide = HIDDEN_MULTIPLE * rank
+        across = min(num_classes, max(1, BLOCK // wide))
+        deep = min(num_symbols, max(1, BLOCK // (wide * across)))
+        starts = [(row, column) for row in range(0, num_symbols, deep) for column in range(0, num_classes, across)]
+        self.blocks = [(slice(row, row + deep), slice(column, column + across)) for row, column in starts]
+
+    def __call__(self, E: torch.Tensor, F: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The error, and its gradients towards E and F."""
+        dE, dF, total = torch.zeros_like(E), torch.zeros_like(F), torch.zeros((), dtype=E.dtype)
+        for symbols, columns in self.blocks:
+            T = self.T[symbols, :, columns]
+            Z = self.Z[:, columns].expand(len(T), -1, -1)
+            A = self._activated(E[symbols].mT @ Z)  # (symbols, 2·rank, columns)
+            G = self._activated(F[symbols].mT @ A)  # (symbols, rank, columns)
+            difference = G - T
+            dG = difference * self.doubled[columns]
+            total += torch.dot(dG.view(-1), difference.view(-1)) / 2
+            dG = self._before(dG, G)
+            dF[symbols].baddbmm_(A, dG.mT)
+            dE[symbols].baddbmm_(Z, self._before(F[symbols] @ dG, A).mT)
+        return total, dE, dF
+
+    def _activated(self, values: torch.Tensor) -> torch.Tensor:
+        """θ, in place."""
+        if self.nonlinear:
+            np.tanh(values.numpy(), out=values.numpy())
+        return values
+
+    def _before(self, gradient: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+        """The gradient before θ: tanh' = 1 − tanh²."""
+        return torch.ops.aten.tanh_backward(gradient, outputs) if self.nonlinear else gradient
+
+
+class _WithGradients(torch.autograd.Function):
+    """What a `_SquaredError` gives, for autograd."""
+
+    @staticmethod
+    def forward(ctx: Any, error: _SquaredError, E: torch.Tensor, F: torch.Tensor) -> torch.Tensor:
+        value, *ctx.gradients = error(E, F)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Any) -> Any:
+        return None, *(outer[0] * gradient for gradient in ctx.gradients)
 
 
 def _class_targets(
