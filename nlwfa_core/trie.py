@@ -6,14 +6,15 @@ numbers themselves, and a node stands after its parent. Used for counting, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from .words import FloatArray, IntArray, Words, check_symbols
+from .words import FloatArray, IntArray, Words, check_symbols, distinct, run_starts
 
 # Up to this many places a key, marking is quicker than sorting.
 BOARD = 64
@@ -150,9 +151,7 @@ class Trie:
     @cached_property
     def runs(self) -> list[tuple[int, IntArray]]:
         """Every node but λ once, in runs of one length and one symbol: (symbol, nodes), the shortest first."""
-        order = np.lexsort((self.symbol[1:], self.depth[1:])) + 1
-        cuts = np.flatnonzero(np.diff(self.depth[order]) | np.diff(self.symbol[order])) + 1
-        return [(int(self.symbol[nodes[0]]), nodes) for nodes in np.split(order, cuts) if len(nodes)]
+        return [(symbol, nodes + 1) for symbol, nodes in _runs(self.depth[1:] - 1, self.symbol[1:], self.num_symbols)]
 
     def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
         """The state of every node, each computed once.
@@ -173,8 +172,42 @@ class Trie:
         # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
         with np.errstate(over="ignore", invalid="ignore"):
             for symbol, nodes in self.runs:
-                states[nodes] = transition(states[self.parent[nodes]], symbol)
+                states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
         return states
+
+
+def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: Transition) -> FloatArray:
+    """The state at each word's end, each distinct word computed once: prefixes that words share cost less than finding them.
+
+    Parameters
+    ----------
+    initial, transition : as of `Trie.roll_out`
+
+    Returns
+    -------
+    array, shape (num_words, num_states)
+    """
+    check_symbols(words, num_symbols)
+    first, inverse = distinct(words)
+    words = words.take(first)
+    states = np.tile(initial, (len(words), 1))
+    owners, depth = words.positions()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for symbol, places in _runs(depth, words.symbols, num_symbols):
+            rows = owners[places]
+            states[rows] = transition(states.take(rows, axis=0), symbol)
+    return states.take(inverse, axis=0)
+
+
+def _runs(depth: IntArray, symbols: IntArray, num_symbols: int) -> Iterator[tuple[int, IntArray]]:
+    """The places of each depth and symbol: (symbol, places), by depth and then by symbol."""
+    keys = depth * num_symbols + symbols
+    keys = keys.astype(np.min_scalar_type(keys.max(initial=0)))  # numpy sorts 16 bits digit by digit
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = run_starts(keys)
+    for (start, end), symbol in zip(pairwise([*starts.tolist(), len(keys)]), (keys[starts] % num_symbols).tolist(), strict=True):
+        yield symbol, order[start:end]
 
 
 def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: int) -> tuple[Trie, IntArray]:
