@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .words import FloatArray, IntArray, Words, check_symbols, distinct, run_starts
+from .words import FloatArray, IntArray, Words, check_symbols
 
 # Up to this many places a key, marking is quicker than sorting.
 BOARD = 64
@@ -58,12 +58,10 @@ class Trie:
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         level = _Levels(num_symbols)
-        # Long words first: those that go on at a depth are then the first ones.
-        order = np.argsort(-words.lengths, kind="stable")
-        begins, places, descending = words.offsets[order], starts[order], -words.lengths[order]
+        order, going_on = words.long_first()
+        begins, places = words.offsets[order], starts[order]
         at = np.zeros(len(words), dtype=np.int64)
-        for depth in range(-int(descending.min(initial=0))):
-            alive = int(np.searchsorted(descending, -depth))
+        for depth, alive in enumerate(going_on):
             at = level.grow(at[:alive], words.symbols[begins[:alive] + depth])
             paths[places[:alive] + depth + 1] = at
         return level.tree(paths, starts)
@@ -148,11 +146,6 @@ class Trie:
             symbols[position] = self.symbol[at]
             at, position = self.parent[at], position - 1
 
-    @cached_property
-    def runs(self) -> list[tuple[int, IntArray]]:
-        """Every node but λ once, in runs of one length and one symbol: (symbol, nodes), the shortest first."""
-        return [(symbol, nodes + 1) for symbol, nodes in _runs(self.depth[1:] - 1, self.symbol[1:], self.num_symbols)]
-
     def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
         """The state of every node, each computed once.
 
@@ -171,42 +164,59 @@ class Trie:
         states[0] = initial
         # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
         with np.errstate(over="ignore", invalid="ignore"):
-            for symbol, nodes in self.runs:
-                states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
+            for start, end in pairwise(self.levels[1:].tolist()):
+                for symbol, places in _by_symbol(self.symbol[start:end]):
+                    nodes = start + places
+                    states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
         return states
 
 
 def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: Transition) -> FloatArray:
-    """The state at each word's end, each distinct word computed once: prefixes that words share cost less than finding them.
+    """The state at each word's end. A prefix that many words share is computed once.
 
     Parameters
     ----------
-    initial, transition : as of `Trie.roll_out`
+    initial, transition
+        As of `Trie.roll_out`.
 
     Returns
     -------
     array, shape (num_words, num_states)
     """
     check_symbols(words, num_symbols)
-    first, inverse = distinct(words)
-    words = words.take(first)
-    states = np.tile(initial, (len(words), 1))
-    owners, depth = words.positions()
+    order, going_on = words.long_first()
+    begins = words.offsets[order]
+    symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))  # numpy sorts small numbers digit by digit
+    ends = np.empty((len(words), len(initial)))
+    states, at, depth = initial[None], np.zeros(len(words), dtype=np.int64), 0
     with np.errstate(over="ignore", invalid="ignore"):
-        for symbol, places in _runs(depth, words.symbols, num_symbols):
-            rows = owners[places]
-            states[rows] = transition(states.take(rows, axis=0), symbol)
-    return states.take(inverse, axis=0)
+        # While two words or more stand at a prefix, on average: a row of `states` for each prefix; `at` says where each word is.
+        while depth < len(going_on) and 2 * len(states) <= going_on[depth]:
+            alive = going_on[depth]
+            ends[alive : len(at)] = states.take(at[alive:], axis=0)
+            children, at = _ranked(at[:alive] * num_symbols + symbols[begins[:alive] + depth], len(states) * num_symbols)
+            parents, last = np.divmod(children, num_symbols)
+            above, states = states, np.empty((len(children), len(initial)))
+            for symbol, places in _by_symbol(last.astype(symbols.dtype)):
+                states[places] = transition(above.take(parents[places], axis=0), symbol)
+            depth += 1
+        ends[: len(at)] = states.take(at, axis=0)
+        # From then on finding what they share would cost more than it saves: a row for each word.
+        for further in range(depth, len(going_on)):
+            for symbol, places in _by_symbol(symbols[begins[: going_on[further]] + further]):
+                ends[places] = transition(ends.take(places, axis=0), symbol)
+    states = np.empty_like(ends)
+    states[order] = ends
+    return states
 
 
-def _runs(depth: IntArray, symbols: IntArray, num_symbols: int) -> Iterator[tuple[int, IntArray]]:
-    """The places of each depth and symbol: (symbol, places), by depth and then by symbol."""
-    keys = depth * num_symbols + symbols
-    keys = keys.astype(np.min_scalar_type(keys.max(initial=0)))  # numpy sorts 16 bits digit by digit
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = run_starts(keys)
-    for (start, end), symbol in zip(pairwise([*starts.tolist(), len(keys)]), (keys[starts] % num_symbols).tolist(), strict=True):
+def _by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """The places of each symbol: (symbol, places), both ascending."""
+    order = np.argsort(symbols, kind="stable")
+    counts = np.bincount(symbols)
+    present = np.flatnonzero(counts)
+    bounds = pairwise([0, *np.cumsum(counts[present]).tolist()])
+    for symbol, (start, end) in zip(present.tolist(), bounds, strict=True):
         yield symbol, order[start:end]
 
 
@@ -233,7 +243,7 @@ def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: 
     level = _Levels(num_symbols)
     found = [np.array([counts.sum()])]
     top = found[0][-number:]
-    order = np.argsort(-words.lengths, kind="stable")
+    order, _ = words.long_first()
     begins, lengths, weights = words.offsets[order], words.lengths[order], counts[order]
     at = np.zeros(len(words), dtype=np.int64)
     for depth in range(int(lengths.max(initial=0))):

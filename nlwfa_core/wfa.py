@@ -64,7 +64,7 @@ class WFA:
         return trie.roll_out(self.initial, self.transition)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); each distinct word is computed once."""
+        """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
         ends = end_states(words, self.num_symbols, self.initial, self.transition)
         with np.errstate(over="ignore", invalid="ignore"):
             return ends @ self.termination

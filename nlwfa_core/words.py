@@ -136,10 +136,12 @@ class Words:
         """Array, shape (num_words,)."""
         return np.diff(self.offsets)
 
-    def positions(self) -> tuple[IntArray, IntArray]:
-        """Of each symbol the number of its word and its place in it, from 0: two arrays, shape (total_length,)."""
-        owners = np.repeat(np.arange(len(self)), self.lengths)
-        return owners, np.arange(len(owners)) - self.offsets[owners]
+    def long_first(self) -> tuple[IntArray, list[int]]:
+        """The words' numbers, long words first, and how many are longer than 0, 1, 2 … symbols: these are the first ones."""
+        lengths = self.lengths
+        longest = lengths.max(initial=0)
+        order = np.argsort((longest - lengths).astype(np.min_scalar_type(longest)), kind="stable")
+        return order, np.cumsum(np.bincount(lengths)[::-1])[::-1][1:].tolist()
 
     def take(self, indices: npt.ArrayLike) -> Words:
         """The words at `indices`, in that order."""
@@ -186,7 +188,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
 
 def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
     """64 bits of each word, shape (num_words,): equal for equal words."""
-    _, within = words.positions()
+    within = np.arange(len(words.symbols)) - np.repeat(words.offsets[:-1], words.lengths)
     powers = np.multiply.accumulate(np.full(int(words.lengths.max(initial=0)) + 1, 0x9E3779B97F4A7C15, dtype=np.uint64))
     mixed = (words.symbols.astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)) * powers[within]
     mixed ^= mixed >> np.uint64(29)
