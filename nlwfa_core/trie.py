@@ -6,7 +6,6 @@ numbers themselves, and a node stands after its parent. Used for counting, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,12 +13,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .words import FloatArray, IntArray, Words, check_symbols
+from .rolling import Transition, by_symbol
+from .words import FloatArray, IntArray, Words, check_symbols, ranked
 
-# Up to this many places a key, marking is quicker than sorting.
-BOARD = 64
-
-Transition = Callable[[FloatArray, int], FloatArray]
+# Up to this many cells, 32 MB, a tree's children stand in a table; a larger tree looks for them.
+TABLE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +94,21 @@ class Trie:
     def _keys(self) -> IntArray:
         return self.parent[1:] * self.num_symbols + self.symbol[1:]  # ascending: children are numbered in this order
 
+    @cached_property
+    def _table(self) -> IntArray:
+        table = np.full(self.num_nodes * self.num_symbols, -1)
+        table[self._keys] = np.arange(1, self.num_nodes)
+        return table
+
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
         """The nodes one symbol further, −1 where there is none (or where a node is −1 already). Shapes broadcast."""
         keys = np.asarray(nodes) * self.num_symbols + np.asarray(symbols)
-        found = np.searchsorted(self._keys, keys)
-        known = (found < len(self._keys)) & (np.asarray(nodes) >= 0)
-        known &= self._keys[np.minimum(found, len(self._keys) - 1)] == keys if len(self._keys) else False
-        return np.where(known, found + 1, -1)
+        if self.num_nodes * self.num_symbols <= TABLE:
+            found = self._table[keys]
+        else:
+            places = np.searchsorted(self._keys, keys)
+            found = np.where(np.append(self._keys, -1)[places] == keys, places + 1, -1)
+        return np.where(np.asarray(nodes) < 0, -1, found)
 
     def walk(self, words: Words) -> tuple[IntArray, IntArray]:
         """Each word's way down this tree, from λ to where the tree or the word ends.
@@ -165,59 +171,10 @@ class Trie:
         # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
         with np.errstate(over="ignore", invalid="ignore"):
             for start, end in pairwise(self.levels[1:].tolist()):
-                for symbol, places in _by_symbol(self.symbol[start:end]):
+                for symbol, places in by_symbol(self.symbol[start:end]):
                     nodes = start + places
                     states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
         return states
-
-
-def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: Transition) -> FloatArray:
-    """The state at each word's end. A prefix that many words share is computed once.
-
-    Parameters
-    ----------
-    initial, transition
-        As of `Trie.roll_out`.
-
-    Returns
-    -------
-    array, shape (num_words, num_states)
-    """
-    check_symbols(words, num_symbols)
-    order, going_on = words.long_first()
-    begins = words.offsets[order]
-    symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))  # numpy sorts small numbers digit by digit
-    ends = np.empty((len(words), len(initial)))
-    states, at, depth = initial[None], np.zeros(len(words), dtype=np.int64), 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        # While two words or more stand at a prefix, on average: a row of `states` for each prefix; `at` says where each word is.
-        while depth < len(going_on) and 2 * len(states) <= going_on[depth]:
-            alive = going_on[depth]
-            ends[alive : len(at)] = states.take(at[alive:], axis=0)
-            children, at = _ranked(at[:alive] * num_symbols + symbols[begins[:alive] + depth], len(states) * num_symbols)
-            parents, last = np.divmod(children, num_symbols)
-            above, states = states, np.empty((len(children), len(initial)))
-            for symbol, places in _by_symbol(last.astype(symbols.dtype)):
-                states[places] = transition(above.take(parents[places], axis=0), symbol)
-            depth += 1
-        ends[: len(at)] = states.take(at, axis=0)
-        # From then on finding what they share would cost more than it saves: a row for each word.
-        for further in range(depth, len(going_on)):
-            for symbol, places in _by_symbol(symbols[begins[: going_on[further]] + further]):
-                ends[places] = transition(ends.take(places, axis=0), symbol)
-    states = np.empty_like(ends)
-    states[order] = ends
-    return states
-
-
-def _by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """The places of each symbol: (symbol, places), both ascending."""
-    order = np.argsort(symbols, kind="stable")
-    counts = np.bincount(symbols)
-    present = np.flatnonzero(counts)
-    bounds = pairwise([0, *np.cumsum(counts[present]).tolist()])
-    for symbol, (start, end) in zip(present.tolist(), bounds, strict=True):
-        yield symbol, order[start:end]
 
 
 def frequent_prefixes(words: Words, counts: IntArray, num_symbols: int, number: int) -> tuple[Trie, IntArray]:
@@ -273,7 +230,7 @@ class _Levels:
         above, start = self.bounds[-2:]
         # A child's place among all that this level's nodes could have, by node and symbol: the order of their numbers.
         keys = (at - above) * self.num_symbols + symbols
-        children, inverse = _ranked(keys, (start - above) * self.num_symbols)
+        children, inverse = ranked(keys, (start - above) * self.num_symbols)
         self.parents.append(above + children // self.num_symbols)
         self.symbols.append(children % self.num_symbols)
         self.bounds.append(start + len(children))
@@ -282,17 +239,6 @@ class _Levels:
     def tree(self, paths: IntArray, starts: IntArray) -> Trie:
         levels = np.array(self.bounds, dtype=np.int64)
         return Trie(self.num_symbols, np.concatenate(self.parents), np.concatenate(self.symbols), levels, paths, starts)
-
-
-def _ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
-    if bound > BOARD * len(keys):
-        return np.unique(keys, return_inverse=True)
-    board = np.zeros(bound, dtype=np.int64)
-    board[keys] = 1
-    found = np.flatnonzero(board)
-    board[found] = np.arange(len(found))
-    return found, board[keys]
 
 
 def _added(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from .errors import RecipeError
-from .trie import Trie, end_states
+from .rolling import end_states
+from .trie import Trie
 from .words import FloatArray, Words
 
 

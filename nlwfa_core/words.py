@@ -20,6 +20,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 LAMBDA = "λ"  # how the empty word is shown
+BOARD = 64  # up to this many places a key, marking is quicker than sorting
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,17 @@ def run_starts(ordered: npt.NDArray[np.integer]) -> IntArray:
     [0, 2, 3]
     """
     return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+
+
+def ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
+    if bound > BOARD * len(keys):
+        return np.unique(keys, return_inverse=True)
+    board = np.zeros(bound, dtype=np.int64)
+    board[keys] = 1
+    found = np.flatnonzero(board)
+    board[found] = np.arange(len(found))
+    return found, board[keys]
 
 
 def check_symbols(words: Words, num_symbols: int) -> None:

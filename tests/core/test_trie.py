@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.trie import Trie, end_states, frequent_prefixes
+from nlwfa_core.rolling import end_states
+from nlwfa_core.trie import TABLE, Trie, frequent_prefixes
 from nlwfa_core.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
@@ -32,9 +33,15 @@ def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None
         assert path.tolist() == [number[row[:length]] for length in range(len(row) + 1)]
 
 
+@pytest.mark.parametrize("table", [0, TABLE])
 @given(word_lists, word_lists)
-def test_words_are_found_where_they_are(rows: list[Word], others: list[Word]) -> None:
-    trie = Trie.of(Words.of(rows), 3)
+def test_words_are_found_where_they_are(table: int, rows: list[Word], others: list[Word]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlwfa_core.trie.TABLE", table)
+        check_found(Trie.of(Words.of(rows), 3), others)
+
+
+def check_found(trie: Trie, others: list[Word]) -> None:
     number = {u: index for index, u in enumerate(trie.prefixes(range(trie.num_nodes)))}
     nodes, starts = trie.walk(Words.of(others))
     for index, word in enumerate(others):
