@@ -220,11 +220,11 @@ def ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
     if bound > BOARD * len(keys):
         return np.unique(keys, return_inverse=True)
-    board = np.zeros(bound, dtype=np.int64)
-    board[keys] = 1
-    found = np.flatnonzero(board)
-    board[found] = np.arange(len(found))
-    return found, board[keys]
+    marked, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
+    marked[keys] = True
+    found = np.flatnonzero(marked)
+    rank[found] = np.arange(len(found))
+    return found, rank[keys]
 
 
 def check_symbols(words: Words, num_symbols: int) -> None:
