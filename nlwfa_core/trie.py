@@ -101,14 +101,14 @@ class Trie:
         return table
 
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
-        """The nodes one symbol further, −1 where there is none (or where a node is −1 already). Shapes broadcast."""
+        """The nodes one symbol further, −1 where there is none (or the node is −1, or the symbol too large). Shapes broadcast."""
         keys = np.asarray(nodes) * self.num_symbols + np.asarray(symbols)
         if self.num_nodes * self.num_symbols <= TABLE:
-            found = self._table[keys]
+            found = self._table.take(keys, mode="clip")
         else:
             places = np.searchsorted(self._keys, keys)
             found = np.where(np.append(self._keys, -1)[places] == keys, places + 1, -1)
-        return np.where(np.asarray(nodes) < 0, -1, found)
+        return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), found, -1)
 
     def walk(self, words: Words) -> tuple[IntArray, IntArray]:
         """Each word's way down this tree, from λ to where the tree or the word ends.

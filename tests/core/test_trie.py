@@ -47,8 +47,8 @@ def check_found(trie: Trie, others: list[Word]) -> None:
     for index, word in enumerate(others):
         way = [number.get(word[:length], -1) for length in range(len(word) + 1)]
         assert nodes[starts[index] : starts[index + 1]].tolist() == [node for node in way if node >= 0]
-    children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(3))
-    assert children.tolist() == [[-1] * 3, *([number.get((*u, symbol), -1) for symbol in range(3)] for u in number)]
+    children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(4))
+    assert children.tolist() == [[-1] * 4, *([number.get((*u, symbol), -1) for symbol in range(4)] for u in number)]
 
 
 @given(word_lists, st.data())
