@@ -57,6 +57,7 @@ WeightDecay = Annotated[float, typer.Option(help="Of AdamW, where likelihood ref
 Dropout = Annotated[float, typer.Option(help="Share of the states' entries left out in a step, where likelihood refines.")]
 Restarts = Annotated[int, typer.Option(help="Random starts beside the two steps' model, where likelihood refines.")]
 Hidden = Annotated[str, typer.Option(help="Hidden layers of the factorisation, in multiples of the rank.")]
+Width = Annotated[int, typer.Option(help="Hidden units of the transitions, in multiples of the rank; 0: no hidden layer.")]
 Epochs = Annotated[int, typer.Option(help="Passes of training, at most; the best one's weights are kept.")]
 Rate = Annotated[float, typer.Option(help="Learning rate.")]
 Schedule = Annotated[Literal["constant", "cosine"], typer.Option(help="Of the learning rates.")]
@@ -74,6 +75,7 @@ class Options:
     transform: Transform = HANKEL.transform
     seed: Seed = LEARNING.seed
     hidden: Hidden = LAYERS
+    width_transitions: Width = LEARNING.width_transitions
     epochs_factorisation: Epochs = LEARNING.epochs_factorisation
     epochs_transitions: Epochs = LEARNING.epochs_transitions
     rate_factorisation: Rate = LEARNING.rate_factorisation
@@ -102,6 +104,7 @@ class Options:
             learner=learner,
             rank=rank,
             hidden=_whole_numbers("hidden", self.hidden),
+            width_transitions=self.width_transitions,
             epochs_factorisation=self.epochs_factorisation,
             epochs_transitions=self.epochs_transitions,
             rate_factorisation=self.rate_factorisation,

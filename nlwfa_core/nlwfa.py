@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import RecipeError
+from .rolling import end_states
 from .trie import Trie, chain_weights
 from .words import FloatArray, Words
 
@@ -128,12 +129,13 @@ class NLWFA:
         return trie.roll_out(self.initial, self.transition)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""
-        trie = Trie.of(words, self.num_symbols)
+        """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
         if self.reading == "conditional" or self.normalised:
+            trie = Trie.of(words, self.num_symbols)
             return chain_weights(self.next_scores(trie), trie)
+        ends = end_states(words, self.num_symbols, self.initial, self.transition)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._ending(self.states(trie)[trie.ends])
+            return self._ending(ends)
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix, shape (num_nodes, num_symbols + 1): each symbol, and last the end of the string.
@@ -149,7 +151,8 @@ class NLWFA:
             return scores
         sizes = np.abs(scores)
         sums = sizes.sum(axis=1, keepdims=True)
-        return np.divide(sizes, sums, out=np.zeros_like(sizes), where=sums != 0)
+        shares: FloatArray = np.divide(sizes, sums, out=np.zeros_like(sizes), where=sums != 0)
+        return shares
 
     def _scores(self, states: FloatArray) -> FloatArray:
         if self.reading == "conditional":

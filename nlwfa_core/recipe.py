@@ -127,6 +127,7 @@ class LearningRecipe(Record):
     learner: str = "SP"
     rank: int = Field(default=10, ge=1, le=limits.MAX_RANK)
     hidden: tuple[int, ...] = (2, 1, 2)
+    width_transitions: int = Field(default=2, ge=0, le=16)
     epochs_factorisation: int = Field(default=1000, ge=0, le=limits.MAX_EPOCHS)
     epochs_transitions: int = Field(default=500, ge=0, le=limits.MAX_EPOCHS)
     rate_factorisation: float = Field(default=0.015, gt=0, le=1e300)

@@ -6,7 +6,6 @@ numbers themselves, and a node stands after its parent. Used for counting, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,12 +13,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .words import FloatArray, IntArray, Words, check_symbols
+from .rolling import Transition, by_symbol
+from .words import FloatArray, IntArray, Words, check_symbols, ranked
 
-# Up to this many places a key, marking is quicker than sorting.
-BOARD = 64
-
-Transition = Callable[[FloatArray, int], FloatArray]
+# Up to this many cells, 32 MB, a tree's children stand in a table; a larger tree looks for them.
+TABLE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +56,10 @@ class Trie:
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         level = _Levels(num_symbols)
-        # Long words first: those that go on at a depth are then the first ones.
-        order = np.argsort(-words.lengths, kind="stable")
-        begins, places, descending = words.offsets[order], starts[order], -words.lengths[order]
+        order, going_on = words.long_first()
+        begins, places = words.offsets[order], starts[order]
         at = np.zeros(len(words), dtype=np.int64)
-        for depth in range(-int(descending.min(initial=0))):
-            alive = int(np.searchsorted(descending, -depth))
+        for depth, alive in enumerate(going_on):
             at = level.grow(at[:alive], words.symbols[begins[:alive] + depth])
             paths[places[:alive] + depth + 1] = at
         return level.tree(paths, starts)
@@ -98,13 +94,21 @@ class Trie:
     def _keys(self) -> IntArray:
         return self.parent[1:] * self.num_symbols + self.symbol[1:]  # ascending: children are numbered in this order
 
+    @cached_property
+    def _table(self) -> IntArray:
+        table = np.full(self.num_nodes * self.num_symbols, -1)
+        table[self._keys] = np.arange(1, self.num_nodes)
+        return table
+
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
-        """The nodes one symbol further, −1 where there is none (or where a node is −1 already). Shapes broadcast."""
+        """The nodes one symbol further, −1 where there is none (or the node is −1, or the symbol too large). Shapes broadcast."""
         keys = np.asarray(nodes) * self.num_symbols + np.asarray(symbols)
-        found = np.searchsorted(self._keys, keys)
-        known = (found < len(self._keys)) & (np.asarray(nodes) >= 0)
-        known &= self._keys[np.minimum(found, len(self._keys) - 1)] == keys if len(self._keys) else False
-        return np.where(known, found + 1, -1)
+        if self.num_nodes * self.num_symbols <= TABLE:
+            found = self._table.take(keys, mode="clip")
+        else:
+            places = np.searchsorted(self._keys, keys)
+            found = np.where(np.append(self._keys, -1)[places] == keys, places + 1, -1)
+        return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), found, -1)
 
     def walk(self, words: Words) -> tuple[IntArray, IntArray]:
         """Each word's way down this tree, from λ to where the tree or the word ends.
@@ -148,13 +152,6 @@ class Trie:
             symbols[position] = self.symbol[at]
             at, position = self.parent[at], position - 1
 
-    @cached_property
-    def runs(self) -> list[tuple[int, IntArray]]:
-        """Every node but λ once, in runs of one length and one symbol: (symbol, nodes), the shortest first."""
-        order = np.lexsort((self.symbol[1:], self.depth[1:])) + 1
-        cuts = np.flatnonzero(np.diff(self.depth[order]) | np.diff(self.symbol[order])) + 1
-        return [(int(self.symbol[nodes[0]]), nodes) for nodes in np.split(order, cuts) if len(nodes)]
-
     def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
         """The state of every node, each computed once.
 
@@ -173,8 +170,10 @@ class Trie:
         states[0] = initial
         # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
         with np.errstate(over="ignore", invalid="ignore"):
-            for symbol, nodes in self.runs:
-                states[nodes] = transition(states[self.parent[nodes]], symbol)
+            for start, end in pairwise(self.levels[1:].tolist()):
+                for symbol, places in by_symbol(self.symbol[start:end]):
+                    nodes = start + places
+                    states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
         return states
 
 
@@ -239,7 +238,7 @@ class _Levels:
         above, start = self.bounds[-2:]
         # A child's place among all that this level's nodes could have, by node and symbol: the order of their numbers.
         keys = (at - above) * self.num_symbols + symbols
-        children, inverse = _ranked(keys, (start - above) * self.num_symbols)
+        children, inverse = ranked(keys, (start - above) * self.num_symbols)
         self.parents.append(above + children // self.num_symbols)
         self.symbols.append(children % self.num_symbols)
         self.bounds.append(start + len(children))
@@ -248,17 +247,6 @@ class _Levels:
     def tree(self, paths: IntArray, starts: IntArray) -> Trie:
         levels = np.array(self.bounds, dtype=np.int64)
         return Trie(self.num_symbols, np.concatenate(self.parents), np.concatenate(self.symbols), levels, paths, starts)
-
-
-def _ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
-    if bound > BOARD * len(keys):
-        return np.unique(keys, return_inverse=True)
-    board = np.zeros(bound, dtype=np.int64)
-    board[keys] = 1
-    found = np.flatnonzero(board)
-    board[found] = np.arange(len(found))
-    return found, board[keys]
 
 
 def _added(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:

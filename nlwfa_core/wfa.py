@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .errors import RecipeError
+from .rolling import end_states
 from .trie import Trie
 from .words import FloatArray, Words
 
@@ -64,10 +65,10 @@ class WFA:
         return trie.roll_out(self.initial, self.transition)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); each distinct prefix is computed once."""
-        trie = Trie.of(words, self.num_symbols)
+        """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
+        ends = end_states(words, self.num_symbols, self.initial, self.transition)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.states(trie)[trie.ends] @ self.termination
+            return ends @ self.termination
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix u, for a WFA of *string* probabilities.

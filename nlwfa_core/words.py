@@ -20,6 +20,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 LAMBDA = "λ"  # how the empty word is shown
+BOARD = 64  # up to this many places a key, marking is quicker than sorting
 
 
 @dataclass(frozen=True)
@@ -136,13 +137,21 @@ class Words:
         """Array, shape (num_words,)."""
         return np.diff(self.offsets)
 
+    def long_first(self) -> tuple[IntArray, list[int]]:
+        """The words' numbers, long words first, and how many are longer than 0, 1, 2 … symbols: these are the first ones."""
+        lengths = self.lengths
+        longest = lengths.max(initial=0)
+        order = np.argsort((longest - lengths).astype(np.min_scalar_type(longest)), kind="stable")
+        return order, np.cumsum(np.bincount(lengths)[::-1])[::-1][1:].tolist()
+
     def take(self, indices: npt.ArrayLike) -> Words:
         """The words at `indices`, in that order."""
         chosen = np.asarray(indices, dtype=np.int64)
         lengths = self.lengths[chosen]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Words(self.symbols[np.repeat(self.offsets[chosen], lengths) + within], offsets)
+        places = np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
+        places += np.arange(len(places))
+        return Words(self.symbols[places], offsets)
 
     def places(self) -> tuple[IntArray, IntArray]:
         """Where what follows each place in each word begins, and how long it is: word by word, from the beginning to the end.
@@ -200,11 +209,32 @@ def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
 
 def _grouped(names: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
     """Where each name first stands, ascending, and for each entry the number of its group, in that order."""
-    _, first, inverse = np.unique(names, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[inverse]
+    order = np.argsort(names)  # not stable, and quicker than the stable sort of np.unique
+    starts = run_starts(names[order])
+    first = np.minimum.reduceat(order, starts)
+    inverse = np.empty_like(order)
+    inverse[order] = np.repeat(np.argsort(np.argsort(first)), np.diff(starts, append=len(names)))
+    return np.sort(first), inverse
+
+
+def run_starts(ordered: npt.NDArray[np.integer]) -> IntArray:
+    """Where each run of equal values begins.
+
+    >>> run_starts(np.array([4, 4, 7, 9, 9])).tolist()
+    [0, 2, 3]
+    """
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+
+
+def ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
+    if bound > BOARD * len(keys):
+        return np.unique(keys, return_inverse=True)
+    marked, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
+    marked[keys] = True
+    found = np.flatnonzero(marked)
+    rank[found] = np.arange(len(found))
+    return found, rank[keys]
 
 
 def check_symbols(words: Words, num_symbols: int) -> None:

@@ -14,6 +14,7 @@ ORDER = (
     "errors",
     "limits",
     "words",
+    "rolling",
     "trie",
     "sample",
     "wfa",

@@ -100,6 +100,7 @@ def fit(
     rank: int,
     *,
     hidden: Sequence[int] = (2, 1, 2),
+    width_transitions: int = 2,
     epochs_factorisation: int = 1000,
     epochs_transitions: int = 500,
     rate_factorisation: float = 0.015,
@@ -141,7 +142,7 @@ def fit(
     kind = LEARNERS[learner]
     if kind.networks:
         epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
-        steps = _networks(hankel, kind, rank, hidden, epochs, rates, schedule, seed, report, cancelled)
+        steps = _networks(hankel, kind, rank, hidden, width_transitions, epochs, rates, schedule, seed, report, cancelled)
     else:
         steps = _spectral(hankel, rank, {} if svds is None else svds, report)
     started = perf_counter()
@@ -218,6 +219,7 @@ def _networks(
     kind: Learner,
     rank: int,
     hidden: Sequence[int],
+    width: int,
     epochs: tuple[int, int],
     rates: tuple[float, float],
     schedule: str,
@@ -250,6 +252,7 @@ def _networks(
         factors.latent,
         maps,
         None if hankel.row_weights is None else hankel.row_weights[maps],
+        width=width,
         nonlinear=kind.nonlinear_transitions,
         epochs=epochs[1],
         learning_rate=rates[1],

@@ -196,7 +196,7 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     weights = np.sqrt(trie.prefix_counts(train.counts))[:, None]
     logs = np.log(np.maximum(model.next_scores(trie), SMALLEST_CONDITIONAL))
     hidden = model.decode(model.states(trie))
-    return replace(model, output=np.linalg.lstsq(weights * hidden, weights * logs)[0], link="softmax")
+    return replace(model, output=np.linalg.lstsq(weights * hidden, weights * logs)[0], link="softmax", normalised=True)
 
 
 def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:

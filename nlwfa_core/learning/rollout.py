@@ -25,7 +25,7 @@ class Rollout:
     """
 
     def __init__(self, trie: Trie) -> None:
-        order = np.concatenate(([0], *(nodes for _, nodes in trie.runs)))
+        order = np.lexsort((trie.symbol, trie.depth))
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         self.place = torch.from_numpy(place)

@@ -6,6 +6,7 @@ Truncated SVD of the block over P, H_λ ≈ U D Vᵀ, then α₀ᵀ = H[λ, :] V
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -97,8 +98,15 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     D = svd.singular_values[:k]
     rows = hankel.matrix @ V  # (num_rows, k)
     # H_λ V = U D, so its pseudo-inverse is D⁻¹ Uᵀ.
-    inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0).T  # (k, num_prefixes)
-    transitions = np.stack([inverse @ rows[hankel.shifted[:, symbol]] for symbol in range(hankel.num_symbols)])
+    inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0)  # (num_prefixes, k), transposed
+    # The rows uσ that hold something, symbol by symbol: few of all.
+    filled = np.diff(hankel.matrix.indptr) > 0
+    pairs = np.flatnonzero(filled[hankel.shifted])
+    prefixes, symbols = np.divmod(pairs, hankel.num_symbols)
+    order = np.argsort(symbols, kind="stable")
+    bounds = np.searchsorted(symbols[order], np.arange(hankel.num_symbols + 1)).tolist()
+    left, right = inverse[prefixes[order]], rows[hankel.shifted.ravel()[pairs[order]]]
+    transitions = np.stack([left[start:end].T @ right[start:end] for start, end in pairwise(bounds)])
     return WFA(rows[0], transitions, V[0].copy())
 
 

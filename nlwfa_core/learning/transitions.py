@@ -5,16 +5,21 @@ g_σ(z) = θ(θ(zᵀE)F), k → 2k → k, hidden and output units θ, squared er
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
 
 from ..words import FloatArray, IntArray
-from .networks import activate, one_thread, seeded_layers, to_arrays, train
+from .networks import DTYPE, one_thread, seeded_layers, to_arrays, train
 from .progress import CancelCheck, Report, TrainingLog, never, silent
 
-HIDDEN_MULTIPLE = 2
+# Hidden units of one block: half a megabyte, so that what a block needs stays in a core's cache.
+BLOCK = 65_536
 
 
 @one_thread()
@@ -23,6 +28,7 @@ def fit_transitions(
     shifted: npt.NDArray[np.int32],
     weights: FloatArray | None = None,
     *,
+    width: int = 2,
     nonlinear: bool = True,
     epochs: int = 1000,
     learning_rate: float = 0.001,
@@ -44,11 +50,13 @@ def fit_transitions(
         The row of uσ.
     weights : array, shape (num_prefixes, num_symbols), or None
         How much each pair (u, σ) counts; None: all alike.
+    width : int
+        Hidden units, in multiples of the rank (the paper's 2); 0: no hidden layer, g_σ(z) = θ(zᵀF).
 
     Returns
     -------
     layers : tuple of arrays
-        E, shape (num_symbols, rank, 2·rank), and F, shape (num_symbols, 2·rank, rank).
+        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank); without a hidden layer F alone.
     log : TrainingLog
 
     Raises
@@ -57,20 +65,16 @@ def fit_transitions(
     """
     num_prefixes, num_symbols = shifted.shape
     rank = latent.shape[1]
-    wide = HIDDEN_MULTIPLE * rank
-    layers = seeded_layers([(num_symbols, rank, wide), (num_symbols, wide, rank)], torch.Generator().manual_seed(seed))
-    E, F = layers
+    widths = [rank, width * rank, rank] if width else [rank, rank]
+    shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
+    layers = seeded_layers(shapes, torch.Generator().manual_seed(seed))
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
-    counts, means, norm, spread = _class_targets(
-        latent, shifted, classes.ravel(), np.ones(shifted.shape) if weights is None else weights
-    )
-    Z = torch.from_numpy(states)  # (num_classes, rank)
-    C = torch.from_numpy(counts)[:, :, None]  # (num_symbols, num_classes, 1)
-    targets = torch.from_numpy(means)  # (num_symbols, num_classes, rank)
+    each = np.ones(shifted.shape) if weights is None else weights
+    counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), each)
+    error = _SquaredError(states, targets, counts / norm, nonlinear)
 
     def loss() -> torch.Tensor:
-        G = activate(activate(Z @ E, nonlinear) @ F, nonlinear)
-        return ((C * (G - targets) ** 2).sum() + spread) / norm
+        return _WithGradients.apply(error, *layers) + spread / norm  # type: ignore[no-any-return,no-untyped-call]
 
     log = train(
         layers,
@@ -83,6 +87,75 @@ def fit_transitions(
         cancelled=cancelled,
     )
     return to_arrays(layers), log
+
+
+class _SquaredError:
+    """Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖² and its gradient, written out: a third of autograd's time, and no array past a block's.
+
+    A block is some symbols and some classes. Its states stand in columns: these products are quickest that way round.
+
+    Parameters
+    ----------
+    states : array, shape (num_classes, rank)
+    targets : array, shape (num_symbols, num_classes, rank)
+    weights : array, shape (num_symbols, num_classes)
+    nonlinear : bool
+    """
+
+    def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool) -> None:
+        self.nonlinear = nonlinear
+        self.Z = torch.from_numpy(states).T.contiguous()  # (rank, num_classes)
+        self.T = torch.from_numpy(targets).mT.contiguous()  # (num_symbols, rank, num_classes)
+        self.doubled = torch.from_numpy(2 * weights[:, None])  # (num_symbols, 1, num_classes)
+
+    def __call__(self, *layers: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """The error, and its gradients towards F, or E and F."""
+        gradients = [torch.zeros_like(layer) for layer in layers]
+        total, F, hidden = torch.zeros((), dtype=DTYPE), layers[-1], len(layers) == 2
+        for symbols, columns in self._blocks(F.shape[1]):
+            T = self.T[symbols, :, columns]
+            Z = self.Z[:, columns].expand(len(T), -1, -1)
+            A = self._activated(layers[0][symbols].mT @ Z) if hidden else Z  # (symbols, inputs of F, columns)
+            G = self._activated(F[symbols].mT @ A)  # (symbols, rank, columns)
+            difference = G - T
+            dG = difference * self.doubled[symbols, :, columns]
+            total += torch.dot(dG.view(-1), difference.view(-1)) / 2
+            dG = self._before(dG, G)
+            gradients[-1][symbols].baddbmm_(A, dG.mT)
+            if hidden:
+                gradients[0][symbols].baddbmm_(Z, self._before(F[symbols] @ dG, A).mT)
+        return total, gradients
+
+    def _blocks(self, wide: int) -> Iterator[tuple[slice, slice]]:
+        num_symbols, _, num_classes = self.T.shape
+        across = min(num_classes, max(1, BLOCK // wide))
+        deep = min(num_symbols, max(1, BLOCK // (wide * across)))
+        for row in range(0, num_symbols, deep):
+            for column in range(0, num_classes, across):
+                yield slice(row, row + deep), slice(column, column + across)
+
+    def _activated(self, values: torch.Tensor) -> torch.Tensor:
+        """θ, in place."""
+        if self.nonlinear:
+            np.tanh(values.numpy(), out=values.numpy())
+        return values
+
+    def _before(self, gradient: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+        """The gradient before θ: tanh' = 1 − tanh²."""
+        return torch.ops.aten.tanh_backward(gradient, outputs) if self.nonlinear else gradient
+
+
+class _WithGradients(torch.autograd.Function):
+    """What a `_SquaredError` gives, for autograd."""
+
+    @staticmethod
+    def forward(ctx: Any, error: _SquaredError, *layers: torch.Tensor) -> torch.Tensor:
+        value, ctx.gradients = error(*layers)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Any) -> Any:
+        return None, *(outer[0] * gradient for gradient in ctx.gradients)
 
 
 def _class_targets(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.trie import Trie, frequent_prefixes
+from nlwfa_core.rolling import end_states
+from nlwfa_core.trie import TABLE, Trie, frequent_prefixes
 from nlwfa_core.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
@@ -32,16 +33,22 @@ def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None
         assert path.tolist() == [number[row[:length]] for length in range(len(row) + 1)]
 
 
+@pytest.mark.parametrize("table", [0, TABLE])
 @given(word_lists, word_lists)
-def test_words_are_found_where_they_are(rows: list[Word], others: list[Word]) -> None:
-    trie = Trie.of(Words.of(rows), 3)
+def test_words_are_found_where_they_are(table: int, rows: list[Word], others: list[Word]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlwfa_core.trie.TABLE", table)
+        check_found(Trie.of(Words.of(rows), 3), others)
+
+
+def check_found(trie: Trie, others: list[Word]) -> None:
     number = {u: index for index, u in enumerate(trie.prefixes(range(trie.num_nodes)))}
     nodes, starts = trie.walk(Words.of(others))
     for index, word in enumerate(others):
         way = [number.get(word[:length], -1) for length in range(len(word) + 1)]
         assert nodes[starts[index] : starts[index + 1]].tolist() == [node for node in way if node >= 0]
-    children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(3))
-    assert children.tolist() == [[-1] * 3, *([number.get((*u, symbol), -1) for symbol in range(3)] for u in number)]
+    children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(4))
+    assert children.tolist() == [[-1] * 4, *([number.get((*u, symbol), -1) for symbol in range(4)] for u in number)]
 
 
 @given(word_lists, st.data())
@@ -59,19 +66,41 @@ def test_counts_are_those_of_strings_that_begin_and_end(rows: list[Word], data: 
     assert trie.end_counts(counts).tolist() == [ends[u] for u in nodes]
 
 
+class Writer:
+    """A transition that writes the word in digits, and counts the states it is given."""
+
+    steps = 0
+
+    def __call__(self, states: np.ndarray, symbol: int) -> np.ndarray:
+        self.steps += len(states)
+        return 10 * states + symbol + 1
+
+    @staticmethod
+    def written(word: Word) -> int:
+        return int("".join(str(symbol + 1) for symbol in word) or 0)
+
+
 @given(word_lists)
 def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
-    trie, steps = Trie.of(Words.of(rows), 3), 0
+    trie, writer = Trie.of(Words.of(rows), 3), Writer()
+    states = trie.roll_out(np.zeros(1), writer)
+    assert states[:, 0].tolist() == [Writer.written(u) for u in trie.prefixes(range(trie.num_nodes))]
+    assert writer.steps == trie.num_nodes - 1
 
-    def transition(states: np.ndarray, symbol: int) -> np.ndarray:
-        nonlocal steps
-        steps += len(states)
-        return 10 * states + symbol + 1  # writes the word in digits
 
-    states = trie.roll_out(np.zeros(1), transition)
-    written = [int("".join(str(symbol + 1) for symbol in u) or 0) for u in trie.prefixes(range(trie.num_nodes))]
-    assert states[:, 0].tolist() == written
-    assert steps == trie.num_nodes - 1
+@given(word_lists, st.integers(1, 6))
+def test_words_end_where_their_symbols_lead(rows: list[Word], copies: int) -> None:
+    """However many share their prefixes, for some or all of their length; and no step is taken for nothing."""
+    words, writer = Words.of(rows * copies), Writer()
+    states = end_states(words, 3, np.zeros(1), writer)
+    assert states[:, 0].tolist() == [Writer.written(word) for word in words]
+    assert writer.steps <= len(words.symbols)
+
+
+def test_a_word_given_often_is_stepped_through_once() -> None:
+    writer = Writer()
+    assert end_states(Words.of([(0, 2, 1)] * 7), 3, np.zeros(1), writer)[:, 0].tolist() == [132.0] * 7
+    assert writer.steps == 3
 
 
 @given(word_lists, st.integers(1, 12), st.data())
@@ -104,11 +133,3 @@ def test_long_words_take_no_recursion() -> None:
 def test_symbols_outside_the_alphabet_are_refused() -> None:
     with pytest.raises(RecipeError, match="symbol 3 is not in the alphabet of 3 symbols"):
         Trie.of(Words.of([(0, 3)]), 3)
-
-
-@given(word_lists)
-def test_runs_hold_each_node_once_by_length_and_symbol(rows: list[Word]) -> None:
-    trie = Trie.of(Words.of(rows), 3)
-    found = [(int(trie.depth[node]), symbol, int(node)) for symbol, nodes in trie.runs for node in nodes]
-    assert found == sorted((int(trie.depth[node]), int(trie.symbol[node]), node) for node in range(1, trie.num_nodes))
-    assert len(trie.runs) == len({entry[:2] for entry in found})
