@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +82,7 @@ class ValuedStrings:
             raise RecipeError(f"can't split {len(self.words):,} strings into parts of {given}")
         drawn = np.random.default_rng(seed).permutation(len(self.words))
         bounds = np.cumsum([0, *sizes])
-        return [self.take(drawn[start:end]) for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [self.take(drawn[start:end]) for start, end in pairwise(bounds.tolist())]
 
     def basis(self, num_prefixes: int, num_suffixes: int) -> Basis:
         """The prefixes and suffixes that most of the strings have, as `select_basis`."""

@@ -37,7 +37,7 @@ def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
     Parameters
     ----------
     data : bytes
-        UTF-8. The first column is a string as in a CSV file of counts: λ is empty or λ, and it holds tokens if one of them has white
+        UTF-8. The first column is a string as in a CSV file of counts: λ is empty or λ; it holds tokens if one of them has white
         space inside, or the header says so (`tokens,value`; `characters,value` for the opposite).
     alphabet : Alphabet, optional
         One that is known, from training: its symbols keep their numbers, and new ones come behind them.
@@ -53,6 +53,4 @@ def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
     cells, lines, texts, in_tokens = csv_cells(clean(data).decode("utf-8"), "value", alphabet, notes)
     values = np.array([finite(text, line) for text, line in zip(texts, lines, strict=True)])
     words, full = encode(cells, lines, in_tokens, alphabet)
-    return ValueFile(
-        ValuedStrings.of(words, values, full), (*notes, *unseen_notes(alphabet, full.symbols[len(alphabet or ()) :]))
-    )
+    return ValueFile(ValuedStrings.of(words, values, full), (*notes, *unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
