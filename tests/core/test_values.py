@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.hankel import Basis
+from nlwfa_core.hankel import Basis, exact_hankel
+from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
+from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.valued import read_values
 from nlwfa_core.values import VALUE, ValuedStrings, known_transitions, observed_hankel, value_scores
 from nlwfa_core.words import Alphabet, Word, Words
+from tests.references import all_words, full_basis
 
 AB = Alphabet(("a", "b"))
 functions = st.dictionaries(
@@ -104,6 +110,19 @@ def test_unsound_values_are_refused() -> None:
         valued({(): 1.0}).split([1, 1], 0)
     with pytest.raises(RecipeError, match="1 outputs for 2 values"):
         value_scores(np.zeros(1), np.zeros(2))
+
+
+@given(st.integers(0, 100), st.integers(1, 4))
+def test_the_root_of_a_squared_function_has_the_rank_of_the_function(seed: int, num_states: int) -> None:
+    """f ≥ 0 with k states: f² needs up to k (k + 1) / 2, its element-wise root k again ([P] §3)."""
+    square = random_automaton(num_states, 2, seed).squared()
+    exact = exact_hankel(square.weights, full_basis(2, 4))
+    root = replace(exact, matrix=sparse.csr_array(np.sqrt(exact.matrix.toarray())))
+    singular = np.linalg.svd(root.block.toarray(), compute_uv=False)
+    assert singular[num_states] < 1e-12 * singular[0]
+    model = fit_spectral(root, truncated_svd(root.block, num_states), num_states)
+    words = all_words(2, 7)
+    np.testing.assert_allclose(model.weights(words) ** 2, square.weights(words), atol=1e-6)
 
 
 @given(functions, st.integers(0, 5))
