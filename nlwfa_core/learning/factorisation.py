@@ -23,7 +23,7 @@ from .progress import CancelCheck, Report, TrainingLog, never, silent
 from .spectral import truncated_svd
 
 STARTS = ("random", "svd")
-LINEAR = 1e-3  # the largest state at the start from the SVD
+LINEAR = 1e-4  # the largest state at the start from the SVD
 CELLS_AT_ONCE = 2**14  # of the masked loss: what is gathered for them stays in the processor's cache
 
 
