@@ -13,7 +13,7 @@ import torch
 
 from nlwfa_core.learning.factorisation import fit_factorisation
 
-from . import against_hmm, against_plain, against_splearn, lesson, machine, opponents, report, scaling, work
+from . import against_hmm, against_plain, against_splearn, functions, lesson, machine, opponents, report, scaling, work
 from .checks import Different
 from .report import Table
 from .timing import interleave
@@ -89,6 +89,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
             "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
             "scaling": lambda: _scaling(plan),
+            "functions": lambda: _functions(plan),
             "machine": lambda: [_machine(plan)],
         }
         for name in names:
@@ -162,6 +163,14 @@ def _scaling(plan: Plan) -> list[Table]:
         scaling.symbols(plan.alphabets, plan.num_strings, plan.long_repeats + 1),
         scaling.bases(bases, plan.steps[-1][0], plan.long_repeats + 1),
     ]
+
+
+def _functions(plan: Plan) -> list[Table]:
+    sized = plan.dyck()
+    step = functions.masked_steps(sized.counted(sized.sample()), 10, 3 if plan.is_quick else 50, plan.repeats)
+    if plan.is_quick:
+        return [*functions.squares((2,), 1, 3), functions.missing((2,), 1, 3), step]
+    return [*functions.squares((3, 4, 5, 6), 10, 5000), functions.missing((2, 3, 5), 10, 3000), step]
 
 
 def _machine(plan: Plan) -> Table:

@@ -21,6 +21,11 @@ from ..hankel import HankelMatrix
 from ..words import FloatArray
 from .networks import activate, one_thread, seeded_layers, to_arrays, train
 from .progress import CancelCheck, Report, TrainingLog, never, silent
+from .spectral import truncated_svd
+
+STARTS = ("random", "svd")
+LINEAR = 1e-4  # the largest state at the start from the SVD
+CELLS_AT_ONCE = 2**14  # of the masked loss: what is gathered for them stays in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,8 @@ def fit_factorisation(
     *,
     hidden: Sequence[int] = (2, 1, 2),
     nonlinear: bool = True,
+    masked: bool = False,
+    start: str = "random",
     epochs: int = 1000,
     learning_rate: float = 0.015,
     schedule: str = "constant",
@@ -81,20 +88,33 @@ def fit_factorisation(
     Equal rows are computed once, and count as often as they are there, or by their weights. A zero row costs nothing and moves
     nothing (the network has no biases), so the shared zero row stands for all exactly.
 
+    Parameters
+    ----------
+    masked : bool
+        Whether only the cells that H stores count, zeros among them (see `values`). The encoder reads 0 where a cell is unknown.
+    start : str
+        One of STARTS: seeded weights, or the truncated SVD of H, from which training only gets better (see `start_at_svd`).
+
     Raises
     ------
     RecipeError
-        If `hidden` is not of the allowed form, or H holds nothing but zeros.
+        If `hidden` or `start` is not of the allowed form, or H holds nothing but zeros.
     Cancelled
     """
     depth = encoder_depth(hidden)
+    if start not in STARTS:
+        raise RecipeError(f"start: {start!r} given, allowed: {', '.join(STARTS)}")
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite entry other than zero: there is nothing to factorise")
     _, firsts, classes = np.unique(hankel.row_classes, return_index=True, return_inverse=True)
-    H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), np.bincount(classes, weights=hankel.row_weights))
+    counts = np.bincount(classes, weights=hankel.row_weights)
+    H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), counts)
+    error = observed_error if masked else reconstruction_error
     widths = [hankel.num_suffixes, *(multiple * rank for multiple in hidden), hankel.num_suffixes]
     layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(seed))
+    if start == "svd":
+        start_at_svd(layers, sparse.diags_array(np.sqrt(counts)) @ H.matrix, rank)
 
     def encode() -> torch.Tensor:
         Z = activate(H.times(layers[0]), nonlinear)
@@ -106,7 +126,7 @@ def fit_factorisation(
         Y = encode()
         for layer in layers[depth:-1]:
             Y = activate(Y @ layer, nonlinear)
-        return reconstruction_error(H, Y, layers[-1]) / H.squared_norm
+        return error(H, Y, layers[-1]) / H.squared_norm
 
     log = train(
         layers,
@@ -123,6 +143,26 @@ def fit_factorisation(
     return Factorisation(latent, to_arrays(layers[:depth]), to_arrays(layers[depth:]), scale, nonlinear, log)
 
 
+def start_at_svd(layers: Sequence[torch.Tensor], matrix: sparse.csr_array, rank: int) -> None:
+    """Turn seeded layers into φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c, V the right singular vectors; c keeps |φ| ≤ LINEAR.
+
+    There tanh is the identity to within LINEAR² / 3. The first `rank` units of each layer hold the states; the others read what
+    their seed says, and nobody reads them yet.
+    """
+    V = truncated_svd(matrix, rank).right
+    k = V.shape[1]
+    c = LINEAR / float(np.abs(matrix @ V).max())
+    first, *inner, last = layers
+    with torch.no_grad():
+        first *= c
+        first[:, :k] = torch.from_numpy(V * c)
+        for layer in inner:
+            layer[:k, :k] = torch.eye(k, dtype=layer.dtype)
+            layer[k:, :k] = 0
+        last.zero_()
+        last[:k] = torch.from_numpy(V.T / c)
+
+
 class SparseRows:
     """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients.
 
@@ -133,6 +173,7 @@ class SparseRows:
         weights = np.ones(matrix.shape[0]) if counts is None else counts.astype(np.float64)
         self.matrix = matrix
         self.transposed = matrix.T.tocsr()
+        self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))  # of each stored cell
         self.counts = torch.from_numpy(weights)[:, None]
         self.squared_norm = float(weights @ (matrix**2).sum(axis=1))
 
@@ -148,6 +189,33 @@ def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> tor
     """
     CY = H.counts * Y
     return ((Y.T @ CY) * (D @ D.T)).sum() - 2 * (CY * H.times(D.T)).sum() + H.squared_norm
+
+
+def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
+    """Σ c_i ((Y D)_ij − H_ij)² over the cells that H stores, zeros among them; c the rows' counts. Costs O(nnz·k)."""
+    return _ObservedError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _ObservedError(torch.autograd.Function):
+    """With E the weighted residual on the stored cells, the gradients are 2 E Dᵀ towards Y and 2 Yᵀ E towards D."""
+
+    @staticmethod
+    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
+        Y, D = left.detach().numpy(), right.detach().numpy()
+        columns, Dt = H.matrix.indices, np.ascontiguousarray(D.T)
+        residual = -H.matrix.data
+        for start in range(0, len(residual), CELLS_AT_ONCE):
+            part = slice(start, start + CELLS_AT_ONCE)
+            residual[part] += np.einsum("ck,ck->c", Y[H.rows[part]], Dt[columns[part]])
+        weighted = residual * H.counts.numpy()[H.rows, 0]
+        ctx.gradients = Y, Dt, sparse.csr_array((2 * weighted, columns, H.matrix.indptr), shape=H.matrix.shape)
+        return torch.tensor(residual @ weighted)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        Y, Dt, E = ctx.gradients
+        scale = gradients[0]
+        return scale * torch.from_numpy(E @ Dt), scale * torch.from_numpy((E.T @ Y).T), None
 
 
 class _Product(torch.autograd.Function):

@@ -92,12 +92,13 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     notes: list[str] = []
     lines: Sequence[int]
     if chosen == "csv":
-        cells, lines, counts, in_tokens = _csv_cells(text, alphabet, notes)
+        cells, lines, texts, in_tokens = csv_cells(text, "count", alphabet, notes)
+        counts = _counts(texts, lines)
     else:
         cells, in_tokens = _lines(text, notes), chosen == "tokens"
         lines, counts = range(1, len(cells) + 1), np.ones(len(cells), dtype=np.int64)
-    words, full = _encode(cells, lines, in_tokens, alphabet)
-    return StringFile(words, counts, full, chosen, (*notes, *_unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
+    words, full = encode(cells, lines, in_tokens, alphabet)
+    return StringFile(words, counts, full, chosen, (*notes, *unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
 
 
 def begins_as_pautomac(head: bytes) -> bool:
@@ -120,7 +121,7 @@ def _sniff(text: str, alphabet: Alphabet | None) -> str:
     rows = [row for row in text.split("\n") if row.strip()]
     if _has_header(rows[0]) and (len(rows) == 1 or _says_its_length(rows[1]) or rows[0].split()[0] == str(len(rows) - 1)):
         return "pautomac"
-    head = rows[1:21] if _csv_header(rows[0].split(",")) else rows[:20]
+    head = rows[1:21] if _csv_header(rows[0].split(","), "count") else rows[:20]
     if head and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in head):
         return "csv"
     return "tokens" if _in_tokens(rows, alphabet) else "characters"
@@ -135,11 +136,11 @@ def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
     known = len(alphabet or ())
     full = alphabet if alphabet and known >= block.num_symbols else Alphabet.numbered(block.num_symbols)
     new = np.unique(block.words.symbols[block.words.symbols >= known])
-    notes = (*block.notes, *_unseen_notes(alphabet, [full.symbols[symbol] for symbol in new]))
+    notes = (*block.notes, *unseen_notes(alphabet, [full.symbols[symbol] for symbol in new]))
     return StringFile(block.words, np.ones(len(block.words), dtype=np.int64), full, "pautomac", notes)
 
 
-def _unseen_notes(alphabet: Alphabet | None, new: Sequence[str]) -> list[str]:
+def unseen_notes(alphabet: Alphabet | None, new: Sequence[str]) -> list[str]:
     if alphabet is None or not new:
         return []
     listed = ", ".join(shown(symbol) for symbol in new[:12]) + (", …" if len(new) > 12 else "")
@@ -158,32 +159,30 @@ def _lines(text: str, notes: list[str]) -> list[str]:
     return rows
 
 
-def _csv_header(row: Sequence[str]) -> str | None:
+def _csv_header(row: Sequence[str], number: str) -> str | None:
     names = [cell.strip(' "\t').lower() for cell in row]
-    return names[0] if len(names) == 2 and names[0] in CSV_HEADERS and names[1] == "count" else None
+    return names[0] if len(names) == 2 and names[0] in CSV_HEADERS and names[1] == number else None
 
 
-def _csv_cells(text: str, alphabet: Alphabet | None, notes: list[str]) -> tuple[list[str], list[int], IntArray, bool]:
-    """Cells, their lines, counts of shape (num_words,), and whether the cells hold tokens."""
+def csv_cells(text: str, number: str, alphabet: Alphabet | None, notes: list[str]) -> tuple[list[str], list[int], list[str], bool]:
+    """Strings, their lines, the numbers beside them as text, and whether the strings hold tokens; `number` names its column."""
     cells: list[str] = []
     lines: list[int] = []
-    counts: list[int] = []
-    kind, total, blank = "string", 0, 0
+    numbers: list[str] = []
+    kind, blank = "string", 0
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for row in reader:
             line = reader.line_num
-            header = None if cells else _csv_header(row)
+            header = None if cells else _csv_header(row, number)
             if header:
                 kind = header
             elif not any(cell.strip() for cell in row) and len(row) < 2:
                 blank += 1
             elif len(row) != 2:
-                raise FormatError(f"{plural(len(row), 'column')} given, 2 needed: string and count", line)
+                raise FormatError(f"{plural(len(row), 'column')} given, 2 needed: string and {number}", line)
             else:
-                counts.append(positive_count(row[1], line))
-                total += counts[-1]
-                at_most("sum of the counts", total, limits.MAX_STRINGS, line)
+                numbers.append(row[1])
                 cells.append(row[0].strip())
                 lines.append(line)
     except csv.Error as error:
@@ -192,11 +191,20 @@ def _csv_cells(text: str, alphabet: Alphabet | None, notes: list[str]) -> tuple[
         raise FormatError("the file holds no strings: at least 1 is needed")
     if blank:
         notes.append(f"{plural(blank, 'blank line')} skipped (λ is an empty first column in this format).")
-    in_tokens = _in_tokens(cells, alphabet) if kind == "string" else kind == "tokens"
-    return cells, lines, np.array(counts, dtype=np.int64), in_tokens
+    return cells, lines, numbers, _in_tokens(cells, alphabet) if kind == "string" else kind == "tokens"
 
 
-def _encode(cells: list[str], lines: Sequence[int], in_tokens: bool, alphabet: Alphabet | None) -> tuple[Words, Alphabet]:
+def _counts(texts: list[str], lines: list[int]) -> IntArray:
+    counts = np.empty(len(texts), dtype=np.int64)
+    total = 0
+    for place, (text, line) in enumerate(zip(texts, lines, strict=True)):
+        counts[place] = count = positive_count(text, line)
+        total += count
+        at_most("sum of the counts", total, limits.MAX_STRINGS, line)
+    return counts
+
+
+def encode(cells: list[str], lines: Sequence[int], in_tokens: bool, alphabet: Alphabet | None) -> tuple[Words, Alphabet]:
     """Words from stripped cells, and the alphabet: the given one, if any, and behind it what else occurs."""
     rows: list[Sequence[str]] = [() if cell == LAMBDA else cell.split() if in_tokens else cell for cell in cells]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))

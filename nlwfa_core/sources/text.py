@@ -130,12 +130,18 @@ def positive_count(text: str, line: int) -> int:
     return count
 
 
-def probability(text: str, line: int) -> float:
-    """A finite number from 0 on; numbers above 1 are the caller's to judge."""
+def finite(text: str, line: int, at_least: float = -np.inf) -> float:
+    """A finite number; numbers that are too large for what they mean are the caller's to judge."""
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not (np.isfinite(value) and value >= 0) or "_" in text:
-        raise FormatError(f"{shown(text)} given where a finite number, at least 0, is needed", line)
+    if not (np.isfinite(value) and value >= at_least) or "_" in text:
+        bound = f", at least {at_least:g}," if at_least > -np.inf else ""
+        raise FormatError(f"{shown(text)} given where a finite number{bound} is needed", line)
     return value
+
+
+def probability(text: str, line: int) -> float:
+    """A finite number from 0 on."""
+    return finite(text, line, 0)

@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from nlwfa_core.basis import Basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.hankel import exact_hankel
-from nlwfa_core.learning.factorisation import SparseRows, encoder_depth, fit_factorisation, reconstruction_error
+from nlwfa_core.hankel import HankelMatrix, exact_hankel
+from nlwfa_core.learning.factorisation import SparseRows, encoder_depth, fit_factorisation, observed_error, reconstruction_error
 from nlwfa_core.learning.networks import activate
+from nlwfa_core.values import VALUE
+from nlwfa_core.words import Words
 from tests.references import full_basis, ring
 
 RING = exact_hankel(ring(3).weights, full_basis(2, 3))
@@ -44,6 +47,44 @@ def test_the_loss_and_its_gradient_are_those_of_the_dense_matrix(
     assert float(losses[0].detach()) == pytest.approx(float(losses[1].detach()), abs=1e-12 * scale)
     for ours, expected in zip(*(torch.autograd.grad(loss, layers) for loss in losses), strict=True):
         np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-9, atol=1e-11 * scale)
+
+
+@given(st.integers(0, 2**20), st.integers(1, 8), st.integers(1, 6), st.integers(1, 5), st.booleans())
+def test_the_masked_loss_and_its_gradient_are_those_of_the_known_cells(
+    seed: int, num_rows: int, num_columns: int, width: int, missing: bool
+) -> None:
+    """Against a dense 0/1 mask; with nothing missing, against the exact loss as well."""
+    rng = np.random.default_rng(seed)
+    known = rng.random((num_rows, num_columns)) < (0.5 if missing else 1.0)
+    dense = rng.integers(-1, 2, size=known.shape) * known * 1.0  # some of the known cells hold 0
+    stored = sparse.csr_array((dense[known], known.nonzero()), shape=known.shape)
+    rows = SparseRows(stored, rng.integers(1, 4, size=num_rows).astype(float))
+    Y, D = (torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in ((num_rows, width), (width, num_columns)))
+    losses = [observed_error(rows, Y, D) * 3, 3 * (rows.counts * torch.tensor(known) * (Y @ D - torch.tensor(dense)) ** 2).sum()]
+    if not missing:
+        losses.append(reconstruction_error(rows, Y, D) * 3)
+    values = [float(loss.detach()) for loss in losses]
+    np.testing.assert_allclose(values, values[0], rtol=1e-10)
+    ours, *others = (torch.autograd.grad(loss, (Y, D)) for loss in losses)
+    for expected in others:
+        for mine, theirs in zip(ours, expected, strict=True):
+            np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
+    """A matrix of rank 1 whose rows hold all but one of their cells: no unknown cell pulls towards 0."""
+    values = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 0.5, 0.25])
+    stored = values + 0.0
+    stored[[0, 1, 2, 3], [0, 1, 2, 0]] = np.nan
+    known = np.isfinite(stored)
+    basis = Basis(Words.of([(), (0,), (0, 0), (0, 0, 0)]), Words.of([(), (0,), (0, 0)]), 1)
+    matrix = sparse.csr_array((stored[known], known.nonzero()), shape=known.shape)
+    hankel = HankelMatrix(basis, matrix, np.array([[1], [2], [3], [3]], dtype=np.int32), 4, VALUE)
+    factors = fit_factorisation(hankel, 1, nonlinear=False, masked=True, hidden=(1,), epochs=4000, schedule="cosine")
+    assert factors.log.losses.min() < 1e-2
+    ours = np.abs(factors.latent @ factors.decoder[-1] * factors.scale - values)[~known]
+    zeros = fit_factorisation(hankel, 1, nonlinear=False, hidden=(1,), epochs=4000, schedule="cosine")
+    assert ours.max() < np.abs(zeros.latent @ zeros.decoder[-1] * zeros.scale - values)[~known].max() / 3
 
 
 @pytest.mark.parametrize("nonlinear", [True, False])
@@ -83,6 +124,19 @@ def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> N
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
     log = fit_factorisation(RING, rank, nonlinear=False, epochs=2000, learning_rate=0.03, schedule="cosine").log
     assert log.losses.min() == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("hidden", [(1,), (2, 1, 2), (4, 2, 1, 2, 4)])
+def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple[int, ...]) -> None:
+    """Eckart–Young again, before the first epoch; in the middle of tanh, which is the identity there."""
+    singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
+    best = (singular[rank:] ** 2).sum() / (singular**2).sum()
+    log = fit_factorisation(RING, rank, hidden=hidden, start="svd", epochs=0).log
+    assert log.losses[0] == pytest.approx(best, abs=1e-11)
+    assert fit_factorisation(RING, rank, hidden=hidden, start="svd", epochs=20).log.losses.min() <= log.losses[0]
+    with pytest.raises(RecipeError, match="start: 'zero' given, allowed: random, svd"):
+        fit_factorisation(RING, rank, start="zero")
 
 
 @pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])

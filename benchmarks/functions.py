@@ -1,0 +1,160 @@
+"""What the models reach on functions that are no distributions: squares of automata, and values of which some are missing.
+
+No times but those of one table: errors on strings that no model saw, relative to what a model of zeros gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from nlwfa_core.basis import Basis
+from nlwfa_core.hankel import HankelMatrix, exact_hankel
+from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
+from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.values import ValuedStrings, known_transitions, observed_hankel, value_scores
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet, FloatArray, Words
+
+from .report import Table
+from .timing import clocked, interleave
+
+FAMILIES: dict[str, Callable[[int, int], WFA]] = {
+    "probabilistic": lambda k, seed: random_automaton(k, 2, seed, density=0.4),
+    "signed": lambda k, seed: random_wfa(k, 2, seed),
+}
+
+
+def _all_words(longest: int) -> Words:
+    return Words.of(word for length in range(longest + 1) for word in product(range(2), repeat=length))
+
+
+def _fac_non(hankel: HankelMatrix, rank: int, **options: Any) -> NLWFA:
+    """fac.non with the transitions of least squares: what its Adamax tends to."""
+    factors = fit_factorisation(hankel, rank, **options)
+    known = known_transitions(hankel, 1 if options.get("masked") else 0)
+    last = factors.decoder[-1] * factors.scale
+    transitions = linear_transitions(factors.latent, hankel.shifted, known)
+    decoder = factors.decoder[:-1]
+    return NLWFA(factors.latent[0], (transitions,), decoder, last[:, 0], last.sum(axis=1), False, factors.nonlinear)
+
+
+def _relative(outputs: FloatArray, values: FloatArray) -> float:
+    scores = value_scores(outputs, values)
+    return scores.rmse / scores.zero_rmse
+
+
+def _spread(values: Sequence[float]) -> str:
+    """Median, and mean ± standard deviation."""
+    return f"{np.median(values):.1e} ({np.mean(values):.1e} ± {np.std(values):.1e})"
+
+
+def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]:
+    """f² for random automata f with k states, learned from its exact Hankel matrix ([P] §3)."""
+    basis = Basis(_all_words(4), _all_words(4), 2)
+    rng = np.random.default_rng(0)
+    held_out = Words.of([tuple(rng.integers(0, 2, size=length).tolist()) for length in rng.integers(10, 14, size=1000)])
+    names = (
+        "SP, k",
+        "SP, 2k",
+        "SP, one below the rank",
+        "SP, k²",
+        "√: SP, k",
+        "fac.non, k",
+        "√: fac.non, k",
+        "√: fac.non from the SVD, k",
+    )
+    tables = []
+    for family, automaton in FAMILIES.items():
+        rows: list[list[Any]] = []
+        for k in sizes:
+            errors, ranks, beaten = [], [], []
+            for seed in range(num_automata):
+                f = automaton(k, seed).weights
+                H, root = (
+                    exact_hankel(lambda words, f=f: f(words) ** 2, basis),
+                    exact_hankel(lambda words, f=f: np.abs(f(words)), basis),
+                )
+                svd, root_svd = (truncated_svd(matrix.block, len(basis.prefixes)) for matrix in (H, root))
+                ranks.append((svd.numerical_rank, root_svd.numerical_rank))
+                below = k * (k + 1) // 2 - 1
+                direct = [fit_spectral(H, svd, rank) for rank in (k, 2 * k, below, k * k)]
+                trained: dict[str, Any] = {"epochs": epochs, "schedule": "cosine", "learning_rate": 0.03}
+                outputs = [model.weights(held_out) for model in direct]
+                outputs.append(fit_spectral(root, root_svd, k).weights(held_out) ** 2)
+                outputs.append(_fac_non(H, k, **trained).weights(held_out))
+                outputs.append(_fac_non(root, k, **trained).weights(held_out) ** 2)
+                outputs.append(_fac_non(root, k, start="svd", epochs=0).weights(held_out) ** 2)
+                errors.append([_relative(values, f(held_out) ** 2) for values in outputs])
+                smaller = min(
+                    _relative(fit_spectral(H, svd, rank).weights(held_out), f(held_out) ** 2) for rank in range(1, below + 1)
+                )
+                beaten.append([error < smaller for error in errors[-1]])
+            rank, root_rank = np.median(ranks, axis=0).astype(int).tolist()
+            ahead = np.sum(beaten, axis=0).tolist()
+            columns_of = zip(names, map(_spread, zip(*errors, strict=True)), ahead, strict=True)
+            rows += [[k, rank, root_rank, *cells] for cells in columns_of]
+        columns = ("k", "rank of H", "rank of √H", "model, states", "median (mean ± sd) relative RMSE", "ahead")
+        notes = [
+            f"{num_automata} automata, 2 symbols; all prefixes and suffixes to length 4; error on 1,000 strings of 10–13 symbols.",
+            "√: the element-wise root |f| is learned and the model's output squared.",
+            "ahead: on how many automata its error is below that of SP at every rank below k (k + 1) / 2.",
+            f"fac.non: {epochs} epochs, rate 0.03 along a cosine, transitions of least squares.",
+        ]
+        tables.append(Table(f"Squared function: {family} f", columns=columns, rows=rows, notes=notes))
+    return tables
+
+
+def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
+    """Values of all strings up to length 9, 30 % of them missing: what each way of not knowing them costs."""
+    basis = Basis(_all_words(4), _all_words(4), 2)
+    words = _all_words(9)
+    rows: list[list[Any]] = []
+    for noise, k in product((0.0, 0.05), sizes):
+        errors = []
+        for seed in range(num_functions):
+            drawn = random_wfa(k, 2, seed, radius=0.5)
+            values = WFA(drawn.initial, drawn.transitions * 2, drawn.termination).weights(words)  # some 1 at every length
+            wrong = values + noise * values.std() * np.random.default_rng(seed).normal(size=len(values))
+            number = round(0.7 * len(words))
+            order = np.random.default_rng(seed).permutation(len(words))
+            hankel = observed_hankel(ValuedStrings(words, wrong, Alphabet.numbered(2)).take(order[:number]), basis)
+            trained: dict[str, Any] = {"epochs": epochs, "schedule": "cosine"}
+            models: list[WFA | NLWFA] = [
+                fit_spectral(hankel, truncated_svd(hankel.block, k), k),
+                *(fit_completed(hankel, complete(hankel, k, ridge=ridge)) for ridge in (1e-6, 1e-3)),
+                *(_fac_non(hankel, k, masked=masked, **trained) for masked in (False, True)),
+            ]
+            unseen = order[number:]
+            errors.append([_relative(model.weights(words.take(unseen)), values[unseen]) for model in models])
+        rows.append([f"{noise:.0%}", k, *(_spread(column) for column in zip(*errors, strict=True))])
+    columns = ("noise", "k", "SP, zeros", "SP, completed (1e-6)", "SP, completed (1e-3)", "fac.non, zeros", "fac.non, masked")
+    notes = [
+        f"{num_functions} signed random functions of rank k; median (mean ± sd) of the relative RMSE on the missing strings.",
+        "zeros: unknown cells taken for 0; completed: alternating least squares with that ridge; masked: the loss on known cells.",
+    ]
+    return Table("Values with 30 % of the strings missing", columns=columns, rows=rows, notes=notes)
+
+
+def masked_steps(hankel: HankelMatrix, rank: int, epochs: int, repeats: int) -> Table:
+    """The masked loss beside the exact one, on the same stored cells."""
+    sides = [
+        clocked(lambda masked=masked: fit_factorisation(hankel, rank, epochs=epochs, masked=masked)) for masked in (False, True)
+    ]
+    exact, masked = (timing.median / epochs * 1e3 for timing in interleave(sides, repeats))
+    row = [
+        f"{hankel.matrix.shape[0]:,} × {hankel.num_suffixes:,}",
+        hankel.matrix.nnz,
+        rank,
+        exact,
+        masked,
+        f"{masked / exact:.2f}×",
+    ]
+    columns = ("rows × suffixes", "stored cells", "k", "exact, ms", "masked, ms", "masked / exact")
+    return Table("One step with the masked loss", columns=columns, rows=[row])
