@@ -14,6 +14,7 @@ import typer
 
 from . import limits
 from .basis import STATISTICS
+from .best import fit_best
 from .data import unseen_notes
 from .errors import RecipeError
 from .experiment import basis_notes, build_hankel, fit_recipe
@@ -25,7 +26,7 @@ from .sample import Sample
 from .selection import RANK_METRICS
 from .selection import select_rank as best_of_ranks
 from .store import SavedModel, save_model
-from .summaries import fit_summary, json_text, ranks_summary
+from .summaries import best_summary, fit_summary, json_text, ranks_summary
 from .terminal import (
     STRINGS,
     AsJson,
@@ -46,7 +47,7 @@ LAYERS = ",".join(map(str, LEARNING.hidden))
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[int, typer.Option(help="Distinct training strings to hold; rare ones beyond are dropped (PAutomaC files).")]
-Learner = Annotated[str, typer.Option(help=", ".join(LEARNERS))]
+Learner = Annotated[str | None, typer.Option(help=", ".join(LEARNERS))]
 Prefixes = Annotated[int, typer.Option(help="The most frequent prefixes make the Hankel matrix's rows.")]
 Suffixes = Annotated[int, typer.Option(help="The most frequent suffixes make its columns.")]
 Statistic = Annotated[str, typer.Option(help=f"What the Hankel matrix counts: {', '.join(STATISTICS)}.")]
@@ -147,13 +148,19 @@ def with_options(command: Callable[..., Output]) -> Callable[..., Output]:
 @with_options
 def fit(
     train: Train,
-    learner: Learner,
-    rank: Annotated[int, typer.Option(help="Number of states.")],
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     options: Options,
-    validation: Annotated[Path | None, typer.Option(help=f"Where a refinement by likelihood stops: {STRINGS}")] = None,
+    learner: Learner = None,
+    rank: Annotated[int | None, typer.Option(help="Number of states.")] = None,
+    validation: Annotated[Path | None, typer.Option(help=f"What `likelihood` and `--preset` choose by: {STRINGS}")] = None,
+    preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner and options by validation strings.")] = None,
+    max_states: Annotated[int, typer.Option(help="States that a preset may use.")] = 20,
 ) -> Output:
     """Learn a model and write it to a folder."""
+    if preset is not None:
+        return _fit_preset(train, out, options, validation, max_states)
+    if learner is None or rank is None:
+        raise RecipeError("learner and rank are needed: --learner SP --rank 10, say, or --preset best with --validation")
     basis, learning, refinement = options.hankel(learner), options.learning(learner, rank), options.refinement()
     check_writable(out)
     times = [perf_counter()]
@@ -176,6 +183,25 @@ def fit(
     return Output(f"{text}\nmodel    {out}", (*notes, *basis_notes(hankel, basis), *learned.report.messages))
 
 
+def _fit_preset(train: Path, out: Path, options: Options, validation: Path | None, max_states: int) -> Output:
+    if validation is None:
+        raise RecipeError("preset: 'best' given, which chooses on validation strings: --validation is needed")
+    check_writable(out)
+    started = perf_counter()
+    read, notes = read_sample(train, options.format, options.max_distinct)
+    sample, held_out, more = _with_validation(read, validation, options.format)
+    with progress_bar() as report:
+        best = fit_best(sample, held_out, max_states, seed=options.seed, report=report)
+    chosen = best.candidate
+    parts = {"hankel": chosen.hankel, "learning": chosen.learning, "refinement": chosen.refinement}
+    recipe = {name: part.model_dump(mode="json") for name, part in parts.items()}
+    messages = best.fit.report.messages
+    info = {"recipe": recipe, "preset": "best", "training_file": file_name(train), "messages": list(messages)}
+    save_model(out, SavedModel(best.fit.model, sample.alphabet, info))
+    text = best_summary(best, perf_counter() - started)
+    return Output(f"{text}\nmodel    {out}", (*notes, *more, *messages))
+
+
 def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:
     """Both over the larger alphabet, as in the lab: what validation alone uses costs every model its zeros."""
     file = read_words(path, format, sample.alphabet)
@@ -195,7 +221,7 @@ def _whole_numbers(name: str, text: str) -> tuple[int, ...]:
 def select_rank(
     train: Train,
     validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
-    learner: Learner,
+    learner: Annotated[str, typer.Option(help=", ".join(LEARNERS))],
     ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10.")],
     options: Options,
     metric: Annotated[str, typer.Option(help=" or ".join(RANK_METRICS))] = "wer",

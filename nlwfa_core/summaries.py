@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .best import Best
 from .diagnostics import Diagnostics
 from .hankel import HankelMatrix
 from .learning.learners import LEARNERS, FitReport
@@ -150,4 +151,14 @@ def ranks_summary(learner: str, chosen: RankSelection) -> str:
     return (
         f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
         f"{table(rows)}\nbest by {chosen.metric}: rank {chosen.rank}"
+    )
+
+
+def best_summary(best: Best, seconds: float) -> str:
+    """Every candidate with its bits per symbol on the validation strings, and the one taken."""
+    rows: list[Sequence[str]] = [("candidate", "bits per symbol")]
+    rows += [(candidate.title, as_text(bits)) for candidate, bits in best.tried]
+    return (
+        f"on the validation strings; base 2, the end of a string counted\n{table(rows)}\n"
+        f"best     {best.candidate.title}, {plural(best.fit.model.num_states, 'state')}\nseconds  {seconds:.2f}"
     )

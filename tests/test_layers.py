@@ -57,6 +57,7 @@ ORDER = (
     "data",
     "experiment",
     "selection",
+    "best",
     "views",
     "tables",
     "queueing",

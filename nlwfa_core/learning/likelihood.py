@@ -30,6 +30,8 @@ SMALLEST_CONDITIONAL = 1e-3
 SMALLEST_SHARE = 1e-8
 # Random divisions of the strings into batches, taken in turn: their trees are built once.
 DIVISIONS = 4
+# What is judged and kept is a running average over about 1 / (1 − AVERAGING) steps (Polyak and Juditsky 1992), fewer at first.
+AVERAGING = 0.998
 
 
 @dataclass
@@ -159,7 +161,7 @@ def _climb(
 ) -> tuple[WFA | NLWFA, list[float]]:
     """One training from one start: the best epoch's model, and each epoch's bits per symbol on the strings that choose."""
     torch.manual_seed(options.seed)  # of dropout
-    trained = _Trained.of(model)
+    trained, averaged = _Trained.of(model), _Trained.of(model)
     optimizer = torch.optim.AdamW(trained.tensors, lr=options.rate, weight_decay=options.weight_decay)
     strings = int(train.counts.sum())
     count = max(1, round(strings / options.batch))
@@ -175,14 +177,18 @@ def _climb(
             trained.surprise(batch, options.dropout).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(trained.tensors, LARGEST_GRADIENT)
             optimizer.step()
+            share = max(1 - AVERAGING, 1 / (2 + (epoch * count + number) / 10))
+            with torch.no_grad():
+                for average, tensor in zip(averaged.tensors, trained.tensors, strict=True):
+                    average.lerp_(tensor, share)
         with torch.no_grad():
-            bits = float(trained.surprise(judging))
+            bits = float(averaged.surprise(judging))
         told(epoch + 1, bits)
         if not np.isfinite(bits):
             break
         losses.append(bits)
         if bits < fewest:
-            best, fewest = trained.learned(), bits
+            best, fewest = averaged.learned(), bits
     return best, losses
 
 

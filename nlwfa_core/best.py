@@ -1,0 +1,148 @@
+"""The recommended model: what docs/best.md's measurements recommend, chosen on validation strings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import RecipeError
+from .experiment import build_hankel, fit_recipe
+from .hankel import HankelMatrix
+from .learning.learners import Fit, needs_boundary
+from .learning.progress import CancelCheck, Progress, Report, never, silent
+from .learning.spectral import TruncatedSVD
+from .metrics import next_symbol_score
+from .recipe import HankelRecipe, LearningRecipe, RefinementRecipe
+from .sample import Sample
+
+RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
+# Steps of training: few where candidates are compared, many for the one that is taken.
+TRIED, TAKEN = 1_200, 6_000
+MOST_EPOCHS = 300
+BATCH = 250
+DROPOUTS = (0.0, 0.2)
+WEIGHT_DECAY = 0.3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to learn, without its data."""
+
+    hankel: HankelRecipe
+    learning: LearningRecipe
+    refinement: RefinementRecipe
+
+    @property
+    def title(self) -> str:
+        dropout = f", dropout {self.refinement.dropout:g}" if self.refinement.objective == "likelihood" else ""
+        return f"{self.learning.learner}, {self.hankel.statistic} statistic, k = {self.learning.rank}{dropout}"
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """What was chosen.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    fit : Fit
+    tried : tuple of (Candidate, float)
+        Every candidate and its bits per symbol on the validation strings, in the order tried; the last networks are those with
+        all their steps.
+    """
+
+    candidate: Candidate
+    fit: Fit
+    tried: tuple[tuple[Candidate, float], ...]
+
+
+def fit_best(
+    train: Sample, validation: Sample, max_states: int, *, seed: int = 0, report: Report = silent, cancelled: CancelCheck = never
+) -> Best:
+    """Learn a model of at most `max_states` states: the one with the fewest bits per symbol on the validation strings.
+
+    Spectral learning with every rank and two statistics costs next to nothing and is always among them. The networks are NL-WFA
+    with tanh in both steps and one layer a map, from rows of conditional probabilities, refined by likelihood; a short training
+    says how much dropout the data need, a long one follows.
+
+    Raises
+    ------
+    RecipeError
+        If the number is below 1, or a set of strings is empty.
+    Cancelled
+    """
+    if max_states < 1:
+        raise RecipeError(f"max-states: {max_states} given, at least 1 needed")
+    if not len(train.words) or not len(validation.words):
+        raise RecipeError("the best model is chosen on validation strings: training and validation strings are both needed")
+    matrices: dict[HankelRecipe, tuple[HankelMatrix, dict[int, TruncatedSVD]]] = {}
+    tried: list[tuple[Candidate, float]] = []
+    best: tuple[float, Candidate, Fit] | None = None
+    linear, networks = _linear(max_states), _networks(max_states, train, TRIED, DROPOUTS, seed)
+    total = len(linear) + len(networks) + 1
+
+    def attempt(candidate: Candidate) -> float:
+        nonlocal best
+        report(Progress("candidates", len(tried), total))
+        if candidate.hankel not in matrices:
+            matrices[candidate.hankel] = build_hankel(train, candidate.hankel), {}
+        hankel, svds = matrices[candidate.hankel]
+        rank = min(candidate.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
+        learning = candidate.learning.changed(rank=rank)
+        learned = fit_recipe(hankel, learning, candidate.refinement, (train, validation), svds, report, cancelled)
+        bits = next_symbol_score(learned.model, validation).bits_per_symbol
+        tried.append((candidate, bits))
+        if np.isfinite(bits) and (best is None or bits < best[0]):
+            best = (bits, candidate, learned)
+        return bits if np.isfinite(bits) else np.inf
+
+    for candidate in linear:
+        attempt(candidate)
+    winner = min(networks, key=attempt)
+    attempt(*_networks(max_states, train, TAKEN, (winner.refinement.dropout,), seed))
+    report(Progress("candidates", total, total))
+    if best is None:
+        raise RecipeError(
+            "no model gives the validation strings a finite number of bits: are they of the same kind as the training ones?"
+        )
+    return Best(best[1], best[2], tuple(tried))
+
+
+def _linear(max_states: int) -> list[Candidate]:
+    ranks = sorted({rank for rank in RANKS if rank <= max_states} | {max_states})
+    hankels = [HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic) for statistic in ("string", "factor")]
+    return [Candidate(hankel, LearningRecipe(learner="SP", rank=rank), RefinementRecipe()) for hankel in hankels for rank in ranks]
+
+
+def _networks(max_states: int, train: Sample, steps: int, dropouts: Sequence[float], seed: int) -> list[Candidate]:
+    statistic, transform, learner = "prefix", "row", "both.non"
+    bounded = needs_boundary(learner, statistic, transform)
+    hankel = HankelRecipe(num_prefixes=500, num_suffixes=200, statistic=statistic, bounded=bounded, transform=transform)
+    learning = LearningRecipe(
+        learner=learner,
+        rank=max_states,
+        hidden=(1, 1, 1),
+        width_transitions=0,
+        epochs_factorisation=20,
+        epochs_transitions=20,
+        seed=seed,
+    )
+    strings = int(train.counts.sum())
+    epochs = int(np.clip(round(steps * BATCH / strings), 1, MOST_EPOCHS))
+    return [
+        Candidate(
+            hankel,
+            learning,
+            RefinementRecipe(
+                objective="likelihood",
+                epochs=epochs,
+                batch=BATCH,
+                weight_decay=WEIGHT_DECAY if dropout else 0.0,
+                dropout=dropout,
+                seed=seed,
+            ),
+        )
+        for dropout in dropouts
+    ]
