@@ -20,7 +20,7 @@ from ..trie import Trie
 from ..wfa import WFA
 from ..words import FloatArray
 from .networks import activate, one_thread
-from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .progress import BITS, CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through
 from .steps import Refinement
 
@@ -145,13 +145,13 @@ def refine_likelihood(
 
         def told(epoch: int, bits: float, done: int = number * options.epochs) -> None:
             check_cancelled(cancelled)
-            report(Progress("refinement", done + epoch, total, bits))
+            report(Progress("refinement", done + epoch, total, bits, BITS))
 
         runs.append(_climb(start, train, judges, options, told))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = next_symbol_score(best, judges).bits_per_symbol
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
-    return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure="bits per symbol")
+    return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure=BITS)
 
 
 def _climb(
