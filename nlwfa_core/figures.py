@@ -254,7 +254,7 @@ def metric_figure(
                 mode="lines+markers",
                 name=name,
                 connectgaps=False,
-                line={"color": colour, "width": 2.5},
+                line={"color": colour, "width": 2.5, "dash": DASHES.get(name, "solid")},
                 marker={"symbol": MARKERS.get(name, "circle"), "size": 9},
                 hovertemplate=f"{name}, k = %{{x}}: %{{y:.4f}}<extra></extra>",
             )

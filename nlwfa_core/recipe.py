@@ -21,6 +21,8 @@ from .transforms import TRANSFORMS
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.
 GENERATION = 1
+# What may stand as a recipe's learner.
+MODELS = (*LEARNERS, *OF_STATES)
 
 ContentHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -141,8 +143,8 @@ class LearningRecipe(Record):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.learner not in (*LEARNERS, *OF_STATES):
-            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join((*LEARNERS, *OF_STATES))}")
+        if self.learner not in MODELS:
+            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(MODELS)}")
         symmetric = (
             len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
         )

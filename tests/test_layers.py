@@ -49,6 +49,7 @@ ORDER = (
     "sources.dyck",
     "sources.automata",
     "recipe",
+    "formulas",
     "store",
     "data",
     "experiment",
