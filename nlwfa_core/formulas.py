@@ -26,8 +26,8 @@ LINEAR_MAPS = (
     r"\alpha_0^\top = \mathbf{z}_{%s}\end{gathered}"
 )
 NETWORKS = (
-    r"\begin{gathered}\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|^2\text{ %s},\\ "
-    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|^2\text{ %s}\end{gathered}"
+    r"\begin{gathered}\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|%s^2\text{ %s},\\ "
+    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|%s^2\text{ %s}\end{gathered}"
 )
 CONVERSIONS = {
     "prefix": r"\alpha_\infty\leftarrow(\mathbf{I}-\mathbf{A})\,\alpha_\infty",
@@ -72,8 +72,12 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
             rf"\mathbf{{H}}[u,v]\leftarrow\mathbf{{H}}[u,v]\,/\,{divisor}",
         )
     if kind.networks:
-        words = ("with tanh" if kind.nonlinear_factorisation else "linear", "with tanh" if kind.nonlinear_transitions else "linear")
-        yield "**Steps 1 and 2**: an auto-encoder of the rows, then maps between their codes", NETWORKS % words
+        weighed = "_w" if by_row else ""
+        first, second = ("with tanh" if tanh else "linear" for tanh in (kind.nonlinear_factorisation, kind.nonlinear_transitions))
+        yield (
+            "**Steps 1 and 2**: an auto-encoder of the rows, then maps between their codes",
+            NETWORKS % (weighed, first, weighed, second),
+        )
     elif plain:
         yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", SVD
     else:

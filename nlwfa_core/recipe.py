@@ -227,8 +227,10 @@ class Recipe(Record):
     def with_learner(self, learner: str, rank: int | None = None) -> Recipe:
         """The same experiment with another learner (and rank), and with boundary symbols where that one needs them."""
         learning = self.learning.changed(learner=learner, rank=rank or self.learning.rank)
-        bounded = not learning.is_opponent and needs_boundary(learner, self.hankel.statistic, self.hankel.transform)
-        return self.changed(learning=learning, hankel=self.hankel.changed(bounded=bounded))
+        hankel = self.hankel
+        if not learning.is_opponent:
+            hankel = hankel.changed(bounded=needs_boundary(learner, hankel.statistic, hankel.transform))
+        return self.changed(learning=learning, hankel=hankel)
 
     def key(self) -> str:
         """Names the experiment by its content: runs of equal recipes are one run. Opponents have neither matrix nor refinement."""
