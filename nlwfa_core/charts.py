@@ -35,7 +35,7 @@ def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], me
     ]
     return {
         "animation": False,
-        "grid": {"left": 56, "right": 16, "top": 36, "bottom": 40},
+        "grid": {"left": 16, "right": 16, "top": 52, "bottom": 8},
         "legend": {"top": 0},
         "tooltip": {"trigger": "axis"},
         "xAxis": {"type": "value", "name": "epoch", "nameLocation": "middle", "nameGap": 26, "min": 0},

@@ -12,7 +12,7 @@ COUNTS = {
     "prefix": "the share of training strings that begin with $uv$",
     "factor": "how often $uv$ stands in a training string, on average",
 }
-MARKED = {"prefix": "$x\\dashv$", "factor": "$\\vdash x\\dashv$"}
+MARKED = {"prefix": "$x\\,{\\dashv}$", "factor": "${\\vdash}\\,x\\,{\\dashv}$"}
 
 SVD = (
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad "
@@ -94,7 +94,7 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         yield "**Read as**", _reading(hankel, output)
     if objective == "likelihood":
         yield (
-            "**Step 3**: all parameters together, on what follows each prefix of the training strings",
+            "**Step 3**: all parameters together, on what follows each prefix of the training strings, the end too",
             REFINED["likelihood"],
         )
 
@@ -103,7 +103,8 @@ def _reading(recipe: HankelRecipe, output: str) -> str:
     """What a string's weight is made of: see `nlwfa.READINGS`."""
     if recipe.transform != "row":
         end = "x{\\dashv}" if recipe.bounded else "x"
-        return f"f(x)={output % end}[\\lambda]" + ("^2" if recipe.transform == "sqrt" else "")
-    product = r"f(x)=\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
+        value = f"{output % end}[\\lambda]"
+        return rf"f(x)=\bigl({value}\bigr)^2" if recipe.transform == "sqrt" else f"f(x)={value}"
+    product = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
     next_symbol = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
     return rf"\begin{{gathered}}p(\sigma\mid u)={next_symbol},\\ {product}\end{{gathered}}"

@@ -20,9 +20,9 @@ recipe = blocks.page_recipe(
 with blocks.errors_shown():
     hankel = runs.hankel(recipe.data, recipe.hankel)
     references = runs.references(recipe.data)
-left, middle, right = st.columns([4, 3, 6])
+left, right = st.columns(2)
 learners = left.pills("Learners", list(LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params")
-opponents = middle.pills(
+opponents = right.pills(
     "Opponents",
     list(OF_STATES),
     selection_mode="multi",
@@ -33,7 +33,7 @@ opponents = middle.pills(
 )
 possible = [rank for rank in RANKS if rank <= min(hankel.num_prefixes, hankel.num_suffixes)]
 default = [rank for rank in (1, 2, 3, 5, 10) if rank in possible]
-ranks = right.pills("Ranks", possible, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
+ranks = st.pills("Ranks", possible, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
 grid = {(name, rank): recipe.with_learner(name, rank) for name in [*learners, *opponents] for rank in sorted(ranks)}
 results = {place: found for place, entry in grid.items() if (found := runs.result(entry))}
 blocks.train_controls(list(grid.values()), f"Train {len(grid) - len(results)} of {len(grid)} models", "compare")

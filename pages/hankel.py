@@ -16,7 +16,7 @@ recipe = blocks.page_recipe(
     "weighted automaton needs.",
 )
 entry = formulas.entries(recipe.hankel)
-st.markdown(f"Each entry: **{entry}**. {formulas.marks(recipe.hankel)}")
+st.markdown(f"Here each entry is **{entry}**. {formulas.marks(recipe.hankel)}")
 with blocks.errors_shown():
     data = runs.data(recipe.data)
     hankel = runs.hankel(recipe.data, recipe.hankel)
@@ -57,8 +57,8 @@ st.plotly_chart(figure, key="hankel.window", alt="Exact values of a part of the 
 st.subheader("How many states?", anchor=False)
 rank = recipe.learning.rank
 st.latex(
-    r"\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\quad "
-    r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}"
+    r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\\ "
+    r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
 figure = singular_values_figure(svd.singular_values, rank)
 st.plotly_chart(figure, key="hankel.singular_values", alt="Singular values, the kept ones marked")

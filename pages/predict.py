@@ -8,8 +8,9 @@ from pages.shared import blocks, runs
 
 recipe = blocks.page_recipe(
     "Predict",
-    "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$: the weight of a string, and after each "
-    "of its prefixes what should come next.",
+    "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$, or "
+    "$G_\\lambda(G_{x_n}(\\cdots G_{x_1}(\\alpha_0)))$: the weight of a string, and after each of its prefixes what should "
+    "come next.",
 )
 with blocks.errors_shown():
     data = runs.data(recipe.data)
@@ -39,8 +40,8 @@ shares = {name: views.next_probabilities(model, prefixes)[place] for name, model
 figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
 st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
 st.caption("|scores| normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
-for sentence in views.reading_sentences(models):
-    st.caption(sentence)
+if readings := views.reading_sentences(models):
+    st.caption(" ".join(readings))
 
 if found:
     st.subheader("The states, symbol by symbol", anchor=False)

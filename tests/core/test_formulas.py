@@ -43,7 +43,7 @@ def test_formulas_stand_for_what_is_done(learner: str, statistic: str, transform
     assert bool(re.search("w_|_w", text)) == (transform == "row")
     assert (r"\phi'" in text) == LEARNERS[learner].networks
     assert (r"\dashv" in text) == (recipe.hankel.bounded and transform != "row")
-    assert bool(re.search(r"\]\^2", text)) == (transform == "sqrt")
+    assert bool(re.search(r"\\bigr\)\^2", text)) == (transform == "sqrt")
 
 
 def test_the_order_is_that_of_the_code() -> None:
@@ -57,4 +57,4 @@ def test_entries_are_told_in_words() -> None:
     assert entries(HankelRecipe(transform="row")).endswith("that equal $uv$, divided by the sum of its row")
     bounded = HankelRecipe(statistic="factor", transform="row", bounded=True)
     assert entries(bounded) == "how often $uv$ stands in a training string, on average, divided by the same for $u$"
-    assert marks(HankelRecipe()) == "" and r"$\vdash x\dashv$" in marks(bounded)
+    assert marks(HankelRecipe()) == "" and r"${\vdash}\,x\,{\dashv}$" in marks(bounded)
