@@ -278,7 +278,7 @@ def metric_figure(
     span = max(high - low, 0.3)  # on the right, room for the references' names
     figure.update_xaxes(title=x_title, type="log", tickvals=tried, range=[low - 0.05 * span, high + 0.3 * span])
     figure.update_yaxes(title=METRIC_TITLES.get(metric, metric))
-    return _layout(figure, 430, legend={"orientation": "h", "y": 1.12})
+    return _layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
