@@ -9,7 +9,6 @@ import numpy as np
 
 from .learning.learners import FitReport, mass_messages
 from .metrics import Model, Scores
-from .nlwfa import NLWFA
 from .wfa import WFA
 from .words import FloatArray, Words
 
@@ -49,12 +48,12 @@ class Diagnostics:
     warnings: tuple[str, ...]
 
 
-def diagnostics(model: WFA | NLWFA, scores: Scores, report: FitReport | None = None) -> Diagnostics:
+def diagnostics(model: Model, scores: Scores, report: FitReport | None = None) -> Diagnostics:
     """Diagnostics of a model from what is known of it.
 
     Parameters
     ----------
-    model : WFA or NLWFA
+    model : Model
     scores : Scores
         Its scores on the test words.
     report : FitReport, optional

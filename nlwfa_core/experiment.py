@@ -15,15 +15,26 @@ from .data import Data, Files, load_data, no_files
 from .errors import RecipeError
 from .estimation import estimate_hankel
 from .hankel import HankelMatrix, bounded_sample
-from .learning.learners import Fit, FitReport, fit
+from .learning.learners import Fit, FitReport, fit, mass_messages
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .learning.spectral import TruncatedSVD
 from .learning.steps import Refinement
 from .metrics import Model, Scores, evaluate
-from .nlwfa import NLWFA
+from .opponents.recurrent import RecurrentModel
+from .opponents.table import fit_opponent
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from .sample import Sample
-from .store import MAX_JSON_BYTES, SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
+from .store import (
+    MAX_JSON_BYTES,
+    LearnedModel,
+    SavedModel,
+    from_json,
+    load_model,
+    read_capped,
+    save_model,
+    to_json,
+    write_atomically,
+)
 from .transforms import transformed
 from .wfa import WFA
 from .words import Alphabet
@@ -36,7 +47,7 @@ class Result:
     Attributes
     ----------
     recipe : Recipe
-    model : WFA or NLWFA
+    model : WFA, NLWFA or, of an opponent, RecurrentModel
     alphabet : Alphabet
     report : FitReport
     scores : Scores
@@ -50,7 +61,7 @@ class Result:
     """
 
     recipe: Recipe
-    model: WFA | NLWFA
+    model: LearnedModel
     alphabet: Alphabet
     report: FitReport
     scores: Scores
@@ -104,7 +115,8 @@ class Prepared:
     recipe : DataRecipe
     hankel_recipe : HankelRecipe
     data : Data
-    hankel : HankelMatrix
+    hankel : HankelMatrix or None
+        None for opponents, which need none.
     seconds : dict
         "data" and "hankel" -> wall time.
     svds : dict
@@ -114,25 +126,29 @@ class Prepared:
     recipe: DataRecipe
     hankel_recipe: HankelRecipe
     data: Data
-    hankel: HankelMatrix
+    hankel: HankelMatrix | None
     seconds: dict[str, float]
     svds: dict[int, TruncatedSVD] = field(default_factory=dict)
 
     def fits(self, recipe: Recipe) -> bool:
         """Whether a recipe starts from this."""
-        return (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
+        if recipe.learning.is_opponent:
+            return self.recipe == recipe.data
+        return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
 
 
 def prepare(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Prepared:
-    """Data and Hankel matrix, the first two stages of `run`; parameters and errors are the same."""
+    """Data and, for learners, Hankel matrix, the first two stages of `run`; parameters and errors are the same."""
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("data", 0, 1))
     data = load_data(recipe.data, files)
     check_cancelled(cancelled)
     middle = perf_counter()
-    report(Progress("hankel", 0, 1))
-    hankel = build_hankel(data.train, recipe.hankel)
+    hankel = None
+    if not recipe.learning.is_opponent:
+        report(Progress("hankel", 0, 1))
+        hankel = build_hankel(data.train, recipe.hankel)
     return Prepared(recipe.data, recipe.hankel, data, hankel, {"data": middle - started, "hankel": perf_counter() - middle})
 
 
@@ -170,16 +186,31 @@ def run(
     started = perf_counter()
     report(Progress("learning", 0, 1))
     strings = (data.train, data.validation.sample if data.validation else None)
-    learned = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.svds, report, cancelled)
+    model: LearnedModel
+    if recipe.learning.is_opponent or hankel is None:
+        (model, learned), notes = _fit_opponent(recipe.learning, strings, report, cancelled), data.notes
+    else:
+        fitted = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.svds, report, cancelled)
+        model, learned, notes = fitted.model, fitted.report, data.notes + basis_notes(hankel, recipe.hankel)
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))
-    scores = evaluate(learned.model, data.test)
-    validation = evaluate(learned.model, data.validation) if data.validation else None
+    scores = evaluate(model, data.test)
+    validation = evaluate(model, data.validation) if data.validation else None
     check_cancelled(cancelled)
-    seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.report.seconds
-    notes = data.notes + basis_notes(hankel, recipe.hankel) + learned.report.messages
-    return Result(recipe, learned.model, data.alphabet, learned.report, scores, validation, notes, seconds)
+    seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.seconds
+    return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds)
+
+
+def _fit_opponent(
+    recipe: LearningRecipe, strings: Strings, report: Report, cancelled: CancelCheck
+) -> tuple[LearnedModel, FitReport]:
+    train, validation = strings
+    options: dict[str, Any] = {"seed": recipe.seed, "validation": validation, "report": report, "cancelled": cancelled}
+    model = fit_opponent(recipe.learner, train, recipe.rank, **options)
+    assert isinstance(model, WFA | RecurrentModel)
+    radius = model.spectral_radius if isinstance(model, WFA) else None
+    return model, FitReport(recipe.learner, recipe.rank, model.num_states, None, None, radius, (), mass_messages(model), {})
 
 
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:

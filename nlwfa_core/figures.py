@@ -52,7 +52,7 @@ def heat_map_figure(pooled: Pooled, dark: bool = False) -> go.Figure:
         if not mask.any():
             continue
         shown = np.where(mask, logs, np.nan).astype(np.float32)
-        lowest, highest = np.floor(np.nanmin(shown)), np.ceil(np.nanmax(shown))
+        lowest, highest = np.floor(np.nanmin(shown)), np.ceil(np.nanmax(shown) - 1e-6)  # 1 may be 1 + 2e-16
         ticks = np.arange(lowest, max(highest, lowest + 1) + 1)
         figure.add_trace(
             go.Heatmap(
@@ -254,7 +254,7 @@ def metric_figure(
                 mode="lines+markers",
                 name=name,
                 connectgaps=False,
-                line={"color": colour, "width": 2.5},
+                line={"color": colour, "width": 2.5, "dash": DASHES.get(name, "solid")},
                 marker={"symbol": MARKERS.get(name, "circle"), "size": 9},
                 hovertemplate=f"{name}, k = %{{x}}: %{{y:.4f}}<extra></extra>",
             )
@@ -273,9 +273,12 @@ def metric_figure(
                     hovertemplate=f"{name}, k = %{{x}}: not finite<extra></extra>",
                 )
             )
-    figure.update_xaxes(title=x_title, type="log", tickvals=sorted({rank for points in curves.values() for rank, _ in points}))
+    tried = sorted({rank for points in curves.values() for rank, _ in points})
+    low, high = np.log10(tried[0] if tried else 1), np.log10(tried[-1] if tried else 1)
+    span = max(high - low, 0.3)  # on the right, room for the references' names
+    figure.update_xaxes(title=x_title, type="log", tickvals=tried, range=[low - 0.05 * span, high + 0.3 * span])
     figure.update_yaxes(title=METRIC_TITLES.get(metric, metric))
-    return _layout(figure, 430, legend={"orientation": "h", "y": 1.12})
+    return _layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:

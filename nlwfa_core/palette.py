@@ -8,13 +8,24 @@ COLOURS = {
     "fac.non": "#E69F00",
     "tran.non": "#009E73",
     "both.non": "#CC79A7",
+    "HMM": "#56B4E9",
+    "GRU": "#D55E00",
+    "LSTM": "#9467BD",
     "true model": "#8A8A8A",
     "uniform": "#8A8A8A",
     "n-gram": "#8A8A8A",
 }
-DASHES = {"true model": "solid", "uniform": "dot", "n-gram": "dash"}
+DASHES = {"true model": "solid", "uniform": "dot", "n-gram": "dash", "HMM": "dash", "GRU": "dash", "LSTM": "dash"}
 PATTERNS = {"uniform": ".", "n-gram": "/"}  # of bars
-MARKERS = {"SP": "circle", "fac.non": "square", "tran.non": "diamond", "both.non": "triangle-up"}
+MARKERS = {
+    "SP": "circle",
+    "fac.non": "square",
+    "tran.non": "diamond",
+    "both.non": "triangle-up",
+    "HMM": "x",
+    "GRU": "star",
+    "LSTM": "cross",
+}
 CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
 # Sequential scales that begin dark enough to be told from a white page.

@@ -25,10 +25,13 @@ class Curve:
     epochs : tuple of int
     losses : tuple of float
         As long as `epochs`.
+    measure : str
+        What they are, as in `learning.progress.Progress`.
     """
 
     epochs: tuple[int, ...]
     losses: tuple[float, ...]
+    measure: str
 
 
 @dataclass(frozen=True)
@@ -69,14 +72,15 @@ class JobStatus:
 class Points:
     """The losses of one stage as they come: every 2ⁿ-th and the newest are kept.
 
-    >>> points = Points()
+    >>> points = Points("relative loss")
     >>> for epoch in range(1000):
     ...     points.add(epoch, 1 / (1 + epoch))
     >>> points.curve().epochs[:3], points.curve().epochs[-1], len(points.curve().epochs)
     ((0, 4, 8), 999, 251)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, measure: str) -> None:
+        self.measure = measure
         self.kept: list[tuple[int, float]] = []
         self.newest = (0, 0.0)
         self.num_seen, self.stride = 0, 1
@@ -91,7 +95,7 @@ class Points:
 
     def curve(self) -> Curve:
         points = self.kept if self.kept[-1:] == [self.newest] else [*self.kept, self.newest]
-        return Curve(tuple(epoch for epoch, _ in points), tuple(loss for _, loss in points))
+        return Curve(tuple(epoch for epoch, _ in points), tuple(loss for _, loss in points), self.measure)
 
 
 @dataclass(eq=False)
@@ -153,8 +157,8 @@ class Job:
         if self.over:
             return
         self.progress = Progress(*message["progress"])
-        for stage, step, loss in message["losses"]:
-            self.points.setdefault(stage, Points()).add(step, loss)
+        for stage, step, loss, measure in message["losses"]:
+            self.points.setdefault(stage, Points(measure)).add(step, loss)
 
     def end(self, state: str, message: str | None = None) -> None:
         """It is over. What is over stays as it is, whatever a worker still says."""

@@ -16,10 +16,13 @@ from .basis import STATISTICS
 from .errors import RecipeError
 from .learning.learners import LEARNERS, needs_boundary
 from .learning.steps import REFINEMENTS
+from .opponents.table import OF_STATES
 from .transforms import TRANSFORMS
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.
 GENERATION = 1
+# What may stand as a recipe's learner.
+MODELS = (*LEARNERS, *OF_STATES)
 
 ContentHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -122,7 +125,11 @@ class HankelRecipe(Record):
 
 
 class LearningRecipe(Record):
-    """Learner and its options; the names are those of `learning.learners.fit`."""
+    """Learner and its options; the names are those of `learning.learners.fit`.
+
+    One of `opponents.table.OF_STATES` may stand in a learner's place: the rank is its number of states then, and it learns from the
+    strings themselves.
+    """
 
     learner: str = "SP"
     rank: int = Field(default=10, ge=1, le=limits.MAX_RANK)
@@ -137,8 +144,8 @@ class LearningRecipe(Record):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.learner not in LEARNERS:
-            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(LEARNERS)}")
+        if self.learner not in MODELS:
+            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(MODELS)}")
         symmetric = (
             len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
         )
@@ -149,8 +156,14 @@ class LearningRecipe(Record):
             )
         return self
 
+    @property
+    def is_opponent(self) -> bool:
+        return self.learner in OF_STATES
+
     def key(self) -> str:
-        """As `Record.key`, but options of networks make no difference to SP."""
+        """As `Record.key`, but options of networks make no difference to SP, nor, but for the seed, to opponents."""
+        if self.is_opponent:
+            return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed))
         if LEARNERS[self.learner].networks:
             return super().key()
         return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank))
@@ -195,6 +208,8 @@ class Recipe(Record):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         hankel = self.hankel
+        if self.learning.is_opponent:
+            return self
         if needs_boundary(self.learning.learner, hankel.statistic, hankel.transform) and not hankel.bounded:
             raise ValueError(f"{self.learning.learner} needs boundary symbols (bounded) with {hankel.statistic} statistics")
         return self
@@ -210,10 +225,20 @@ class Recipe(Record):
         except ValidationError as error:
             raise RecipeError(_one_sentence(error)) from None
 
+    def with_learner(self, learner: str, rank: int | None = None) -> Recipe:
+        """The same experiment with another learner (and rank), and with boundary symbols where that one needs them."""
+        learning = self.learning.changed(learner=learner, rank=rank or self.learning.rank)
+        hankel = self.hankel
+        if not learning.is_opponent:
+            hankel = hankel.changed(bounded=needs_boundary(learner, hankel.statistic, hankel.transform))
+        return self.changed(learning=learning, hankel=hankel)
+
     def key(self) -> str:
-        """Names the experiment by its content: runs of equal recipes are one run."""
-        parts = "".join(part.key() for part in (self.data, self.hankel, self.learning, self.refinement))
-        return hashlib.sha256(parts.encode()).hexdigest()
+        """Names the experiment by its content: runs of equal recipes are one run. Opponents have neither matrix nor refinement."""
+        parts: tuple[Record, ...] = (self.data, self.learning)
+        if not self.learning.is_opponent:
+            parts = (self.data, self.hankel, self.learning, self.refinement)
+        return hashlib.sha256("".join(part.key() for part in parts).encode()).hexdigest()
 
 
 def _one_sentence(error: ValidationError) -> str:

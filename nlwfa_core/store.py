@@ -21,9 +21,12 @@ from safetensors.numpy import load, save
 from . import __version__, limits
 from .errors import RecipeError
 from .nlwfa import NLWFA
+from .opponents.recurrent import GATES, RecurrentModel
 from .wfa import WFA
 from .words import Alphabet, FloatArray
 
+LearnedModel = WFA | NLWFA | RecurrentModel
+RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
 MAX_JSON_BYTES = 64 * 2**20
 MAX_TENSOR_BYTES = 2 * 2**30
@@ -35,13 +38,13 @@ class SavedModel:
 
     Attributes
     ----------
-    model : WFA or NLWFA
+    model : WFA, NLWFA or RecurrentModel
     alphabet : Alphabet
     info : dict
         JSON: recipe parts, the training file, messages; for people, nothing is computed from it.
     """
 
-    model: WFA | NLWFA
+    model: LearnedModel
     alphabet: Alphabet
     info: dict[str, Any]
 
@@ -49,16 +52,19 @@ class SavedModel:
 def save_model(directory: Path, saved: SavedModel) -> None:
     """Write a model's folder; it is made if it is not there."""
     model = saved.model
-    arrays: dict[str, FloatArray] = {"initial": model.initial}
     header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
-    if isinstance(model, WFA):
+    arrays: dict[str, FloatArray]
+    if isinstance(model, RecurrentModel):
+        header["kind"] = model.kind
+        arrays = {name: getattr(model, name) for name in RECURRENT_ARRAYS}
+    elif isinstance(model, WFA):
         header["kind"] = "WFA"
-        arrays |= {"transitions": model.transitions, "termination": model.termination}
+        arrays = {"initial": model.initial, "transitions": model.transitions, "termination": model.termination}
     else:
         header |= {"kind": "NLWFA", "reading": model.reading, "link": model.link, "normalised": model.normalised}
         header["nonlinear_transitions"] = model.nonlinear_transitions
         header["nonlinear_termination"] = model.nonlinear_termination
-        arrays["output"] = model.output
+        arrays = {"initial": model.initial, "output": model.output}
         arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
         arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
     header["info"] = saved.info
@@ -93,7 +99,7 @@ def load_model(directory: Path) -> SavedModel:
         if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
             raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
         limits.check_at_most("symbols", len(symbols), limits.MAX_SYMBOLS)
-        model: WFA | NLWFA
+        model: LearnedModel
         if header["kind"] == "WFA":
             model = WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
         elif header["kind"] == "NLWFA":
@@ -108,8 +114,10 @@ def load_model(directory: Path) -> SavedModel:
                 str(header["link"]),
                 bool(header["normalised"]),
             )
+        elif header["kind"] in tuple(GATES):
+            model = RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
         else:
-            raise RecipeError(f"model.json in {directory}: kind {header['kind']!r} given, allowed: WFA, NLWFA")
+            raise RecipeError(f"model.json in {directory}: kind {header['kind']!r} given, allowed: WFA, NLWFA, {', '.join(GATES)}")
     except (KeyError, IndexError) as error:
         raise RecipeError(f"the model in {directory} lacks {error}") from None
     if model.num_symbols != len(symbols):

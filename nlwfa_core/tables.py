@@ -15,11 +15,11 @@ from .diagnostics import diagnostics
 from .experiment import Result
 from .learning.learners import LEARNERS
 from .metrics import Model, Scores
-from .nlwfa import NLWFA
+from .opponents.table import OF_STATES
 from .perplexity import CONVENTIONS, pautomac_score
 from .selection import best_rank
+from .store import LearnedModel
 from .views import labels, path, prefix_states
-from .wfa import WFA
 from .words import Alphabet, FloatArray, Word, Words
 
 
@@ -46,7 +46,7 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
     return tuple(sentences)
 
 
-def trajectory_table(model: WFA | NLWFA, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
+def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
     """Columns prefix, state 1 … k and f(prefix), as they are written: a row a prefix."""
     prefixes = path(word)
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
@@ -86,7 +86,8 @@ def scores_csv(rows: Mapping[str, Scores]) -> bytes:
 
 
 def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
-    """Sentences that a reader of a score table should not have to find: who is behind the baselines, and SP ahead of networks."""
+    """Sentences that a reader of a score table should not have to find: who is behind the baselines or an opponent, and SP ahead
+    of networks."""
     learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     sentences = []
@@ -94,6 +95,10 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
         behind = [name for name, scores in learned.items() if baseline in rows and not scores.wer < rows[baseline].wer]
         if behind:
             sentences.append(f"No better than the {baseline} model at the next symbol (WER): {'; '.join(behind)}.")
+    best = min((scores.wer for scores in learned.values()), default=0.0)
+    ahead = [name for name, scores in rows.items() if name.split(",")[0] in OF_STATES and scores.wer < best]
+    if ahead:
+        sentences.append(f"Ahead of every learner here (WER): {'; '.join(ahead)}.")
     linear = [scores.wer for name, scores in learned.items() if name.split(",")[0] == "SP"]
     others = [scores.wer for name, scores in learned.items() if name.split(",")[0] != "SP"]
     if linear and others and min(linear) < min(others):

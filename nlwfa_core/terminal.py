@@ -137,7 +137,7 @@ def progress_bar() -> Iterator[Report]:
         def report(step: Progress) -> None:
             if step.stage not in tasks:
                 tasks[step.stage] = bar.add_task(step.stage, total=step.total, loss="")
-            loss = "" if step.loss is None else f"loss {step.loss:.4g}"
+            loss = "" if step.loss is None else f"{step.measure} {step.loss:.4g}"
             bar.update(tasks[step.stage], completed=step.step, total=step.total, loss=loss)
 
         yield report

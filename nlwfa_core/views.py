@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from .errors import RecipeError
-from .hankel import HankelMatrix
-from .learning.spectral import TruncatedSVD
+from .hankel import HankelMatrix, bounded_alphabet
+from .learning.spectral import TruncatedSVD, weighted_block
 from .metrics import Model
-from .nlwfa import NLWFA
+from .nlwfa import LINKS, NLWFA, READINGS
+from .recipe import HankelRecipe
 from .sample import Sample
+from .store import LearnedModel
 from .trie import Trie
-from .wfa import WFA
 from .words import LAMBDA, Alphabet, FloatArray, IntArray, Word, Words
 
 MAX_LABEL = 24
@@ -73,15 +75,41 @@ def labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
     return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in written]
 
 
+def hankel_alphabet(alphabet: Alphabet, recipe: HankelRecipe) -> Alphabet:
+    """What a matrix's words are written with: boundary symbols, too, where they are counted."""
+    return bounded_alphabet(alphabet, recipe.statistic) if recipe.bounded else alphabet
+
+
+def as_counted(word: Word, alphabet: Alphabet, recipe: HankelRecipe) -> str:
+    """A string as the matrix counts it.
+
+    >>> as_counted((0, 1), Alphabet(("a", "b")), HankelRecipe(statistic="factor", bounded=True))
+    '⊢ab⊣'
+    """
+    end = len(alphabet)
+    counted = (*((end + 1,) if recipe.statistic == "factor" else ()), *word, end) if recipe.bounded else word
+    return hankel_alphabet(alphabet, recipe).decode(counted)
+
+
+def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
+    """How networks say what follows, a sentence for those that do it alike."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, model in models.items():
+        if isinstance(model, NLWFA):
+            alike.setdefault((model.reading, model.link), []).append(name)
+    return tuple(f"{', '.join(names)}: {READINGS[reading]}; {LINKS[link]}." for (reading, link), names in alike.items())
+
+
 def rank_sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
     """What a rank keeps of H_λ, and how far its numerical rank goes, in Markdown."""
-    values, block = svd.singular_values, hankel.block
+    values, block = svd.singular_values, weighted_block(hankel)
+    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
     share = float((values[:rank] ** 2).sum() / ((block.data**2).sum() or 1.0))  # 0 of a matrix that is 0
     all_known = len(values) >= min(rank, *block.shape)
     kept = f"keeps {share:.2%}" if all_known else f"keeps more than {share:.2%}"
     least = "at least " if svd.numerical_rank == len(values) < min(block.shape) else ""
     return (
-        f"Rank {rank} {kept} of the squared norm of $\\mathbf{{H}}_\\lambda$, whose numerical rank is {least}"
+        f"Rank {rank} {kept} of the squared norm of $\\mathbf{{H}}_\\lambda${weighed}; the numerical rank is {least}"
         f"**{svd.numerical_rank}**. "
         "Sampling noise fills the rank up: where the values fall, not where they vanish, tells how many states to take."
     )
@@ -146,8 +174,8 @@ def _direction(states: FloatArray, unit_length: bool) -> FloatArray:
     return directions
 
 
-def prefix_states(model: WFA | NLWFA, prefixes: Words) -> FloatArray:
-    """The state after each prefix, shape (num_prefixes, num_states)."""
+def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
+    """The state after each prefix, shape (num_prefixes, state_size)."""
     trie = Trie.of(prefixes, model.num_symbols)
     return model.states(trie)[trie.ends]
 

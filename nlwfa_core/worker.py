@@ -1,9 +1,9 @@
 """Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.worker` is the process.
 
 They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …}`, which it runs, one experiment at a time, and
-`{"cancel": true}`. From it, any number of `{"progress": [stage, step, total, loss], "losses": [[stage, step, loss], …]}`, then
-`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
-not outlive its server.
+`{"cancel": true}`. From it, any number of `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss,
+measure], …]}`, then `{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in
+mid-training, so it does not outlive its server.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import astuple
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -141,7 +142,7 @@ class Outbox:
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.latest = Progress("", 0, 0)
-        self.losses: list[tuple[str, int, float]] = []
+        self.losses: list[tuple[str, int, float, str]] = []
         self.sent = 0.0
 
     def report(self, progress: Progress) -> None:
@@ -149,14 +150,14 @@ class Outbox:
         new_stage = progress.stage != self.latest.stage
         self.latest = progress
         if progress.loss is not None:
-            self.losses.append((progress.stage, progress.step, progress.loss))
+            self.losses.append((progress.stage, progress.step, progress.loss, progress.measure))
         if new_stage or monotonic() - self.sent >= SECONDS_BETWEEN_REPORTS:
             self.flush()
 
     def flush(self) -> None:
         latest, losses = self.latest, self.losses
         self.losses, self.sent = [], monotonic()
-        self._send({"progress": [latest.stage, latest.step, latest.total, latest.loss], "losses": losses})
+        self._send({"progress": astuple(latest), "losses": losses})
 
     def end(self, state: str, message: str | None = None) -> None:
         """The last message of a run."""

@@ -5,6 +5,7 @@ import streamlit as st
 from nlwfa_core import tables
 from nlwfa_core.figures import metric_figure
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.opponents.table import OF_STATES
 from nlwfa_core.palette import METRIC_TITLES
 from nlwfa_core.selection import RANK_METRICS
 from pages.shared import blocks, runs
@@ -19,12 +20,21 @@ recipe = blocks.page_recipe(
 with blocks.errors_shown():
     hankel = runs.hankel(recipe.data, recipe.hankel)
     references = runs.references(recipe.data)
-left, right = st.columns([2, 3])
+left, right = st.columns(2)
 learners = left.pills("Learners", list(LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params")
+opponents = right.pills(
+    "Opponents",
+    list(OF_STATES),
+    selection_mode="multi",
+    key="opponents",
+    bind="query-params",
+    help="A hidden Markov model by EM and recurrent networks, with as many states as the rank. They learn from the strings "
+    "themselves, stop by the validation strings, and take up to a minute or two each.",
+)
 possible = [rank for rank in RANKS if rank <= min(hankel.num_prefixes, hankel.num_suffixes)]
 default = [rank for rank in (1, 2, 3, 5, 10) if rank in possible]
-ranks = right.pills("Ranks", possible, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
-grid = {(learner, rank): runs.with_learner(recipe, learner, rank) for learner in learners for rank in sorted(ranks)}
+ranks = st.pills("Ranks", possible, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
+grid = {(name, rank): recipe.with_learner(name, rank) for name in [*learners, *opponents] for rank in sorted(ranks)}
 results = {place: found for place, entry in grid.items() if (found := runs.result(entry))}
 blocks.train_controls(list(grid.values()), f"Train {len(grid) - len(results)} of {len(grid)} models", "compare")
 if not results:

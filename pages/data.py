@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import views
+from nlwfa_core import formulas, views
 from nlwfa_core.figures import bars_figure
 from pages.shared import blocks, controls, runs
 
@@ -60,3 +60,7 @@ st.dataframe(
     column_config={"share": st.column_config.NumberColumn(format="percent")},
     alt="The most frequent training strings with their counts",
 )
+if recipe.hankel.bounded:
+    word = views.most_frequent_word(train)
+    pair = (train.alphabet.decode(word), views.as_counted(word, train.alphabet, recipe.hankel))
+    st.markdown(f"{formulas.marks(recipe.hankel)} {blocks.literal(pair[0])} becomes {blocks.literal(pair[1])}.")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import views
+from nlwfa_core import formulas, views
 from nlwfa_core.experiment import basis_notes
 from nlwfa_core.figures import heat_map_figure, singular_values_figure, window_figure
 from pages.shared import blocks, runs
@@ -12,16 +12,19 @@ WINDOW = 24
 
 recipe = blocks.page_recipe(
     "The Hankel matrix",
-    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; here $f$ is the share of training "
-    "strings that equal $uv$. Its rank is the number of states that a weighted automaton needs.",
+    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$. Its rank is the number of states that a "
+    "weighted automaton needs.",
 )
+entry = formulas.entries(recipe.hankel)
+st.markdown(f"Here each entry is **{entry}**. {formulas.marks(recipe.hankel)}")
 with blocks.errors_shown():
     data = runs.data(recipe.data)
     hankel = runs.hankel(recipe.data, recipe.hankel)
     svd = runs.singular_values(recipe.data, recipe.hankel)
 blocks.notes(*basis_notes(hankel, recipe.hankel))
 
-symbols = data.alphabet.symbols
+alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
+symbols = alphabet.symbols
 chosen = st.selectbox(
     "Block",
     [-1, *range(len(symbols))],
@@ -41,20 +44,21 @@ st.plotly_chart(
 )
 
 st.subheader("Read the numbers", anchor=False)
+st.caption(f"Each number is {entry}.")
 left, right = st.columns(2)
 row = left.slider("First prefix", 0, max(block.shape[0] - WINDOW, 1), key="hankel.row", persist_state="session")
 column = right.slider("First suffix", 0, max(block.shape[1] - WINDOW, 1), key="hankel.column", persist_state="session")
 values, rows, columns = views.window(block, row, column, WINDOW)
-prefixes = views.labels(hankel.basis.prefixes.take(rows), data.alphabet, after)
-suffixes = views.labels(hankel.basis.suffixes.take(columns), data.alphabet)
+prefixes = views.labels(hankel.basis.prefixes.take(rows), alphabet, after)
+suffixes = views.labels(hankel.basis.suffixes.take(columns), alphabet)
 figure = window_figure(values, prefixes, suffixes, blocks.dark())
 st.plotly_chart(figure, key="hankel.window", alt="Exact values of a part of the matrix, labelled")
 
 st.subheader("How many states?", anchor=False)
 rank = recipe.learning.rank
 st.latex(
-    r"\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\quad "
-    r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}"
+    r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\\ "
+    r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
 figure = singular_values_figure(svd.singular_values, rank)
 st.plotly_chart(figure, key="hankel.singular_values", alt="Singular values, the kept ones marked")

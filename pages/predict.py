@@ -4,18 +4,18 @@ import streamlit as st
 
 from nlwfa_core import tables, views
 from nlwfa_core.figures import next_symbol_figure
-from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 
 recipe = blocks.page_recipe(
     "Predict",
-    "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$: the weight of a string, and after each "
-    "of its prefixes what should come next.",
+    "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$, or "
+    "$G_\\lambda(G_{x_n}(\\cdots G_{x_1}(\\alpha_0)))$: the weight of a string, and after each of its prefixes what should "
+    "come next.",
 )
 with blocks.errors_shown():
     data = runs.data(recipe.data)
     references = runs.reference_models(recipe.data)
-found = runs.results_of_learners(recipe, list(LEARNERS))
+found = runs.results_of_learners(recipe)
 if recipe.learning.learner not in found:
     blocks.train_controls([recipe], f"Train {recipe.learning.learner}", "predict")
 models = {name: entry.model for name, entry in found.items()} | references
@@ -39,10 +39,12 @@ place = st.select_slider("After the prefix", range(len(labels)), len(labels) - 1
 shares = {name: views.next_probabilities(model, prefixes)[place] for name, model in models.items()}
 figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
 st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
-st.caption("|scores| normalised over all symbols and the end. A linear model's scores come from its prefix conversion.")
+st.caption("|scores| normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
+if readings := views.reading_sentences(models):
+    st.caption(" ".join(readings))
 
 if found:
     st.subheader("The states, symbol by symbol", anchor=False)
-    name = st.segmented_control("Learner", list(found), default=runs.chosen(recipe, found), required=True, key="predict.learner")
+    name = st.segmented_control("Model", list(found), default=runs.chosen(recipe, found), required=True, key="predict.learner")
     table = tables.trajectory_table(found[name].model, word, data.alphabet)
     st.dataframe(table, hide_index=True, key="predict.states", alt="State and weight after each prefix")

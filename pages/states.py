@@ -4,7 +4,6 @@ import streamlit as st
 
 from nlwfa_core import views
 from nlwfa_core.figures import states_figure
-from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 
 recipe = blocks.page_recipe(
@@ -14,15 +13,15 @@ recipe = blocks.page_recipe(
 )
 with blocks.errors_shown():
     data = runs.data(recipe.data)
-    hankel = runs.hankel(recipe.data, recipe.hankel)
-found = runs.results_of_learners(recipe, list(LEARNERS))
+    prefixes = runs.prefixes(recipe.data, recipe.hankel.num_prefixes)
+found = runs.results_of_learners(recipe)
 if recipe.learning.learner not in found:
     blocks.train_controls([recipe], f"Train {recipe.learning.learner}", "states")
 if not found:
     st.stop()
 
 first, second, third = st.columns([3, 3, 1])
-name = first.segmented_control("Learner", list(found), default=runs.chosen(recipe, found), required=True, key="states.learner")
+name = first.segmented_control("Model", list(found), default=runs.chosen(recipe, found), required=True, key="states.learner")
 colour = second.segmented_control(
     "Colour", list(views.COLOURINGS), default="last symbol", required=True, key="states.colour", persist_state="session"
 )
@@ -37,16 +36,16 @@ unit = st.toggle(
 text = st.text_input("Follow one string", key="states.string", persist_state="session", placeholder="the most frequent one")
 model = found[name].model
 with blocks.errors_shown():
-    states = views.prefix_states(model, hankel.basis.prefixes)
+    states = views.prefix_states(model, prefixes)
     projection = views.project(states, 3, unit)
     word = data.alphabet.encode(text) if text else views.most_frequent_word(data.train)
     steps = views.path(word)
     trajectory = projection.coordinates(views.prefix_states(model, steps))
-    colours = views.colouring(colour, hankel.basis.prefixes, data.alphabet, model)
+    colours = views.colouring(colour, prefixes, data.alphabet, model)
 figure = states_figure(
     projection.coordinates(states),
     projection,
-    views.labels(hankel.basis.prefixes, data.alphabet),
+    views.labels(prefixes, data.alphabet),
     colours,
     views.COLOURINGS[colour],
     (trajectory, views.labels(steps, data.alphabet)),
@@ -54,6 +53,6 @@ figure = states_figure(
 )
 st.plotly_chart(figure, key="states.pca", alt="Principal components of all prefixes' states, with the trajectory of one string")
 st.caption(
-    f"{len(hankel.basis.prefixes):,} prefixes of the basis under {name}, k = {model.num_states}; the line follows "
+    f"The {len(prefixes):,} most frequent prefixes under {name}, k = {model.num_states}; the line follows "
     f"{blocks.literal(data.alphabet.decode(word))}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
 )

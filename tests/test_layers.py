@@ -53,6 +53,7 @@ ORDER = (
     "sources.dyck",
     "sources.automata",
     "recipe",
+    "formulas",
     "store",
     "data",
     "experiment",

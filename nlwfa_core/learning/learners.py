@@ -9,6 +9,7 @@ from time import perf_counter
 from .. import limits
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
+from ..metrics import Model
 from ..nlwfa import NLWFA
 from ..sample import Sample
 from ..transforms import as_network, mapped
@@ -198,7 +199,7 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
     limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.MAX_TRANSITION_NUMBERS)
 
 
-def mass_messages(model: WFA | NLWFA) -> tuple[str, ...]:
+def mass_messages(model: Model) -> tuple[str, ...]:
     """A sentence, if the weights of all strings have no finite sum."""
     if not isinstance(model, WFA) or model.spectral_radius < 1:
         return ()

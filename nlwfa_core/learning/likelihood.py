@@ -20,7 +20,7 @@ from ..trie import Trie
 from ..wfa import WFA
 from ..words import FloatArray
 from .networks import DTYPE, activate, one_thread
-from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .progress import BITS, CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through
 from .steps import Refinement
 
@@ -145,7 +145,7 @@ def refine_likelihood(
 
         def told(epoch: int, bits: float, done: int = number * options.epochs) -> None:
             check_cancelled(cancelled)
-            report(Progress("refinement", done + epoch, total, bits))
+            report(Progress("refinement", done + epoch, total, bits, BITS))
 
         runs.append(_climb(start, train, judges, options, told))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
@@ -153,7 +153,7 @@ def refine_likelihood(
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
     if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
         best = replace(best, initial=best.initial / mass)  # next symbols don't say how much all strings weigh together
-    return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure="bits per symbol")
+    return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure=BITS)
 
 
 def _climb(

@@ -10,6 +10,10 @@ import numpy as np
 from ..errors import Cancelled
 from ..words import FloatArray
 
+# What losses are.
+RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0
+BITS = "bits per symbol"
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -23,12 +27,15 @@ class Progress:
         Steps done and steps in all (epochs, for networks).
     loss : float or None
         The stage's loss after `step` epochs.
+    measure : str
+        What the loss is: `RELATIVE` or `BITS`.
     """
 
     stage: str
     step: int
     total: int
     loss: float | None = None
+    measure: str = RELATIVE
 
 
 Report = Callable[[Progress], None]
@@ -56,13 +63,13 @@ class TrainingLog:
     diverged_at : int or None
         The epoch after which the loss was no longer a finite number, where that happened.
     measure : str
-        What the losses are; "relative loss" is the squared error divided by the squared norm of the targets: all zeros give 1.0.
+        What the losses are: `RELATIVE` or `BITS`.
     """
 
     stage: str
     losses: FloatArray
     diverged_at: int | None = None
-    measure: str = "relative loss"
+    measure: str = RELATIVE
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Epochs and losses for a curve: evenly spaced, the last one among them."""

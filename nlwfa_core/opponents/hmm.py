@@ -18,7 +18,7 @@ from scipy import sparse
 
 from .. import limits
 from ..errors import RecipeError
-from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
+from ..learning.progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..sample import Sample
 from ..trie import Trie
 from ..wfa import WFA
@@ -182,7 +182,7 @@ def fit_hmm(
     for iteration in range(iterations):
         check_cancelled(cancelled)
         expected = tree.expect(model)
-        report(Progress("EM", iteration, iterations, -expected.log_likelihood / tree.num_predictions))
+        report(Progress("EM", iteration, iterations, -expected.log_likelihood / tree.num_predictions, BITS))
         model = expected.maximised(pseudo_count)
         best.offer(model.automaton())
         if best.is_late:

@@ -44,13 +44,14 @@ class RecurrentModel:
     def __post_init__(self) -> None:
         if self.kind not in GATES:
             raise RecipeError(f"kind of recurrent network: {self.kind!r} given, allowed: {', '.join(GATES)}")
-        k, wide = self.num_states, GATES[self.kind] * self.num_states
+        k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
+        wide = GATES[self.kind] * k
         fits = {
-            "inputs": (self.num_symbols + 1, wide),
+            "inputs": (num_outputs, wide),
             "recurrent": (k, wide),
             "recurrent_bias": (wide,),
-            "output": (k, self.num_symbols + 1),
-            "output_bias": (self.num_symbols + 1,),
+            "output": (k, num_outputs),
+            "output_bias": (num_outputs,),
         }
         given = {name: getattr(self, name).shape for name in fits}
         if given != fits:

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence
 from .. import limits
 from ..errors import RecipeError
 from ..learning.networks import DTYPE, one_thread
-from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
+from ..learning.progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..sample import Sample
 from .recurrent import GATES, RecurrentModel
 from .stopping import BestSoFar
@@ -141,7 +141,7 @@ def fit_recurrent(
                 losses.append(loss.item())
             if not np.isfinite(losses).all():
                 break
-            report(Progress(kind, epoch + 1, epochs, float(np.mean(losses)) / math.log(2)))
+            report(Progress(kind, epoch + 1, epochs, float(np.mean(losses)) / math.log(2), BITS))
             best.offer(network.frozen())
             if best.is_late:
                 break

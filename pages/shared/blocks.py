@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError, tables
-from nlwfa_core.charts import loss_options
+from nlwfa_core.charts import LOSS_NOTES, loss_options
 from nlwfa_core.jobs import JobStatus
 from nlwfa_core.metrics import Scores
 from pages.shared import controls, runs
@@ -25,6 +25,10 @@ STAGES = {
     "spectral": "decomposing",
     "factorisation": "training the factorisation",
     "transitions": "training the transitions",
+    "refinement": "refining",
+    "EM": "learning by EM",
+    "GRU": "training the network",
+    "LSTM": "training the network",
     "scores": "scoring",
 }
 COLUMN_HELP = {
@@ -136,6 +140,17 @@ def warning_list(sentences: Sequence[str]) -> None:
             st.markdown("\n".join(f"- {literal(sentence)}" for sentence in sentences))
 
 
+def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
+    """A chart for each measure; stage -> (measure, epochs, losses)."""
+    measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))
+    with st.container(key=key):
+        for column, measure in zip(st.columns(max(len(measures), 1)), measures, strict=False):
+            curves = {stage: (epochs, values) for stage, (given, epochs, values) in losses.items() if given == measure}
+            alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
+            column.echarts_chart(loss_options(curves, measure), key=f"{key}.{measure}", height=320, alt=alt)
+            column.caption(LOSS_NOTES[measure])
+
+
 def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
     """A button that starts what has not been run yet, and what becomes of it, live, with a button to cancel."""
     states = [(recipe, runs.status(recipe)) for recipe in recipes]
@@ -186,8 +201,8 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     if waiting:
         st.caption(f"{len(waiting)} waiting; the first of them is number {min(waiting)} in the queue.")
     if show_losses:
-        losses = {stage: (curve.epochs, curve.losses) for stage, curve in going[0].losses.items()}
-        st.echarts_chart(loss_options(losses), key=f"{key}.live", height=320, alt="Relative loss of each stage against the epoch")
+        losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in going[0].losses.items()}
+        loss_charts(losses, f"{key}.live")
 
 
 def _bar(status: JobStatus) -> tuple[float, str]:
@@ -198,5 +213,6 @@ def _bar(status: JobStatus) -> tuple[float, str]:
     stage = STAGES.get(progress.stage, progress.stage)
     if progress.loss is None:
         return 0.0, f"{name}: {stage}"
+    unit = "iteration" if progress.stage == "EM" else "epoch"
     share = min(progress.step / max(progress.total, 1), 1.0)
-    return share, f"{name}: {stage}, epoch {progress.step:,} of {progress.total:,}, relative loss {progress.loss:.4g}"
+    return share, f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} {progress.loss:.4g}"

@@ -6,15 +6,19 @@ A widget's key is the field's name, and also the URL's parameter: what the sideb
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core.basis import STATISTICS
+from nlwfa_core.learning.learners import LEARNERS, needs_boundary
+from nlwfa_core.learning.steps import REFINEMENTS
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.recipe import PRESETS
 from nlwfa_core.sources.formats import FORMATS
+from nlwfa_core.transforms import TRANSFORMS
 from pages.shared import runs
 from pages.shared.navigation import navigation
 from pages.shared.text import literal
@@ -28,8 +32,14 @@ SOURCES = {
 }
 LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
-# Both seeds of a recipe are called `seed`; in the address they need names of their own.
+# Fields that several parts of a recipe call alike; in the address they need names of their own.
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
+REFINEMENT_NAMES = {
+    "objective": "refine",
+    "epochs": "epochs_refinement",
+    "rate": "rate_refinement",
+    "seed": "refinement_seed",
+}
 DEFAULT = PRESETS["first-steps"][1]
 KEPT, CURRENT, REFUSED = "controls.kept", "controls.current", "controls.refused"
 
@@ -50,9 +60,16 @@ def recipe_controls() -> Recipe:
         data = _data_controls(DEFAULT.data)
         hankel = _hankel_controls(DEFAULT.hankel)
         learning = _learning_controls(DEFAULT.learning)
+        refinement = _refinement_controls(DEFAULT.refinement, LEARNERS[learning["learner"]].networks)
+    hankel["bounded"] = needs_boundary(learning["learner"], hankel["statistic"], hankel["transform"])
     st.session_state[KEPT] = {key: st.session_state[key] for key in _flat(DEFAULT) if key in st.session_state}
     st.session_state[KEPT] |= {key: data[key] for key in UPLOADS}
-    recipe = Recipe(data=DataRecipe(**data), hankel=HankelRecipe(**hankel), learning=LearningRecipe(**learning))
+    recipe = Recipe(
+        data=DataRecipe(**data),
+        hankel=HankelRecipe(**hankel),
+        learning=LearningRecipe(**learning),
+        refinement=RefinementRecipe(**refinement),
+    )
     st.session_state[CURRENT] = recipe
     return recipe
 
@@ -130,8 +147,9 @@ def _flat(recipe: Recipe) -> dict[str, Any]:
     data, learning = dict(recipe.data), dict(recipe.learning)
     seeds = {DATA_SEED: data.pop("seed"), LEARNING_SEED: learning.pop("seed")}
     learning["hidden"] = ",".join(map(str, learning["hidden"]))
-    hankel = {key: value for key, value in dict(recipe.hankel).items() if key != "statistic"}
-    return {**data, **hankel, **learning, **seeds}
+    hankel = {key: value for key, value in dict(recipe.hankel).items() if key != "bounded"}  # follows from the others
+    refinement = {REFINEMENT_NAMES.get(key, key): value for key, value in recipe.refinement}
+    return {**data, **hankel, **learning, **seeds, **refinement}
 
 
 def _data_controls(default: DataRecipe) -> dict[str, Any]:
@@ -183,19 +201,18 @@ def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
         prefixes = _whole("Prefixes", default.num_prefixes, MAX_BASIS, "num_prefixes")
     with right:
         suffixes = _whole("Suffixes", default.num_suffixes, MAX_BASIS, "num_suffixes")
-    return {"num_prefixes": prefixes, "num_suffixes": suffixes}
+    with left:
+        statistic = _choice("Statistic", STATISTICS, default.statistic, "statistic")
+    with right:
+        transform = _choice("Transform", TRANSFORMS, default.transform, "transform")
+    st.caption(f"{STATISTICS[statistic]}. Entries: {TRANSFORMS[transform]}.")
+    return {"num_prefixes": prefixes, "num_suffixes": suffixes, "statistic": statistic, "transform": transform}
 
 
 def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     st.subheader("Learning", divider="grey")
     values: dict[str, Any] = dict(default)
-    values["learner"] = st.selectbox(
-        "Learner",
-        list(LEARNERS),
-        index=list(LEARNERS).index(default.learner),
-        key="learner",
-        bind="query-params",
-    )
+    values["learner"] = _choice("Learner", LEARNERS, default.learner, "learner")
     st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
     values["rank"] = _whole("Rank k (number of states)", default.rank, MAX_RANK, "rank")
     if not LEARNERS[values["learner"]].networks:
@@ -213,12 +230,43 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
             ("rate_factorisation", "Learning rate, factorisation"),
             ("rate_transitions", "Learning rate, transitions"),
         ):
-            values[field] = st.number_input(
-                label, 1e-6, 10.0, getattr(default, field), 0.001, format="%g", key=field, bind="query-params"
-            )
+            values[field] = _rate(label, getattr(default, field), field)
         values["schedule"] = st.selectbox("Schedule", ["constant", "cosine"], key="schedule", bind="query-params")
         values["seed"] = _whole("Seed of the networks", default.seed, 2**31 - 1, LEARNING_SEED, smallest=0)
     return values
+
+
+def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
+    values: dict[str, Any] = dict(default)
+    values["objective"] = _choice("Refinement (a third step)", REFINEMENTS, default.objective, "refine")
+    text = REFINEMENTS[values["objective"]]
+    st.caption(f"{text[0].upper()}{text[1:]}.")
+    if values["objective"] == "none":
+        return values
+    with st.expander("Options of the refinement"):
+        values["epochs"] = _whole("Epochs, refinement", default.epochs, MAX_EPOCHS, "epochs_refinement", smallest=0)
+        values["rate"] = _rate("Learning rate, refinement", default.rate, "rate_refinement")
+        if values["objective"] == "likelihood":
+            values["batch"] = _whole("Strings a step", default.batch, MAX_GENERATED, "batch")
+            values["weight_decay"] = st.number_input(
+                "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", key="weight_decay", bind="query-params"
+            )
+            if networks:
+                values["dropout"] = st.number_input(
+                    "Dropout of states", 0.0, 0.99, default.dropout, 0.05, key="dropout", bind="query-params"
+                )
+            values["restarts"] = _whole("Random starts beside", default.restarts, 100, "restarts", smallest=0)
+            values["seed"] = _whole("Seed of the refinement", default.seed, 2**31 - 1, "refinement_seed", smallest=0)
+    return values
+
+
+def _choice(label: str, options: Iterable[str], default: str, key: str) -> str:
+    words = list(options)
+    return st.selectbox(label, words, index=words.index(default), key=key, bind="query-params")
+
+
+def _rate(label: str, default: float, key: str) -> float:
+    return st.number_input(label, 1e-6, 10.0, default, 0.001, format="%g", key=key, bind="query-params")
 
 
 def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:

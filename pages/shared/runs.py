@@ -6,17 +6,20 @@ import gc
 import os
 import tempfile
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, evaluate, experiment
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, evaluate, experiment, select_basis
 from nlwfa_core.data import Data, load_data
 from nlwfa_core.experiment import Result, no_files
 from nlwfa_core.hankel import HankelMatrix
 from nlwfa_core.jobs import JobStatus, Runner
-from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd
+from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.metrics import Model, Scores
+from nlwfa_core.recipe import MODELS
+from nlwfa_core.words import Words
 
 MAX_SINGULAR_VALUES = 50
 NGRAM_ORDER = 5
@@ -48,7 +51,13 @@ def hankel(recipe: DataRecipe, basis: HankelRecipe) -> HankelMatrix:
 
 @st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
 def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
-    return truncated_svd(hankel(recipe, basis).block, MAX_SINGULAR_VALUES)
+    return truncated_svd(weighted_block(hankel(recipe, basis)), MAX_SINGULAR_VALUES)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)
+def prefixes(recipe: DataRecipe, number: int) -> Words:
+    """The most frequent prefixes of the training strings, whatever the Hankel matrix counts."""
+    return select_basis(data(recipe).train, number, 1).prefixes
 
 
 @st.cache_resource(max_entries=16, show_spinner="Counting n-grams…", hash_funcs=KEYED)
@@ -108,14 +117,9 @@ def chosen(recipe: Recipe, found: dict[str, Result]) -> str:
     return recipe.learning.learner if recipe.learning.learner in found else next(iter(found))
 
 
-def with_learner(recipe: Recipe, learner: str, rank: int | None = None) -> Recipe:
-    """The same experiment with another learner or rank."""
-    return recipe.changed(learning=recipe.learning.changed(learner=learner, rank=rank or recipe.learning.rank))
-
-
-def results_of_learners(recipe: Recipe, learners: list[str]) -> dict[str, Result]:
-    """Finished runs that differ from a recipe in the learner alone."""
-    found = {learner: result(with_learner(recipe, learner)) for learner in learners}
+def results_of_learners(recipe: Recipe, learners: Iterable[str] = MODELS) -> dict[str, Result]:
+    """Finished runs that differ from a recipe in the learner alone; opponents are among them."""
+    found = {learner: result(recipe.with_learner(learner)) for learner in learners}
     return {learner: entry for learner, entry in found.items() if entry is not None}
 
 

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.basis import STATISTICS
+from nlwfa_core.learning.learners import LEARNERS, needs_boundary
+from nlwfa_core.learning.steps import REFINEMENTS
 from nlwfa_core.recipe import PRESETS
-from pages.shared.controls import DEFAULT, LAYERS
+from nlwfa_core.transforms import TRANSFORMS
+from pages.shared.controls import DEFAULT, LAYERS, REFINEMENT_NAMES
 from tests.app.lab import complaints, go, open_lab, recipe_of
 
 
@@ -45,6 +48,18 @@ NETWORKS: dict[str, st.SearchStrategy[Any]] = {
     "schedule": st.sampled_from(["constant", "cosine"]),
     "seed": whole(2**31 - 1, 0),
 }
+# Of the refinement: for all that refines, for likelihood, for likelihood in networks.
+REFINING: list[dict[str, st.SearchStrategy[Any]]] = [
+    {"epochs": whole(100_000, 0), "rate": st.floats(1e-6, 10)},
+    {"batch": whole(1_000_000), "weight_decay": st.floats(0, 100), "restarts": whole(100, 0), "seed": whole(2**31 - 1, 0)},
+    {"dropout": st.floats(0, 0.99)},
+]
+
+
+def refining(objective: str, learner: str) -> dict[str, st.SearchStrategy[Any]]:
+    """The options of a refinement that mean something."""
+    last = (1, 2 + LEARNERS[learner].networks)[objective == "likelihood"]
+    return {name: values for group in REFINING[: last if objective != "none" else 0] for name, values in group.items()}
 
 
 @st.composite
@@ -53,11 +68,15 @@ def recipes(draw: st.DrawFn) -> Recipe:
     source = draw(st.sampled_from(list(SOURCES)))
     sizes = {name: draw(whole(1_000_000)) for name in ("num_strings", "num_validation", "num_test")}
     data = DataRecipe(source=source, seed=draw(whole(2**31 - 1, 0)), **sizes, **draw(st.fixed_dictionaries(SOURCES[source])))
-    hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)))
     learner = draw(st.sampled_from(list(LEARNERS)))
+    counted = {"statistic": draw(st.sampled_from(list(STATISTICS))), "transform": draw(st.sampled_from(list(TRANSFORMS)))}
+    bounded = needs_boundary(learner, **counted)
+    hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)), bounded=bounded, **counted)
+    objective = draw(st.sampled_from(list(REFINEMENTS)))
+    refinement = DEFAULT.refinement.changed(objective=objective, **draw(st.fixed_dictionaries(refining(objective, learner))))
     options = draw(st.fixed_dictionaries(NETWORKS)) if LEARNERS[learner].networks else {}
     learning = DEFAULT.learning.changed(learner=learner, rank=draw(whole(1000)), **options)
-    return Recipe(data=data, hankel=hankel, learning=learning)
+    return Recipe(data=data, hankel=hankel, learning=learning, refinement=refinement)
 
 
 @given(recipes())
@@ -78,7 +97,31 @@ def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
     if LEARNERS[recipe.learning.learner].networks:
         parameters |= {name: learning[name] for name in NETWORKS if name != "seed"}
         parameters |= {"hidden": ",".join(map(str, recipe.learning.hidden)), "learning_seed": recipe.learning.seed}
+    refinement = dict(recipe.refinement)
+    shown = ("objective", *refining(recipe.refinement.objective, recipe.learning.learner))
+    parameters |= {REFINEMENT_NAMES.get(name, name): refinement[name] for name in shown}
     assert recipe_of(open_lab(**parameters)) == recipe
+
+
+def test_what_a_learner_needs_is_counted_and_options_are_seen_where_they_apply() -> None:
+    app = open_lab(learner="SP", statistic="factor")
+    assert not recipe_of(app).hankel.bounded
+    assert app.selectbox(key="refine").value == "none"
+    keys = {*REFINEMENT_NAMES.values(), "batch", "dropout", "weight_decay", "restarts"} - {"refine"}
+    expected = {"none": set(), "hankel": {"epochs_refinement", "rate_refinement"}, "likelihood": keys - {"dropout"}}
+    for objective, wanted in expected.items():
+        app.selectbox(key="refine").set_value(objective).run()
+        assert {widget.key for widget in app.number_input} & keys == wanted
+    app.number_input(key="epochs_refinement").set_value(7).run()
+    app.selectbox(key="learner").set_value("fac.non").run()
+    assert recipe_of(app).hankel.bounded and {widget.key for widget in app.number_input} >= keys
+    app.selectbox(key="refine").set_value("none").run()
+    app.selectbox(key="transform").set_value("row").run()
+    app.selectbox(key="learner").set_value("SP").run()
+    app.selectbox(key="refine").set_value("likelihood").run()
+    recipe = recipe_of(go(app, "data"))
+    assert (recipe.hankel.bounded, recipe.refinement.epochs, recipe.refinement.objective) == (True, 7, "likelihood")
+    assert not complaints(app)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -140,6 +183,10 @@ def test_the_address_follows_a_preset() -> None:
         {"source": "![x](https://example.org/x.png)"},
         {"learner": "<b>SP</b>"},
         {"hidden": "9,9,9"},
+        {"statistic": "bigram"},
+        {"learner": "HMM"},
+        {"transform": "none", "refine": "<b>"},
+        {"bounded": "true"},
         {"upload": "../../etc/passwd", "source": "upload"},
         {"upload": "![x](https://example.org/x.png)", "source": "upload"},
         {"no_such_parameter": "1"},
@@ -150,6 +197,6 @@ def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -
     app = open_lab(**parameters)
     assert not complaints(app)
     recipe = recipe_of(app)
-    assert recipe.learning == DEFAULT.learning
+    assert (recipe.learning, recipe.hankel, recipe.refinement) == (DEFAULT.learning, DEFAULT.hankel, DEFAULT.refinement)
     assert recipe.data == DEFAULT.data.changed(source="upload" if parameters.get("source") == "upload" else "dyck")
     assert LearningRecipe.model_validate(recipe.learning) == recipe.learning

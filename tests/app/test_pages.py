@@ -8,9 +8,12 @@ import sys
 import pytest
 
 from nlwfa_core import run
+from nlwfa_core.formulas import steps
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.nlwfa import READINGS
 from nlwfa_core.palette import METRIC_TITLES
 from nlwfa_core.perplexity import CONVENTIONS
+from pages.shared import runs
 from pages.shared.blocks import number
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, open_lab, recipe_of, trained
@@ -36,6 +39,9 @@ ODD = {
     "a basis of one cell, which is zero": {"num_prefixes": 1, "num_suffixes": 1},
     "one prefix": {"num_prefixes": 1, "rank": 1},
     "a rank above the basis": {"rank": 1000},
+    "factors, linear": {"learner": "SP", "statistic": "factor"},
+    "roots of prefixes of verbs": {"source": "verbs", "statistic": "prefix", "transform": "sqrt", "refine": "hankel"},
+    "rows of factors of one string": {"num_strings": 1, "statistic": "factor", "transform": "row", "refine": "likelihood"},
 }
 
 
@@ -115,6 +121,70 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
     assert curves["layout"]["yaxis"]["title"]["text"] == METRIC_TITLES["kl"]
     app.selectbox(key="compare.model").set_value("SP, k = 3").run()
     assert not complaints(app)
+
+
+COUNTED = [
+    ({"learner": "SP", "statistic": "prefix"}, "WFA", ""),
+    ({"learner": "SP", "statistic": "factor", "transform": "row", "refine": "likelihood"}, "conditional", "⊣⊢"),
+    ({"learner": "both.non", "statistic": "prefix", "transform": "sqrt", "refine": "hankel"}, "boundary", "⊣"),
+    ({"learner": "fac.non", "statistic": "factor", "refine": "likelihood"}, "boundary", "⊣⊢"),
+    ({"learner": "tran.non", "transform": "row"}, "conditional", ""),
+    ({"learner": "fac.non", "statistic": "factor", "transform": "row", "refine": "likelihood"}, "conditional", "⊣⊢"),
+]
+
+
+@pytest.mark.parametrize(("options", "reading", "marks"), COUNTED, ids=str)
+def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict[str, str], reading: str, marks: str) -> None:
+    app = trained(open_lab("train", **QUICK | {"rank": 3, "epochs_refinement": 3, "data_seed": 16} | options))
+    result = run(recipe_of(app))
+    assert not complaints(app)
+    row = app.dataframe[0].value.set_index("model").loc[options["learner"]]
+    assert (row["WER"], row["bits / symbol"]) == (number(result.scores.wer), number(result.scores.bits_per_symbol))
+    assert getattr(result.model, "reading", "WFA") == reading
+    assert [chart.key.split(".")[-1] for chart in app.get("echarts_chart")] == list(
+        dict.fromkeys(log.measure for log in result.report.logs)
+    )
+    formulas = [entry.value for entry in app.latex]
+    assert len(formulas) == len(list(steps(recipe_of(app))))
+    assert ("refine" in options) == any("Step 3" in entry.value for entry in app.main.markdown)
+    trained(app, "train.others.start")
+    assert list(app.dataframe[1].value["model"]) == list(LEARNERS)
+    for _, shown in all_pages(app):
+        assert not complaints(shown)
+    go(app, "hankel")
+    labels = "".join(figure(app, "hankel.window")["layout"]["yaxis"]["ticktext"])
+    assert set(labels) & set("⊣⊢") <= set(marks) and set(marks[-1:]) <= set(labels)
+    assert len(app.selectbox(key="hankel.block").options) == 1 + 2 + len(marks)
+    points = figure(go(app, "states"), "states.pca")["data"]
+    assert not set("⊣⊢") & set(str([trace["text"] for trace in points]))
+    captions = [entry.value for entry in go(app, "predict").main.caption]
+    assert reading == "WFA" or any(READINGS[reading] in text for text in captions)
+
+
+def test_compare_trains_opponents_in_workers_and_finds_them_again() -> None:
+    given = QUICK | {"num_strings": 60, "data_seed": 17, "learners": "SP", "opponents": "HMM", "ranks": 2, "statistic": "factor"}
+    app = trained(open_lab("compare", **given), "compare.start")
+    assert not complaints(app)
+    assert [trace["name"] for trace in figure(app, "compare.curves")["data"]] == ["SP", "HMM"]
+    again = open_lab("compare", **given | {"statistic": "string", "num_prefixes": 20})
+    app.pills(key="opponents").set_value(["HMM", "GRU", "LSTM"]).run()
+    trained(app, "compare.start")
+    assert not complaints(app)
+    named = [f"{name}, k = 2" for name in ("SP", "HMM", "GRU", "LSTM")]
+    assert list(app.dataframe[0].value["model"])[:4] == named == app.selectbox(key="compare.model").options
+    assert [trace["name"] for trace in figure(again, "compare.curves")["data"]] == ["HMM"]  # opponents count nothing
+    for _, shown in all_pages(app):
+        assert not complaints(shown)
+    assert "LSTM" in go(app, "states").segmented_control(key="states.learner").options
+
+
+def test_compare_counts_for_each_learner_as_it_needs() -> None:
+    app = open_lab("compare", **QUICK | {"learner": "SP", "statistic": "factor", "data_seed": 18, "learners": "SP", "ranks": 2})
+    app.pills(key="learners").set_value(["SP", "fac.non"]).run()
+    trained(app, "compare.start")
+    assert not complaints(app)
+    found = runs.results_of_learners(recipe_of(app))
+    assert {name: entry.recipe.hankel.bounded for name, entry in found.items()} == {"SP": False, "fac.non": True}
 
 
 def test_compare_offers_only_scores_that_the_data_allow() -> None:

@@ -13,11 +13,13 @@ from nlwfa_core.data import FileShelf, load_data
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment import Prepared, Result, load_result, prepare, reference_models, run, save_result
 from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics import evaluate
-from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.opponents.recurrent import RecurrentModel
+from nlwfa_core.opponents.table import OF_STATES, fit_opponent
 from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.selection import best_rank, select_rank
+from nlwfa_core.store import RECURRENT_ARRAYS, LearnedModel
 from nlwfa_core.wfa import WFA
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
@@ -29,7 +31,9 @@ def recipe_of(learner: str, **options: Any) -> Recipe:
     return Recipe(data=DATA, hankel=HANKEL, learning=LearningRecipe(learner=learner, **quick))
 
 
-def arrays(model: WFA | NLWFA) -> list[np.ndarray]:
+def arrays(model: LearnedModel) -> list[np.ndarray]:
+    if isinstance(model, RecurrentModel):
+        return [getattr(model, name) for name in RECURRENT_ARRAYS]
     if isinstance(model, WFA):
         return [model.initial, model.transitions, model.termination]
     return [model.initial, *model.transitions, *model.decoder, model.output]
@@ -183,6 +187,24 @@ def test_reference_models_are_uniform_n_gram_and_truth() -> None:
     assert scores["true model"].bits_per_symbol < scores["3-gram"].bits_per_symbol < scores["uniform"].bits_per_symbol
     verbs = load_data(DataRecipe(source="verbs", num_test=50))
     assert list(reference_models(verbs, 2)) == ["uniform", "2-gram"]
+
+
+@pytest.mark.parametrize("name", OF_STATES)
+def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(tmp_path: Path, name: str) -> None:
+    recipe = recipe_of("SP", seed=3).with_learner(name)
+    seen: list[Progress] = []
+    result = run(recipe, report=seen.append)
+    assert {step.measure for step in seen if step.loss is not None} == {BITS}
+    data = load_data(recipe.data)
+    assert data.validation is not None
+    model = fit_opponent(name, data.train, 3, seed=3, validation=data.validation.sample)
+    assert result.model.weights(data.test.words).tolist() == model.weights(data.test.words).tolist()
+    assert (result.scores, result.report.num_states) == (evaluate(model, data.test), 3)
+    save_result(tmp_path, result)
+    loaded = load_result(tmp_path)
+    assert bits(loaded) == bits(result) and (loaded.recipe, loaded.scores) == (recipe, result.scores)
+    with pytest.raises(Cancelled):
+        run(recipe, cancelled=lambda: len(seen) > 0, prepared=prepare(recipe))
 
 
 @pytest.mark.parametrize("metric", ["wer", "log2_pauto"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.progress import BITS, RELATIVE, Progress
 from nlwfa_core.queueing import CURVE_POINTS, Job, Line, Points
 from nlwfa_core.recipe import Recipe
 
@@ -50,11 +50,11 @@ def test_what_is_removed_does_not_start(owners: str, data: st.DataObject) -> Non
 
 @pytest.mark.parametrize("num_values", [1, 2, CURVE_POINTS, CURVE_POINTS + 1, 1000, 4096, 100_000])
 def test_curves_are_thin_and_end_with_the_newest(num_values: int) -> None:
-    points = Points()
+    points = Points(BITS)
     for epoch in range(num_values):
         points.add(epoch, float(-epoch))
     curve = points.curve()
-    assert curve.epochs[0] == 0
+    assert (curve.epochs[0], curve.measure) == (0, BITS)
     assert curve.epochs[-1] == num_values - 1
     assert list(curve.epochs) == sorted(set(curve.epochs))
     assert curve.losses == tuple(-epoch for epoch in curve.epochs)
@@ -64,10 +64,10 @@ def test_curves_are_thin_and_end_with_the_newest(num_values: int) -> None:
 def test_what_a_worker_says_after_a_cancel_changes_nothing() -> None:
     job = Job("k", Recipe())
     job.begin()
-    job.note({"progress": ["factorisation", 3, 10, 0.5], "losses": [["factorisation", 3, 0.5]]})
+    job.note({"progress": ["factorisation", 3, 10, 0.5, RELATIVE], "losses": [["factorisation", 3, 0.5, RELATIVE]]})
     assert job.status(None, 0).progress == Progress("factorisation", 3, 10, 0.5)
     job.end("cancelled")
-    job.note({"progress": ["factorisation", 4, 10, 0.5], "losses": [["factorisation", 4, 0.4]]})
+    job.note({"progress": ["factorisation", 4, 10, 0.5, RELATIVE], "losses": [["factorisation", 4, 0.4, RELATIVE]]})
     job.end("done")
     status = job.status(None, 0)
     assert (status.state, status.progress, status.losses["factorisation"].epochs) == ("cancelled", None, (3,))

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
+from nlwfa_core.basis import STATISTICS
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.opponents.table import OF_STATES
 from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.transforms import TRANSFORMS
 
@@ -34,7 +36,7 @@ recipes = st.builds(
     refinement=st.builds(RefinementRecipe, objective=st.sampled_from(list(REFINEMENTS)), dropout=st.floats(0, 0.9)),
     learning=st.builds(
         LearningRecipe,
-        learner=st.sampled_from(list(LEARNERS)),
+        learner=st.sampled_from([*LEARNERS, *OF_STATES]),
         rank=st.integers(1, limits.MAX_RANK),
         hidden=hidden,
         rate_factorisation=st.floats(1e-12, 1e6),
@@ -114,7 +116,7 @@ def test_keys_differ_with_the_content(one: Recipe, other: Recipe) -> None:
     assert (one.data.key() == other.data.key()) == (one.data == other.data)
     assert (one.hankel.key() == other.hankel.key()) == (one.hankel == other.hankel)
     assert len(one.key()) == 64
-    if one != other and one.learning.learner != "SP":
+    if one != other and one.learning.learner not in ("SP", *OF_STATES):
         assert one.key() != other.key()
 
 
@@ -131,3 +133,28 @@ def test_options_of_networks_make_no_difference_to_spectral_learning() -> None:
     assert spectral.changed(rank=5).key() != spectral.key()
     network = LearningRecipe(learner="both.non", rank=4)
     assert network.changed(seed=9).key() != network.key() != spectral.key()
+
+
+@given(recipes, st.sampled_from(OF_STATES))
+def test_opponents_are_named_by_strings_states_and_seed(recipe: Recipe, name: str) -> None:
+    opponent = recipe.with_learner(name, 4)
+    others = (
+        recipe.changed(hankel=HankelRecipe(num_prefixes=7), refinement=RefinementRecipe(objective="hankel")).with_learner(name, 4),
+        recipe.changed(learning=recipe.learning.changed(schedule="constant", hidden=(1,))).with_learner(name, 4),
+    )
+    assert {other.key() for other in others} == {opponent.key()}
+    assert opponent.with_learner(name, 5).key() != opponent.key() != opponent.with_learner("SP").key()
+    assert opponent.changed(learning=opponent.learning.changed(seed=recipe.learning.seed ^ 1)).key() != opponent.key()
+    assert opponent.changed(data=recipe.data.changed(num_test=7)).key() != opponent.key()
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_another_learner_gets_the_boundary_symbols_that_it_needs(statistic: str, transform: str) -> None:
+    marks = statistic != "string"
+    recipe = Recipe(hankel=HankelRecipe(statistic=statistic, transform=transform, bounded=marks))
+    for learner in LEARNERS:
+        changed = recipe.with_learner(learner, 3)
+        assert (changed.learning.learner, changed.learning.rank) == (learner, 3)
+        assert changed.hankel.bounded == (marks and (learner != "SP" or transform != "none"))
+        assert changed.with_learner("both.non") == recipe.with_learner("both.non", 3)

@@ -15,18 +15,39 @@ from safetensors.numpy import save
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.store import SavedModel, from_json, load_model, read_capped, save_model, to_json, write_atomically
+from nlwfa_core.opponents.recurrent import GATES, RecurrentModel
+from nlwfa_core.store import (
+    RECURRENT_ARRAYS,
+    LearnedModel,
+    SavedModel,
+    from_json,
+    load_model,
+    read_capped,
+    save_model,
+    to_json,
+    write_atomically,
+)
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Alphabet
 from tests.references import COIN, REFERENCES, all_words, random_nlwfa
 
+
+def random_recurrent(kind: str, num_states: int, num_symbols: int) -> RecurrentModel:
+    wide = GATES[kind] * num_states
+    shapes = ((num_symbols + 1, wide), (num_states, wide), (wide,), (num_states, num_symbols + 1), (num_symbols + 1,))
+    return RecurrentModel(kind, *map(np.random.default_rng(wide).normal, [0.0] * 5, [1.0] * 5, shapes))
+
+
 SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
-MODELS: list[WFA | NLWFA] = [*(r.wfa for r in REFERENCES), *(random_nlwfa(3, 2, 5, nonlinear) for nonlinear in SWITCHES)]
+MODELS: list[LearnedModel] = [*(r.wfa for r in REFERENCES), *(random_nlwfa(3, 2, 5, nonlinear) for nonlinear in SWITCHES)]
 PLAIN = random_nlwfa(2, 1, 0)
+MODELS += [random_recurrent(kind, 3, 2) for kind in GATES]
 MODELS.append(NLWFA(PLAIN.initial, PLAIN.transitions, (), np.ones((2, 2)), True, False))  # no hidden decoder layer
 
 
-def arrays(model: WFA | NLWFA) -> list[np.ndarray]:
+def arrays(model: LearnedModel) -> list[np.ndarray]:
+    if isinstance(model, RecurrentModel):
+        return [getattr(model, name) for name in RECURRENT_ARRAYS]
     if isinstance(model, WFA):
         return [model.initial, model.transitions, model.termination]
     return [model.initial, *model.transitions, *model.decoder, model.output]
@@ -68,9 +89,11 @@ HEADERS: list[tuple[Any, str]] = [
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
     ({"symbols": ["a"] * 5001}, "symbols: 5,001 given, at most 5,000"),
-    ({"kind": "RNN"}, "kind 'RNN' given, allowed: WFA, NLWFA"),
+    ({"kind": "RNN"}, "kind 'RNN' given, allowed: WFA, NLWFA, GRU, LSTM"),
     ({"kind": "WFA"}, "lacks 'transitions'"),
     ({"kind": None}, "kind None given"),
+    ({"kind": []}, r"kind \[\] given"),
+    ({"kind": "GRU"}, "lacks 'inputs'"),
 ]
 
 
@@ -114,6 +137,20 @@ def test_arrays_that_are_unsound_are_refused(folder: Path, change: dict[str, np.
     (folder / "model.safetensors").write_bytes(save({name: array for name, array in tensors.items() if array is not None}))
     with pytest.raises(RecipeError, match=message):
         load_model(folder)
+
+
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("name", RECURRENT_ARRAYS)
+@pytest.mark.parametrize(
+    "bad", [np.array(1.0), np.ones(2), np.ones((2, 0)), np.ones((3, 4, 1))], ids=lambda array: str(array.shape)
+)
+def test_recurrent_arrays_that_do_not_fit_are_refused(tmp_path: Path, kind: str, name: str, bad: np.ndarray) -> None:
+    model = random_recurrent(kind, 3, 2)
+    save_model(tmp_path, SavedModel(model, Alphabet(("a", "b")), {}))
+    tensors = {**dict(zip(RECURRENT_ARRAYS, arrays(model), strict=True)), name: bad}
+    (tmp_path / "model.safetensors").write_bytes(save(tensors))
+    with pytest.raises(RecipeError, match=f"the arrays of a {kind} .* do not fit"):
+        load_model(tmp_path)
 
 
 @given(st.one_of(st.binary(max_size=80), st.integers(0, 400)))

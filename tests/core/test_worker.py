@@ -16,7 +16,7 @@ import pytest
 
 from nlwfa_core import worker
 from nlwfa_core.experiment import prepare, run
-from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 
 SMALL = Recipe(
@@ -60,6 +60,17 @@ def test_data_and_matrix_are_kept_for_the_next(tmp_path: Path, monkeypatch: pyte
     assert len(made) == 2
 
 
+def test_opponents_share_the_data_and_need_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(worker, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
+    training, said = trainer()
+    for learner in ("HMM", "HMM", "SP", "HMM"):
+        training.follow(order(tmp_path, SMALL.with_learner(learner)))
+    assert [recipe.learning.learner for recipe in made] == ["HMM", "SP"]
+    stages = [message["progress"][0] for message in messages(said) if "progress" in message]
+    assert stages[:2] == ["data", "learning"] and stages.count("hankel") == 1
+
+
 def test_what_was_prepared_for_another_recipe_is_not_used() -> None:
     other = SMALL.changed(data=SMALL.data.changed(seed=1))
     fresh = run(SMALL)
@@ -98,10 +109,12 @@ def test_many_reports_are_few_messages_and_no_loss_is_lost() -> None:
     said = io.BytesIO()
     outbox = worker.Outbox(said)
     for step in range(5000):
-        outbox.report(Progress("transitions", step, 4999, step / 2))
+        outbox.report(Progress("transitions", step, 4999, step / 2, BITS))
     outbox.end("done")
     *before, _ = messages(said)
-    assert [entry for message in before for entry in message["losses"]] == [["transitions", step, step / 2] for step in range(5000)]
+    assert [entry for message in before for entry in message["losses"]] == [
+        ["transitions", step, step / 2, BITS] for step in range(5000)
+    ]
     assert len(before) < 500
 
 

@@ -1,0 +1,60 @@
+"""Formulas say what the code does: which steps there are, and how a model is read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from nlwfa_core.basis import STATISTICS
+from nlwfa_core.formulas import entries, marks, steps
+from nlwfa_core.learning.learners import LEARNERS, needs_boundary
+from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.transforms import TRANSFORMS
+
+
+def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:
+    bounded = needs_boundary(learner, statistic, transform)
+    return Recipe(
+        hankel=HankelRecipe(statistic=statistic, transform=transform, bounded=bounded),
+        learning=LearningRecipe(learner=learner),
+        refinement=RefinementRecipe(objective=objective),
+    )
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("objective", REFINEMENTS)
+def test_formulas_stand_for_what_is_done(learner: str, statistic: str, transform: str, objective: str) -> None:
+    recipe = recipe_of(learner, statistic, transform, objective)
+    found = dict(steps(recipe))
+    for formula in found.values():
+        assert formula.count("{") == formula.count("}") and "%" not in formula
+        assert formula.count(r"\begin") == formula.count(r"\end") == formula.count("gathered") / 2
+    titles = " ".join(found)
+    assert ("The matrix" in titles) == (transform != "none")
+    assert ("Step 3" in titles) == (objective != "none")
+    converted = learner == "SP" and statistic != "string" and not recipe.hankel.bounded
+    assert ("Back to strings" in titles) == converted
+    assert ("Read as" in titles) == (transform != "none" or recipe.hankel.bounded)
+    text = " ".join(found.values())
+    assert bool(re.search("w_|_w", text)) == (transform == "row")
+    assert (r"\phi'" in text) == LEARNERS[learner].networks
+    assert (r"\dashv" in text) == (recipe.hankel.bounded and transform != "row")
+    assert bool(re.search(r"\\bigr\)\^2", text)) == (transform == "sqrt")
+
+
+def test_the_order_is_that_of_the_code() -> None:
+    """Refinement on the rows comes before the conversion to strings, by likelihood after it."""
+    for objective, last in (("hankel", "**Back to strings**"), ("likelihood", "**Step 3**")):
+        assert list(steps(recipe_of("SP", "factor", "none", objective)))[-1][0].startswith(last)
+
+
+def test_entries_are_told_in_words() -> None:
+    assert entries(HankelRecipe()) == "the share of training strings that equal $uv$"
+    assert entries(HankelRecipe(transform="row")).endswith("that equal $uv$, divided by the sum of its row")
+    bounded = HankelRecipe(statistic="factor", transform="row", bounded=True)
+    assert entries(bounded) == "how often $uv$ stands in a training string, on average, divided by the same for $u$"
+    assert marks(HankelRecipe()) == "" and r"${\vdash}\,x\,{\dashv}$" in marks(bounded)
