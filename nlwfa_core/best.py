@@ -19,11 +19,11 @@ from .sample import Sample
 
 RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
 # Steps of training: few where candidates are compared, many for the one that is taken.
-TRIED, TAKEN = 1_200, 6_000
+TRIED, TAKEN = 500, 5_000
 MOST_EPOCHS = 300
 BATCH = 250
-DROPOUTS = (0.0, 0.2)
-WEIGHT_DECAY = 0.3
+DROPOUTS = (0.0, 0.05, 0.2)
+WEIGHT_DECAY = 0.5
 
 
 @dataclass(frozen=True)

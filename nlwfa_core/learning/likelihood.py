@@ -19,7 +19,7 @@ from ..sample import Sample
 from ..trie import Trie
 from ..wfa import WFA
 from ..words import FloatArray
-from .networks import DTYPE, activate, one_thread
+from .networks import DTYPE, activate, one_thread, to_arrays
 from .progress import BITS, CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through
 from .steps import Refinement
@@ -36,11 +36,16 @@ AVERAGING = 0.998
 
 @dataclass
 class _Trained:
-    """A model's parameters as tensors, and what it says with them. A WFA's only layer is its transitions."""
+    """A model's parameters as tensors, and what it says with them. A WFA's only layer is its transitions.
+
+    A layer of the transitions is `deviations`, a map for each symbol, plus `common`, which all share: what few strings say of a
+    rare symbol adds to what many say of all, and weight decay draws symbols towards each other.
+    """
 
     model: WFA | NLWFA
     initial: torch.Tensor
-    transitions: list[torch.Tensor]
+    common: list[torch.Tensor]
+    deviations: list[torch.Tensor]
     decoder: list[torch.Tensor]
     output: torch.Tensor
 
@@ -54,18 +59,23 @@ class _Trained:
         initial, *layers, last = (
             torch.tensor(array, dtype=DTYPE, requires_grad=True) for array in (model.initial, *transitions, *decoder, output)
         )
-        return cls(model, initial, layers[: len(transitions)], layers[len(transitions) :], last)
+        common = [torch.zeros((1, *layer.shape[1:]), dtype=DTYPE, requires_grad=True) for layer in transitions]
+        return cls(model, initial, common, layers[: len(transitions)], layers[len(transitions) :], last)
 
     @property
     def tensors(self) -> list[torch.Tensor]:
-        return [self.initial, *self.transitions, *self.decoder, self.output]
+        return [self.initial, *self.common, *self.deviations, *self.decoder, self.output]
+
+    @property
+    def transitions(self) -> list[torch.Tensor]:
+        return [shared + own for shared, own in zip(self.common, self.deviations, strict=True)]
 
     def learned(self) -> WFA | NLWFA:
-        initial, *layers, output = (tensor.detach().numpy().copy() for tensor in self.tensors)
+        initial, output = to_arrays([self.initial, self.output])
+        transitions = to_arrays(self.transitions)
         if isinstance(self.model, WFA):
-            return WFA(initial, layers[0], output[:, 0])
-        count = len(self.transitions)
-        return replace(self.model, initial=initial, transitions=tuple(layers[:count]), decoder=tuple(layers[count:]), output=output)
+            return WFA(initial, transitions[0], output[:, 0])
+        return replace(self.model, initial=initial, transitions=transitions, decoder=to_arrays(self.decoder), output=output)
 
     def surprise(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
         """Bits per symbol on some strings, as `metrics.next_symbol_score` has it: of |scores|, normalised."""
@@ -82,20 +92,21 @@ class _Trained:
     def _scores(self, tree: Continuations, drop: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
         """As the model's `next_scores`, before a softmax: shape (num_nodes, num_symbols + 1)."""
         model = self.model
+        transitions = self.transitions
         if isinstance(model, WFA):
-            states = tree.states(self.initial, through(self.transitions, False, unit=True))
-            A = self.transitions[0]
+            states = tree.states(self.initial, through(transitions, False, unit=True))
+            A = transitions[0]
             goes_on = torch.linalg.solve(torch.eye(model.num_states) - A.sum(dim=0), self.output)
             scores: torch.Tensor = states @ torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
             return scores
         homogeneous = not (model.nonlinear_transitions or model.nonlinear_termination or model.reading == "conditional")
-        walk = through(self.transitions, model.nonlinear_transitions, homogeneous)
+        walk = through(transitions, model.nonlinear_transitions, homogeneous)
         states = tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
         if model.reading == "conditional":
             return self._decoded(drop(states)) @ self.output
         goes_on, step = (
             self.output[:, 1:] if model.reading == "string" else self.output,
-            through(self.transitions, model.nonlinear_transitions),
+            through(transitions, model.nonlinear_transitions),
         )
         ending = step(states, model.num_symbols) if model.reading == "boundary" else states
         followed = [(step(states, symbol), goes_on) for symbol in range(model.num_symbols)] + [(ending, self.output[:, :1])]
