@@ -347,6 +347,37 @@ def test_symbols_of_the_validation_strings_alone_are_noted(run: Run, folder: Pat
     assert "1 of 2 validation strings use symbols that no training string has: c." in answer.err.splitlines()
 
 
+@pytest.mark.parametrize("refine", ["none", "hankel", "likelihood"])
+@pytest.mark.parametrize("counted", ["string none", "prefix none", "factor sqrt", "prefix row"])
+@pytest.mark.parametrize("learner", ["SP", "both.non"])
+def test_statistics_transforms_and_refinements(
+    run: Run, folder: Path, tmp_path: Path, learner: str, counted: str, refine: str
+) -> None:
+    """A model knows how it was learned: scores, weights and next symbols need no options."""
+    statistic, transform = counted.split()
+    arguments = ("fit", "--train", folder / "train", "--validation", folder / "test", "--learner", learner, "--rank", 3)
+    options = ("--statistic", statistic, "--transform", transform, "--refine", refine, "--epochs-refinement", 2)
+    assert run(*arguments, *options, *QUICK, "--out", tmp_path / "m").code == 0
+    saved = load_model(tmp_path / "m")
+    assert saved.info["recipe"]["hankel"]["statistic"] == statistic
+    assert saved.info["recipe"]["refinement"]["objective"] == refine
+    scores = json.loads(run("score", "--model", tmp_path / "m", "--test", folder / "test", "--json").out)
+    assert 0 < scores["wer"] <= 1
+    following = json.loads(run("next", "--model", tmp_path / "m", "--prefix", "0", "--json").out)
+    assert len(following["scores"]) == 2
+
+
+def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlwfa_core.best.TRIED", 5)
+    monkeypatch.setattr("nlwfa_core.best.TAKEN", 10)
+    arguments = ("fit", "--preset", "best", "--max-states", 3, "--train", folder / "train", "--out", tmp_path / "m")
+    answer = run(*arguments, "--validation", folder / "test")
+    assert answer.code == 0 and "best     " in answer.out
+    assert load_model(tmp_path / "m").model.num_states <= 3
+    refused = run(*arguments)
+    assert refused.code == 2 and "--validation is needed" in refused.err
+
+
 # Bad input
 
 
@@ -367,6 +398,9 @@ BAD = {
     "rank above the basis": "fit --train {train} --learner SP --rank 3 --prefixes 2 --out {new}",
     "unknown learner": "fit --train {train} --learner RNN --rank 3 --out {new}",
     "unknown statistic": "fit --train {train} --learner SP --rank 3 --statistic mean --out {new}",
+    "unknown transform": "fit --train {train} --learner SP --rank 3 --transform log --out {new}",
+    "unknown refinement": "fit --train {train} --learner SP --rank 3 --refine em --out {new}",
+    "neither learner nor preset": "fit --train {train} --out {new}",
     "no prefixes": "fit --train {train} --learner SP --rank 3 --prefixes 0 --out {new}",
     "negative seed": "fit --train {train} --learner SP --rank 3 --seed -1 --out {new}",
     "negative epochs": "fit --train {train} --learner fac.non --rank 3 --epochs-factorisation -1 --out {new}",
@@ -446,6 +480,9 @@ def test_bad_input_is_one_line_and_exit_code_2(run: Run, places: dict[str, Path]
         ("rank 0", "rank: 0 given"),
         ("unknown learner", "learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"),
         ("unknown statistic", "statistic: 'mean' given, allowed: string"),
+        ("unknown transform", "transform: 'log' given, allowed: none, sqrt, row"),
+        ("unknown refinement", "refine: 'em' given, allowed: none, hankel, likelihood"),
+        ("neither learner nor preset", "learner and rank are needed"),
         ("a folder under a file", "train/model: Not a directory"),
         ("test symbols unknown to the model", "abc.txt: string 1: symbol 'a' is not in the model's alphabet of 2 symbols: 0, 1"),
         ("word symbols unknown to the model", "unknown: string 3: symbol 'x' is not in the model's alphabet of 3 symbols: a, b, c"),
