@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 
+from ..data import load_data
 from ..errors import RecipeError
 from ..experiment import Prepared, prepare, reference_models, run
-from ..data import load_data
 from ..learning.learners import LEARNERS
 from ..metrics import Scores, evaluate
 from ..recipe import GENERATION, PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
@@ -66,6 +66,15 @@ class Experiment:
     def columns(self) -> tuple[str, ...]:
         return SCORE_COLUMNS if self.base else SQUARED_COLUMNS
 
+    @property
+    def ranks(self) -> list[int]:
+        """Those that learners are run with."""
+        return sorted({place.rank for place in self.runs if place.rank})
+
+    @property
+    def settings(self) -> list[str]:
+        return list(dict.fromkeys(place.settings for place in self.runs))
+
     def recipe(self, place: Run) -> Recipe:
         """Of a run that has one; a reference line's is that of its data."""
         if self.base is None:
@@ -120,7 +129,8 @@ def _values(scores: Scores, validation: Scores | None, num_states: int, seconds:
 def dyck(name: str, seeds: int, quick: bool) -> Experiment:
     """Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples"); runs that both have are the same runs."""
     base = PRESETS["paper-dyck"][1]
-    ranks, sizes = (RANKS, SIZES[-1:]) if name == "dyck-rank" else (SAMPLE_RANKS, SIZES)
+    ranks: Sequence[int] = RANKS if name == "dyck-rank" else SAMPLE_RANKS
+    sizes: Sequence[int] = SIZES[-1:] if name == "dyck-rank" else SIZES
     if quick:
         base = _tiny(base)
         ranks, sizes = (1, 2), (100,) if name == "dyck-rank" else (50, 100)
@@ -138,13 +148,13 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
         files = {hashlib.sha256(content).hexdigest(): content for content in (train, test)}
         upload, upload_test = (hashlib.sha256(content).hexdigest() for content in (train, test))
         data = DataRecipe(source="upload", num_validation=450, upload=upload, upload_test=upload_test)
-    base = base.changed(data=data)
-    ranks = VERB_RANKS
     if quick:
-        base, ranks = _tiny(base), (1, 2)
+        data = data.changed(num_strings=200)
+    base = _tiny(base.changed(data=data)) if quick else base.changed(data=data)
     # What the random split leaves for training is the same number for each seed.
-    size = len(load_data(data, files.__getitem__).train.words)
+    size = load_data(data, files.__getitem__).train.num_strings
     name = "verbs" if files else "verbs-shipped"
+    ranks = (1, 2) if quick else VERB_RANKS
     return Experiment(name, name, _learner_runs(LINES[:2], ranks, (size,), seeds), base, files)
 
 

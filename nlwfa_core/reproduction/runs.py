@@ -1,11 +1,11 @@
-"""Single runs and the file that holds them: a CSV that grows by one whole line a run, so that a killed command loses one run at most."""
+"""Single runs and the file that holds them: a CSV that grows by a whole line a run, so a killed command loses one at most."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def _value(text: str) -> Value:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def of(done: Sequence[Finished], **place: object) -> Iterator[Finished]:
+def of(done: Iterable[Finished], **place: object) -> Iterator[Finished]:
     """The runs at some place.
 
     >>> done = [Finished(Run("paper", "SP", rank, 100, 0), {}) for rank in (1, 2)]
@@ -135,3 +135,8 @@ def of(done: Sequence[Finished], **place: object) -> Iterator[Finished]:
     [2]
     """
     return (one for one in done if all(getattr(one.run, name) == value for name, value in place.items()))
+
+
+def found(done: Iterable[Finished], name: str) -> list[int]:
+    """The ranks, sizes or seeds there are, ascending; a reference line's rank 0 is none."""
+    return sorted({getattr(one.run, name) for one in done if name != "rank" or one.run.rank})

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from ..learning.learners import LEARNERS, needs_boundary
 from ..recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
+TWO_STEPS = RefinementRecipe()
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,14 +31,14 @@ class Settings:
     statistic: str = "string"
     transform: str = "none"
     learning: Mapping[str, object] = field(default_factory=dict)
-    refinement: RefinementRecipe = RefinementRecipe()
+    refinement: RefinementRecipe = TWO_STEPS
 
     def recipe(self, base: Recipe, learner: str, rank: int, seed: int) -> Recipe:
         """An experiment's recipe with these settings."""
         bounded = needs_boundary(learner, self.statistic, self.transform)
         hankel = {**dict(base.hankel), "statistic": self.statistic, "transform": self.transform, "bounded": bounded}
         learning = {**dict(base.learning), **self.learning, "learner": learner, "rank": rank, "seed": seed}
-        refinement = self.refinement.changed(seed=seed) if LEARNERS[learner].networks else RefinementRecipe()
+        refinement = self.refinement.changed(seed=seed) if LEARNERS[learner].networks else TWO_STEPS
         return base.changed(hankel=HankelRecipe(**hankel), learning=LearningRecipe(**learning), refinement=refinement)
 
     def describe(self) -> str:
@@ -48,7 +50,5 @@ class Settings:
 
 
 PAPER = Settings("the paper's settings")
-REFINED = Settings(
-    "refined settings", "factor", "row", refinement=RefinementRecipe(objective="likelihood", epochs=40, rate=0.01)
-)  # fmt: skip
+REFINED = Settings("refined settings", "factor", "row", refinement=RefinementRecipe(objective="likelihood", epochs=40, rate=0.01))
 SETTINGS = {"paper": PAPER, "refined": REFINED}

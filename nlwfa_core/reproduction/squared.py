@@ -1,4 +1,4 @@
-"""Squared functions: f² of an automaton f with k states has rank up to k (k + 1) / 2, its root rank k (Li, Rabusseau, Precup 2018, §3)."""
+"""Squared functions: f² of an automaton f with k states has rank up to k (k + 1) / 2, its root rank k (Li et al. 2018, §3)."""
 
 from __future__ import annotations
 
