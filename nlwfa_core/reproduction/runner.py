@@ -18,7 +18,7 @@ _benches: list[Bench] = []  # of a worker process: one
 def run_missing(
     experiment: Experiment, folder: Path, jobs: int = 1, seconds: float | None = None, report: Report = silent
 ) -> list[Finished]:
-    """Do the runs that the experiment's file does not hold yet.
+    """Do the runs that the experiment's file does not hold yet, or holds with other settings or data.
 
     Parameters
     ----------
@@ -42,18 +42,16 @@ def run_missing(
         If a run can't be done as asked, or the file not be read or written; what was finished before is kept.
     """
     file = RunFile(folder / f"{experiment.file}.csv", experiment.columns)
-    finished = file.finished()
-    keys = {place: experiment.key(place) for place in experiment.runs}
-    missing = [place for place in experiment.runs if keys[place] not in finished]
     deadline = None if seconds is None else monotonic() + seconds
-    number = len(keys) - len(missing)
-    report(Progress("runs", number, len(keys)))
+    keys = {place: experiment.key(place) for place in experiment.runs}
+    finished = {one.run: one for one in file.read() if one.key == keys.get(one.run)}
+    missing = [place for place in experiment.runs if place not in finished]
+    report(Progress("runs", len(finished), len(keys)))
     for done in _in_processes(experiment, missing, jobs, deadline) if jobs > 1 else _here(experiment, missing, deadline):
-        file.append(keys[done.run], done)
-        finished[keys[done.run]] = done
-        number += 1
-        report(Progress("runs", number, len(keys)))
-    return [finished[key] for key in keys.values() if key in finished]
+        file.add(done)
+        finished[done.run] = done
+        report(Progress("runs", len(finished), len(keys)))
+    return [finished[place] for place in experiment.runs if place in finished]
 
 
 def _over(deadline: float | None) -> bool:

@@ -1,17 +1,16 @@
-"""Single runs and the file that holds them: a CSV that grows by a whole line a run, so a killed command loses one at most."""
+"""Single runs, and the CSV file that keeps each of them as soon as it is done."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from .. import limits
 from ..errors import RecipeError
-from ..store import make_directory, read_capped
+from ..store import make_directory, read_capped, write_atomically
 
 Value = float | int | None
 
@@ -43,8 +42,18 @@ class Run:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run and what came out of it, by column; None: not known."""
+    """A run and what came out of it.
 
+    Attributes
+    ----------
+    key : str
+        Names all that the values depend on.
+    run : Run
+    values : dict
+        By column; None: not known.
+    """
+
+    key: str
     run: Run
     values: Mapping[str, Value]
 
@@ -53,9 +62,7 @@ PLACE = tuple(field.name for field in fields(Run))
 
 
 class RunFile:
-    """A CSV file: a run's key, its place, its values in full precision (∞ is inf).
-
-    Runs of other keys, made with other settings or data, stay where they are: nobody's work is deleted.
+    """A CSV file: a row a run, with its key, its place and its values in full precision (∞ is inf).
 
     Parameters
     ----------
@@ -68,53 +75,44 @@ class RunFile:
         self.path = path
         self.columns = tuple(columns)
 
-    def finished(self) -> dict[str, Finished]:
-        """Key -> run. A last line that was cut off counts for nothing.
+    def read(self) -> list[Finished]:
+        """What the file holds; nothing where there is none.
 
         Raises
         ------
         RecipeError
             If the file is not such a file.
         """
-        rows = csv.reader(io.StringIO(self._whole_lines().decode()))
-        header = next(rows, None)
-        if header is None:
-            return {}
-        if tuple(header) != ("key", *PLACE, *self.columns):
+        if not self.path.exists():
+            return []
+        rows = csv.reader(io.StringIO(read_capped(self.path, limits.MAX_FILE_BYTES).decode(errors="replace")))
+        if tuple(next(rows, ())) != self._header:
             raise RecipeError(f"{self.path} has other columns than these runs: move it away, or choose another folder")
         try:
-            return {row[0]: self._read(row) for row in rows}
-        except (ValueError, IndexError):
+            return [self._parsed(row) for row in rows]
+        except ValueError:
             raise RecipeError(f"{self.path}: line {rows.line_num}: not a run") from None
 
-    def append(self, key: str, done: Finished) -> None:
-        """Write one run, at once and to the disk."""
+    def add(self, done: Finished) -> None:
+        """Keep a run, in the place of what the file has there. The file is written whole: a killed command leaves no half of it."""
         make_directory(self.path.parent)
+        kept = {one.run: one for one in self.read()} | {done.run: done}
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, lineterminator="\n")
-        whole = self._whole_lines()
-        if not whole:
-            writer.writerow(("key", *PLACE, *self.columns))
-        writer.writerow((key, *astuple(done.run), *(_text(done.values[column]) for column in self.columns)))
-        try:
-            with self.path.open("ab") as file:
-                file.truncate(len(whole))
-                file.write(buffer.getvalue().encode())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise RecipeError(f"can't write {self.path}: {error.strerror}") from None
+        writer.writerow(self._header)
+        for one in kept.values():
+            writer.writerow((one.key, *astuple(one.run), *(_text(one.values[column]) for column in self.columns)))
+        write_atomically(self.path, buffer.getvalue().encode())
 
-    def _whole_lines(self) -> bytes:
-        data = read_capped(self.path, limits.MAX_FILE_BYTES) if self.path.exists() else b""
-        return data[: data.rfind(b"\n") + 1]
+    @property
+    def _header(self) -> tuple[str, ...]:
+        return ("key", *PLACE, *self.columns)
 
-    def _read(self, row: Sequence[str]) -> Finished:
-        _, settings, learner, rank, size, seed, *values = row
-        if len(values) != len(self.columns):
-            raise ValueError
+    def _parsed(self, row: Sequence[str]) -> Finished:
+        """Raises ValueError if it can't be."""
+        key, settings, learner, rank, size, seed, *values = row
         named = zip(self.columns, map(_value, values), strict=True)
-        return Finished(Run(settings, learner, int(rank), int(size), int(seed)), dict(named))
+        return Finished(key, Run(settings, learner, int(rank), int(size), int(seed)), dict(named))
 
 
 def _text(value: Value) -> str:
@@ -130,7 +128,7 @@ def _value(text: str) -> Value:
 def of(done: Iterable[Finished], **place: object) -> Iterator[Finished]:
     """The runs at some place.
 
-    >>> done = [Finished(Run("paper", "SP", rank, 100, 0), {}) for rank in (1, 2)]
+    >>> done = [Finished("", Run("paper", "SP", rank, 100, 0), {}) for rank in (1, 2)]
     >>> [one.run.rank for one in of(done, learner="SP", rank=2)]
     [2]
     """

@@ -40,7 +40,7 @@ def made_up(experiment: Experiment, places: Iterable[Run] | None = None) -> list
     for place in experiment.runs if places is None else places:
         value = wer.get(place.learner, 0.4) + 0.01 * place.seed
         scores = {"wer": value, "validation_wer": value + 0.001 * place.rank, "log2_pauto": 2.0, "validation_log2_pauto": 2.0}
-        done.append(Finished(place, dict.fromkeys(SCORE_COLUMNS, 0) | scores))
+        done.append(Finished(experiment.key(place), place, dict.fromkeys(SCORE_COLUMNS, 0) | scores))
     return done
 
 
@@ -55,26 +55,23 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 @given(st.lists(st.one_of(st.none(), st.integers(-(10**12), 10**12), st.floats(allow_nan=False)), min_size=2, max_size=2))
 def test_a_run_file_gives_back_every_digit(tmp_path_factory: pytest.TempPathFactory, values: list[float | int | None]) -> None:
     file = RunFile(tmp_path_factory.mktemp("runs") / "a.csv", ("x", "y"))
-    done = Finished(PLACE, dict(zip("xy", values, strict=True)))
-    file.append("key", done)
-    assert file.finished() == {"key": done}
+    done = Finished("key", PLACE, dict(zip("xy", values, strict=True)))
+    file.add(done)
+    assert file.read() == [done]
 
 
-def test_a_line_that_was_cut_off_is_written_over(tmp_path: Path) -> None:
+def test_a_run_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
     file = RunFile(tmp_path / "a.csv", ("x",))
-    file.append("first", Finished(PLACE, {"x": 0.1}))
-    whole = file.path.read_bytes()
-    file.path.write_bytes(whole + b"second,paper,SP,2,1")
-    assert list(file.finished()) == ["first"]
-    file.append("second", Finished(PLACE, {"x": math.inf}))
-    assert file.path.read_bytes() == whole + b"second,paper,SP,2,100,0,inf\n"
+    for key, rank, x in (("old", 2, 0.1), ("other", 5, 0.2), ("new", 2, math.inf)):
+        file.add(Finished(key, replace(PLACE, rank=rank), {"x": x}))
+    assert file.path.read_text() == "key,settings,learner,rank,size,seed,x\nnew,paper,SP,2,100,0,inf\nother,paper,SP,5,100,0,0.2\n"
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "key,settings,learner,rank,size,seed,x\nk,paper,SP,two,1,1,1.0\n"])
 def test_another_file_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(RecipeError, match=r"a\.csv"):
-        RunFile(tmp_path / "a.csv", ("x",)).finished()
+        RunFile(tmp_path / "a.csv", ("x",)).read()
 
 
 # Plans
@@ -176,7 +173,7 @@ def test_spreads_and_choices() -> None:
 
     def tried(rank: int, scores: list[float], zeros: int) -> list[Finished]:
         values = ({"validation_wer": score, "validation_num_zero": zeros} for score in scores)
-        return [Finished(replace(PLACE, rank=rank, seed=seed), value) for seed, value in enumerate(values)]
+        return [Finished("", replace(PLACE, rank=rank, seed=seed), value) for seed, value in enumerate(values)]
 
     done = tried(2, [0.5, 0.3], 0) + tried(5, [0.1, 0.6], 0) + tried(10, [0.0, math.inf], 0)
     assert chosen_rank(ranks_of(done, [2, 5, 10]), "wer") == 5  # mean 0.35; 0.4 and ∞ are worse
