@@ -46,7 +46,11 @@ def curves_body(experiment: Experiment, done: Sequence[Finished]) -> Body:
         files[stem] = line_chart(panels, title, what, x_title, TITLES[metric], log_y=metric == "kl")
         body += [f"## {title}", figure(title, stem)]
         if metric in FORMS:
-            body += [f"With {panel.title}:\n\n{_curve_table(panel.series, x_title, FORMS[metric])}" for panel in panels]
+            body += [
+                f"With {panel.title}:\n\n{_curve_table(panel.series, x_title, FORMS[metric])}"
+                for panel in panels
+                if set(panel.series) - set(LINES)
+            ]
     reasons = (*COMMON, *DYCK) if by_rank else (*COMMON, *DYCK, *SAMPLES)
     return [*body, *_against_the_paper(experiment.name, curves, x_title), why(reasons)], files
 
