@@ -96,18 +96,26 @@ def compare(curves: Curves) -> list[Comparison]:
     return rows
 
 
-def verdict(claim: Claim, rows: Sequence[Comparison], x_name: str) -> str:
-    """Whether runs agree with a claim: at each x, most seeds ahead, or means that are close."""
+def verdict(claim: Claim, rows: Sequence[Comparison], x_name: str, planned: Sequence[int]) -> str:
+    """Whether runs agree with a claim: at each x, most seeds ahead, or means that are close.
+
+    Parameters
+    ----------
+    planned : sequence of int
+        Every x of the experiment; the verdict says at which of them nothing was run.
+    """
     about = [row for row in rows if claim.low <= row.x <= claim.high]
+    yes = [row.x for row in about if (_alike(row) if claim.similar else 2 * row.ahead > row.count)]
+    places = {
+        "yes": yes,
+        "no": [row.x for row in about if row.x not in yes],
+        "not yet run": [x for x in planned if claim.low <= x <= claim.high and x not in {row.x for row in about}],
+    }
     if not about:
-        return "not run yet"
-    yes = [row for row in about if (_alike(row) if claim.similar else 2 * row.ahead > row.count)]
-    no = [row for row in about if row not in yes]
-    word = "does not agree" if not yes else "agrees in part" if no else "agrees"
-    where = [
-        f"{name} {x_name} {', '.join(f'{row.x:,}' for row in some)}" for name, some in (("yes at", yes), ("no at", no)) if some
-    ]
-    return f"**{word}** ({'; '.join(where)})"
+        return "not yet run"
+    word = "does not agree" if not yes else "agrees in part" if places["no"] else "agrees"
+    where = (f"{answer} at {x_name} {', '.join(f'{x:,}' for x in xs)}" for answer, xs in places.items() if xs)
+    return f"**{'so far ' * bool(places['not yet run'])}{word}** ({'; '.join(where)})"
 
 
 def _alike(row: Comparison) -> bool:

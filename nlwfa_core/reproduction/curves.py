@@ -52,7 +52,7 @@ def curves_body(experiment: Experiment, done: Sequence[Finished]) -> Body:
                 if set(panel.series) - set(LINES)
             ]
     reasons = (*COMMON, *DYCK) if by_rank else (*COMMON, *DYCK, *SAMPLES)
-    return [*body, *_against_the_paper(experiment.name, curves, x_title), why(reasons)], files
+    return [*body, *_against_the_paper(experiment, curves, x_title), why(reasons)], files
 
 
 def _curves(done: Sequence[Finished], metric: str, experiment: Experiment) -> Curves:
@@ -90,11 +90,15 @@ def _curve_table(series: Mapping[str, Mapping[int, Spread]], x_title: str, form:
     return table((x_title, *series), rows)
 
 
-def _against_the_paper(name: str, curves: Mapping[tuple[str, str], Curves], x_title: str) -> list[str]:
+def _against_the_paper(experiment: Experiment, curves: Mapping[tuple[str, str], Curves], x_title: str) -> list[str]:
     body = ["## Against the paper"]
     x_name = f"{x_title[-1]} ="
+    planned = experiment.ranks if experiment.name == "dyck-rank" else sorted({place.size for place in experiment.runs})
     for key, settings in SETTINGS.items():
-        judged = [f"- {claim.text}: {verdict(claim, compare(curves[key, claim.metric]), x_name)}" for claim in CLAIMS[name]]
+        judged = [
+            f"- {claim.text}: {verdict(claim, compare(curves[key, claim.metric]), x_name, planned)}"
+            for claim in CLAIMS[experiment.name]
+        ]
         body.append("\n".join([f"With {settings.title}:", "", *judged]))
     body.append(
         "*Yes* means: the nonlinear learner with the best mean there (chosen with hindsight) is ahead of SP in more than half of "

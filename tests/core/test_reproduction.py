@@ -190,11 +190,14 @@ def test_claims_are_judged_by_most_seeds() -> None:
     }
     rows = compare(curves)
     assert [(row.x, row.learner, row.ahead, row.count) for row in rows] == [(1, "fac.non", 2, 3), (2, "fac.non", 1, 3)]
-    better = Claim("", "wer", 1, 2)
-    assert verdict(better, rows, "k =") == "**agrees in part** (yes at k = 1; no at k = 2)"
-    assert verdict(replace(better, high=1), rows, "k =") == "**agrees** (yes at k = 1)"
-    assert verdict(replace(better, similar=True), rows, "k =") == "**agrees in part** (yes at k = 2; no at k = 1)"
-    assert verdict(replace(better, low=3, high=9), rows, "k =") == "not run yet"
+    better, planned = Claim("", "wer", 1, 2), [1, 2, 5]
+    assert verdict(better, rows, "k =", planned) == "**agrees in part** (yes at k = 1; no at k = 2)"
+    assert verdict(replace(better, high=1), rows, "k =", planned) == "**agrees** (yes at k = 1)"
+    assert verdict(replace(better, low=2, high=5), rows, "k =", planned) == (
+        "**so far does not agree** (no at k = 2; not yet run at k = 5)"
+    )
+    assert verdict(replace(better, similar=True), rows, "k =", planned) == "**agrees in part** (yes at k = 2; no at k = 1)"
+    assert verdict(replace(better, low=3, high=9), rows, "k =", planned) == "not yet run"
 
 
 # Pages and figures
@@ -225,7 +228,7 @@ def test_the_page_by_rank() -> None:
     assert f"| 50 | {' | '.join(cells)} |" in page
     assert "for small model sizes (WER): **agrees** (yes at k = 1, 2, 3, 5)" in page
     assert "in the Pautomac score for larger model sizes: **agrees** (yes at k = 10, 20, 30, 50)" in page
-    assert page.count("not run yet") == 4
+    assert page.count(": not yet run") == 4
     for name, text in files.items():
         if name.endswith(".svg"):
             ET.fromstring(text)
