@@ -12,7 +12,7 @@ from .markdown import TITLES, Body, figure, table, why
 from .reasons import COMMON, DYCK, SAMPLES
 from .runs import Finished, found, of
 from .settings import SETTINGS
-from .statistics import Spread, chosen_rank, ranks_of, values_of
+from .statistics import Spread, chosen_rank, comparable, ranks_of, values_of
 from .svg import Panel, line_chart
 
 METRICS = ("log2_pauto", "kl", "wer")
@@ -28,18 +28,15 @@ def curves_body(experiment: Experiment, done: Sequence[Finished]) -> Body:
     """Of "dyck-rank" and "dyck-samples"."""
     by_rank = experiment.name == "dyck-rank"
     x_title = "rank k" if by_rank else "training strings n"
-    curves = {
-        (name, metric): _curves(list(of(done, settings=name)), metric, experiment) for name, metric in product(SETTINGS, METRICS)
-    }
+    runs = {name: comparable(experiment.settings[name], list(of(done, settings=name))) for name in SETTINGS}
+    curves = {(name, metric): _curves(runs[name], metric, experiment) for name, metric in product(SETTINGS, METRICS)}
     body, files = [], {}
     for metric in METRICS:
-        lines = _lines(list(of(done, settings=REFERENCE)), metric, experiment)
-        panels = [
-            Panel(
-                settings.title, {learner: _spreads(curve) for learner, curve in {**curves[name, metric], **lines}.items() if curve}
-            )
-            for name, settings in SETTINGS.items()
-        ]
+        panels = []
+        for name, settings in SETTINGS.items():
+            references = [one for one in of(done, settings=REFERENCE) if one.run.seed in found(runs[name], "seed")]
+            drawn = {**curves[name, metric], **_lines(references, metric, experiment)}
+            panels.append(Panel(settings.title, {line: _spreads(curve) for line, curve in drawn.items() if curve}))
         title = f"{FIGURES[experiment.name].get(metric, '')}{TITLES[metric]} by {x_title}"
         what = "Mean over seeds, bands of one standard deviation; left the paper's settings, right the refined ones."
         stem = f"{experiment.name}-{metric.replace('_', '-')}.svg"

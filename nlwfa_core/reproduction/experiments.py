@@ -72,8 +72,10 @@ class Experiment:
         return sorted({place.rank for place in self.runs if place.rank})
 
     @property
-    def settings(self) -> list[str]:
-        return list(dict.fromkeys(place.settings for place in self.runs))
+    def settings(self) -> dict[str, list[Run]]:
+        """Settings -> their runs."""
+        names = dict.fromkeys(place.settings for place in self.runs)
+        return {name: [place for place in self.runs if place.settings == name] for name in names}
 
     def recipe(self, place: Run) -> Recipe:
         """Of a run that has one; a reference line's is that of its data."""

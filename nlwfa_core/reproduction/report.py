@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from .curves import curves_body
 from .experiments import Experiment
 from .markdown import table
-from .runs import Finished, of
+from .runs import Finished, Run, of
 from .settings import SETTINGS
 from .squares import squares_body
+from .statistics import whole_seeds
 from .table_1 import table_1_body
 
 TITLES = {
@@ -42,7 +43,9 @@ def _head(experiment: Experiment, done: Sequence[Finished]) -> list[str]:
     command = f"nlwfa reproduce {experiment.name.removesuffix('-shipped')}"
     parts = [
         f"Made by `{command}` from the single runs in [{experiment.file}.csv]({experiment.file}.csv). {state}",
-        table(("settings", "runs done", "whole seeds"), [_share(experiment, done, name) for name in experiment.settings]),
+        table(
+            ("settings", "runs done", "whole seeds"), [_share(name, planned, done) for name, planned in experiment.settings.items()]
+        ),
     ]
     if experiment.base:
         parts.append("\n".join(f"- **{name}**: {settings.describe()}." for name, settings in SETTINGS.items()))
@@ -50,13 +53,15 @@ def _head(experiment: Experiment, done: Sequence[Finished]) -> list[str]:
         parts.append(
             "These are other verbs than the paper's, whose file is not part of this project: `--train` and `--validation` take it."
         )
-    return [*parts, "Values are mean ± standard deviation over the seeds that were run; one without ± is of one seed."]
+    return [
+        *parts,
+        "Values are mean ± standard deviation over whole seeds; where there is none, over those that all learners run so far have. "
+        "One without ± is of one seed.",
+    ]
 
 
-def _share(experiment: Experiment, done: Sequence[Finished], settings: str) -> Sequence[str]:
+def _share(settings: str, planned: Sequence[Run], done: Sequence[Finished]) -> Sequence[str]:
     """How many runs, and how many seeds of which none is missing."""
-    planned = [place for place in experiment.runs if place.settings == settings]
-    own = {one.run for one in of(done, settings=settings)}
-    seeds = {place.seed for place in planned}
-    whole = len(seeds - {place.seed for place in planned if place not in own})
-    return settings, f"{len(own):,} of {len(planned):,}", f"{whole} of {len(seeds)}"
+    own = list(of(done, settings=settings))
+    seeds = len({place.seed for place in planned})
+    return settings, f"{len(own):,} of {len(planned):,}", f"{len(whole_seeds(planned, own))} of {seeds}"

@@ -33,7 +33,10 @@ def squares_body(experiment: Experiment, done: Sequence[Finished]) -> Body:
         for k, transform, learner in product(sizes, LEARNED_FROM, ("SP", "fac.non"))
     }
     for transform, root in LEARNED_FROM.items():
-        panels = [Panel(f"k = {k}", {name: errors[k, transform, name] for name in ("SP", "fac.non")}) for k in sizes]
+        panels = [
+            Panel(f"k = {k}", {name: errors[k, transform, name] for name in ("SP", "fac.non")})
+            for k in found(of(done, settings=transform), "size")
+        ]
         title = f"Error on f² by rank, learned from {root}"
         what = "A panel for each number of states of f; mean over automata, bands of one standard deviation; logarithmic."
         files[f"squared-{transform}.svg"] = line_chart(panels, title, what, "rank", TITLES[METRIC], log_y=True)

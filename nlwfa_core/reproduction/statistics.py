@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from .runs import Finished, of
+from .runs import Finished, Run, of
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,24 @@ class Spread:
 def values_of(done: Iterable[Finished], metric: str) -> dict[int, float]:
     """Seed -> value; runs that lack it are left out."""
     return {one.run.seed: value for one in done if (value := one.values[metric]) is not None}
+
+
+def whole_seeds(planned: Iterable[Run], done: Iterable[Finished]) -> set[int]:
+    """The seeds of which no run is missing."""
+    own = {one.run for one in done}
+    runs = list(planned)
+    return {place.seed for place in runs} - {place.seed for place in runs if place not in own}
+
+
+def comparable(planned: Iterable[Run], done: Sequence[Finished]) -> list[Finished]:
+    """The runs of whole seeds; where no seed is whole, of those that all learners have that were run at all.
+
+    A seed has test strings of its own, so means over different seeds are no comparison.
+    """
+    seeds = whole_seeds(planned, done)
+    if not seeds and done:
+        seeds = set.intersection(*({one.run.seed for one in of(done, learner=name)} for name in {one.run.learner for one in done}))
+    return [one for one in done if one.run.seed in seeds]
 
 
 def ranks_of(done: Iterable[Finished], ranks: Sequence[int]) -> dict[int, list[Finished]]:

@@ -73,8 +73,8 @@ def line_chart(panels: Sequence[Panel], title: str, description: str, x_title: s
     for number, panel in enumerate(panels):
         left = LEFT + number * (panel_width + GAP)
         right, middle = left + panel_width, left + panel_width / 2
-        xs = sorted(set(chain.from_iterable(panel.series.values()))) or [1]
-        x = Scale(xs[0], xs[-1], left + 14, right - 14, log=True)
+        xs = sorted(set(chain.from_iterable(panel.series.values())))
+        x = Scale(min(xs, default=1), max(xs, default=1), left + 14, right - 14, log=True)
         parts += [_line(left, y(tick), right, y(tick), GRID) for tick in ticks]
         parts += [_text(x(tick), TOP + HEIGHT + 18, f"{tick:,}") for tick in xs]
         parts += [_text(middle, TOP - 10, panel.title), _text(middle, TOP + HEIGHT + 42, x_title)]

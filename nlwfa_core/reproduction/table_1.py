@@ -11,7 +11,7 @@ from .markdown import Body, table, why
 from .reasons import COMMON, VERBS
 from .runs import Finished, of
 from .settings import SETTINGS
-from .statistics import Spread, chosen_rank, ranks_of, values_of
+from .statistics import Spread, chosen_rank, comparable, ranks_of, values_of
 
 # Learner -> log(Pauto), WER.
 PAPER = {"SP": (21.3807, 0.8033), "tran.non": (12.2571, 0.8841), "fac.non": (13.8311, 0.7061), "both.non": (13.6604, 0.8334)}
@@ -23,9 +23,10 @@ def table_1_body(experiment: Experiment, done: Sequence[Finished]) -> Body:
     body = ["## Table 1"]
     lines = [_row(line, "", list(of(done, settings=REFERENCE, learner=line)), ("", "")) for line in LINES[:2]]
     for name, settings in SETTINGS.items():
+        own = comparable(experiment.settings[name], list(of(done, settings=name)))
         rows, chosen = [], {}
         for learner in LEARNERS:
-            if by_rank := ranks_of(of(done, settings=name, learner=learner), experiment.ranks):
+            if by_rank := ranks_of(of(own, learner=learner), experiment.ranks):
                 rank = chosen_rank(by_rank, "wer")
                 chosen[learner] = by_rank[rank]
                 printed = (f"{PAPER[learner][0]:.2f}", f"{PAPER[learner][1]:.3f}")

@@ -26,7 +26,7 @@ from nlwfa_core.reproduction.runner import run_missing
 from nlwfa_core.reproduction.runs import Finished, Run, RunFile, of
 from nlwfa_core.reproduction.settings import PAPER, REFINED
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
-from nlwfa_core.reproduction.statistics import Spread, chosen_rank, ranks_of
+from nlwfa_core.reproduction.statistics import Spread, chosen_rank, comparable, ranks_of, whole_seeds
 from nlwfa_core.reproduction.svg import Panel, line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -180,6 +180,17 @@ def test_spreads_and_choices() -> None:
     assert ranks_of(done, [2, 5, 10, 20]) == {}
     infinite = ranks_of(tried(2, [math.inf], 7) + tried(5, [math.inf], 3), [2, 5])
     assert chosen_rank(infinite, "wer") == 5  # fewer zeros
+
+
+def test_only_like_seeds_are_compared() -> None:
+    planned = [Run("paper", learner, 1, 100, seed) for seed in range(3) for learner in ("SP", "fac.non", "tran.non")]
+    done = [Finished("", place, {}) for place in planned]
+    assert whole_seeds(planned, done) == {0, 1, 2}
+    assert comparable(planned, done) == done
+    assert comparable(planned, done[:5]) == done[:3]  # seed 0 is whole, seed 1 is not
+    two = [done[0], done[1], done[3]]  # none is whole; SP and fac.non have seed 0
+    assert comparable(planned, two) == done[:2]
+    assert comparable(planned, []) == []
 
 
 def test_claims_are_judged_by_most_seeds() -> None:
