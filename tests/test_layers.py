@@ -68,12 +68,15 @@ ORDER = (
     "figures",
     "charts",
     "summaries",
+    *(f"reproduction.{name}" for name in ("settings", "runs", "squared", "experiments", "runner", "statistics", "svg", "claims")),
+    *(f"reproduction.{name}" for name in ("reasons", "markdown", "curves", "table_1", "squares", "report")),
     "terminal",
     "cli_learn",
+    "cli_reproduce",
     "cli",
     "__main__",
 )
-PACKAGES = ("__init__", "learning.__init__", "opponents.__init__", "sources.__init__")
+PACKAGES = ("__init__", "learning.__init__", "opponents.__init__", "reproduction.__init__", "sources.__init__")
 TORCH = (
     *(f"learning.{name}" for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood")),
     "opponents.training",

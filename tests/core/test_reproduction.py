@@ -1,0 +1,312 @@
+"""The paper's experiments again: runs that are kept, choices and verdicts worked by hand, pages and figures from made-up runs."""
+
+from __future__ import annotations
+
+import csv
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core.cli import main
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import run
+from nlwfa_core.palette import COLOURS
+from nlwfa_core.recipe import PRESETS, RefinementRecipe
+from nlwfa_core.reproduction import experiments
+from nlwfa_core.reproduction.claims import Claim, compare, verdict
+from nlwfa_core.reproduction.experiments import SCORE_COLUMNS, Bench, Experiment, dyck, squared, verbs
+from nlwfa_core.reproduction.report import write_report
+from nlwfa_core.reproduction.runner import run_missing
+from nlwfa_core.reproduction.runs import Finished, Run, RunFile, of
+from nlwfa_core.reproduction.settings import PAPER, REFINED
+from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
+from nlwfa_core.reproduction.statistics import Spread, chosen_rank, comparable, ranks_of, whole_seeds
+from nlwfa_core.reproduction.svg import Panel, line_chart
+
+SVG = "{http://www.w3.org/2000/svg}"
+PLACE = Run("paper", "SP", 2, 100, 0)
+
+
+def made_up(experiment: Experiment, places: Iterable[Run] | None = None) -> list[Finished]:
+    """Runs as nobody ran them: SP 0.5, 5-gram 0.25, and others 0.4 in WER, one hundredth more a seed; 2.0 bits of Pauto each."""
+    wer = {"SP": 0.5, "5-gram": 0.25}
+    done = []
+    for place in experiment.runs if places is None else places:
+        value = wer.get(place.learner, 0.4) + 0.01 * place.seed
+        scores = {"wer": value, "validation_wer": value + 0.001 * place.rank, "log2_pauto": 2.0, "validation_log2_pauto": 2.0}
+        done.append(Finished(experiment.key(place), place, dict.fromkeys(SCORE_COLUMNS, 0) | scores))
+    return done
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+
+
+# The file of runs
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(10**12), 10**12), st.floats(allow_nan=False)), min_size=2, max_size=2))
+def test_a_run_file_gives_back_every_digit(tmp_path_factory: pytest.TempPathFactory, values: list[float | int | None]) -> None:
+    file = RunFile(tmp_path_factory.mktemp("runs") / "a.csv", ("x", "y"))
+    done = Finished("key", PLACE, dict(zip("xy", values, strict=True)))
+    file.add(done)
+    assert file.read() == [done]
+
+
+def test_a_run_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    file = RunFile(tmp_path / "a.csv", ("x",))
+    for key, rank, x in (("old", 2, 0.1), ("other", 5, 0.2), ("new", 2, math.inf)):
+        file.add(Finished(key, replace(PLACE, rank=rank), {"x": x}))
+    assert file.path.read_text() == "key,settings,learner,rank,size,seed,x\nnew,paper,SP,2,100,0,inf\nother,paper,SP,5,100,0,0.2\n"
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "key,settings,learner,rank,size,seed,x\nk,paper,SP,two,1,1,1.0\n"])
+def test_another_file_is_left_alone(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(RecipeError, match=r"a\.csv"):
+        RunFile(tmp_path / "a.csv", ("x",)).read()
+
+
+# Plans
+
+
+def test_the_settings_of_the_paper_are_its_preset() -> None:
+    base = PRESETS["paper-dyck"][1]
+    recipe = PAPER.recipe(base, "fac.non", 10, 0)
+    assert recipe == base
+    refined = REFINED.recipe(base, "both.non", 3, 7)
+    assert (refined.hankel.statistic, refined.hankel.bounded, refined.refinement.seed, refined.data) == (
+        "factor",
+        True,
+        7,
+        base.data,
+    )
+    assert REFINED.recipe(base, "SP", 3, 7).refinement.objective == "none"
+
+
+def test_experiments_share_runs_and_other_settings_make_other_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_rank, by_size = dyck("dyck-rank", 1, False), dyck("dyck-samples", 1, False)
+    both = set(by_rank.runs) & set(by_size.runs)
+    assert len(both) == 3 + 2 * 4 * 4  # reference lines; two settings, four learners, four ranks
+    assert {by_rank.key(place) for place in both} == {by_size.key(place) for place in both}
+    keys = {place: by_rank.key(place) for place in by_rank.runs}
+    assert len(set(keys.values())) == len(keys)
+    other = replace(REFINED, refinement=RefinementRecipe(objective="likelihood", epochs=41))
+    monkeypatch.setitem(experiments.SETTINGS, "refined", other)
+    changed = {place for place, key in keys.items() if by_rank.key(place) != key}
+    assert {(place.settings, place.learner) for place in changed} == {("refined", n) for n in ("fac.non", "tran.non", "both.non")}
+
+
+# Running
+
+
+def test_a_killed_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = dyck("dyck-rank", 1, True)
+    whole = run_missing(plan, tmp_path / "whole")
+    assert [one.run for one in whole] == list(plan.runs)
+    do, begun = Bench.do, []
+
+    def killed(bench: Bench, place: Run) -> Finished:
+        begun.append(place)
+        if len(begun) == 6:
+            raise KeyboardInterrupt
+        return do(bench, place)
+
+    monkeypatch.setattr(Bench, "do", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run_missing(plan, tmp_path / "resumed")
+    run_missing(plan, tmp_path / "resumed")
+    assert begun[:5] == list(plan.runs[:5])
+    assert begun[6:] == list(plan.runs[5:])  # the sixth again, the first five not
+    assert set(rows_of(tmp_path / "whole" / "dyck.csv")[0]) >= {"key", *asdict(PLACE), "log2_pauto", "wer", "kl", "validation_wer"}
+    assert rows_of(tmp_path / "whole" / "dyck.csv") == rows_of(tmp_path / "resumed" / "dyck.csv")
+    begun[:] = [PLACE] * 6
+    assert [one.run for one in run_missing(plan, tmp_path / "resumed")] == list(plan.runs)
+    assert len(begun) == 6
+
+
+def test_a_run_is_that_of_its_recipe(tmp_path: Path) -> None:
+    plan = dyck("dyck-rank", 1, True)
+    [done] = of(run_missing(plan, tmp_path), settings="refined", learner="both.non", rank=2)
+    result = run(plan.recipe(done.run))
+    assert done.values["wer"] == result.scores.wer
+    assert result.validation is not None
+    assert done.values["validation_log2_pauto"] == result.validation.log2_pauto
+
+
+def test_processes_give_the_same_runs(tmp_path: Path) -> None:
+    plan = replace(dyck("dyck-rank", 1, True), runs=dyck("dyck-rank", 1, True).runs[:8])
+    run_missing(plan, tmp_path / "one")
+    run_missing(plan, tmp_path / "two", jobs=2)
+    assert sorted(rows_of(tmp_path / "one" / "dyck.csv"), key=str) == sorted(rows_of(tmp_path / "two" / "dyck.csv"), key=str)
+
+
+def test_no_run_begins_when_time_is_up(tmp_path: Path) -> None:
+    plan = squared(1, True)
+    for jobs in (1, 2):
+        assert run_missing(plan, tmp_path, jobs, seconds=0) == []
+
+
+def test_a_square_needs_more_states_than_its_root() -> None:
+    k = 3
+    root, direct = (squared_errors(0, k, rank, "SP", transform) for rank, transform in ((k, "sqrt"), (k * (k + 1) // 2, "none")))
+    assert (root["rank_h"], direct["rank_h"]) == (k, k * (k + 1) // 2)
+    assert max(root["relative_rmse"], direct["relative_rmse"]) < 1e-8
+    assert squared_errors(0, k, k, "SP", "none")["relative_rmse"] > 1e-3
+    assert set(root) == set(SQUARED_COLUMNS)
+
+
+# Numbers worked by hand
+
+
+def test_spreads_and_choices() -> None:
+    spread = Spread.of([1.0, 3.0])
+    assert (spread.mean, spread.sd, spread.text(".1f")) == (2.0, math.sqrt(2), "2.0 ± 1.4")
+    assert min([Spread.of([math.inf, 1.0]), Spread.of([5.0, 5.0])], key=lambda s: s.order).mean == 5.0
+
+    def tried(rank: int, scores: list[float], zeros: int) -> list[Finished]:
+        values = ({"validation_wer": score, "validation_num_zero": zeros} for score in scores)
+        return [Finished("", replace(PLACE, rank=rank, seed=seed), value) for seed, value in enumerate(values)]
+
+    done = tried(2, [0.5, 0.3], 0) + tried(5, [0.1, 0.6], 0) + tried(10, [0.0, math.inf], 0)
+    assert chosen_rank(ranks_of(done, [2, 5, 10]), "wer") == 5  # mean 0.35; 0.4 and ∞ are worse
+    assert ranks_of(done, [2, 5, 10, 20]) == {}
+    infinite = ranks_of(tried(2, [math.inf], 7) + tried(5, [math.inf], 3), [2, 5])
+    assert chosen_rank(infinite, "wer") == 5  # fewer zeros
+
+
+def test_only_like_seeds_are_compared() -> None:
+    planned = [Run("paper", learner, 1, 100, seed) for seed in range(3) for learner in ("SP", "fac.non", "tran.non")]
+    done = [Finished("", place, {}) for place in planned]
+    assert whole_seeds(planned, done) == {0, 1, 2}
+    assert comparable(planned, done) == done
+    assert comparable(planned, done[:5]) == done[:3]  # seed 0 is whole, seed 1 is not
+    two = [done[0], done[1], done[3]]  # none is whole; SP and fac.non have seed 0
+    assert comparable(planned, two) == done[:2]
+    assert comparable(planned, []) == []
+
+
+def test_claims_are_judged_by_most_seeds() -> None:
+    curves = {
+        "SP": {1: {0: math.inf, 1: 8.0, 2: 8.0}, 2: {0: 7.0, 1: 7.0, 2: 7.0}, 5: {0: 7.0}},
+        "fac.non": {1: {0: 9.0, 1: 7.5, 2: 8.5}, 2: {0: 7.01, 1: 7.01, 2: 6.9}},
+        "tran.non": {1: {0: 9.0, 1: 9.0, 2: 9.0}},
+    }
+    rows = compare(curves)
+    assert [(row.x, row.learner, row.ahead, row.count) for row in rows] == [(1, "fac.non", 2, 3), (2, "fac.non", 1, 3)]
+    better, planned = Claim("", "wer", 1, 2), [1, 2, 5]
+    assert verdict(better, rows, "k =", planned) == "**agrees in part** (yes at k = 1; no at k = 2)"
+    assert verdict(replace(better, high=1), rows, "k =", planned) == "**agrees** (yes at k = 1)"
+    assert verdict(replace(better, low=2, high=5), rows, "k =", planned) == (
+        "**so far does not agree** (no at k = 2; not yet run at k = 5)"
+    )
+    assert verdict(replace(better, similar=True), rows, "k =", planned) == "**agrees in part** (yes at k = 2; no at k = 1)"
+    assert verdict(replace(better, low=3, high=9), rows, "k =", planned) == "not yet run"
+
+
+# Pages and figures
+
+
+def test_a_chart_is_for_eyes_and_screen_readers() -> None:
+    points = {1: Spread.of([2.0, 4.0]), 10: Spread.of([1.0, math.inf]), 20: Spread.of([math.inf])}
+    text = line_chart([Panel("<left>", {"SP": points}), Panel("empty", {})], "A & B", "what it shows", "rank", "WER", log_y=True)
+    root = ET.fromstring(text)
+    assert (root.get("role"), root.findtext(f"{SVG}title"), root.findtext(f"{SVG}desc")) == ("img", "A & B", "what it shows")
+    [line] = root.iter(f"{SVG}polyline")
+    assert len((line.get("points") or "").split()) == 2
+    assert line.get("stroke") == COLOURS["SP"]
+    shown = [element.text for element in root.iter(f"{SVG}text")]
+    assert shown.count("∞") == 2
+    assert {"<left>", "rank", "WER", "20"} <= set(shown)
+
+
+def test_the_page_by_rank() -> None:
+    plan = dyck("dyck-rank", 2, False)
+    files = write_report(plan, made_up(plan, [place for place in plan.runs if place.settings != "refined"]))
+    assert set(files) == {"dyck-rank.md", "dyck-rank-log2-pauto.svg", "dyck-rank-kl.svg", "dyck-rank-wer.svg"}
+    page = files["dyck-rank.md"]
+    assert "| paper | 64 of 64 | 2 of 2 |" in page
+    assert "| refined | 0 of 64 | 0 of 2 |" in page
+    assert "64 runs are missing" in page
+    cells = ["0.505 ± 0.007", *["0.405 ± 0.007"] * 4, "0.255 ± 0.007", "0.405 ± 0.007"]  # SP, three others, lines
+    assert f"| 50 | {' | '.join(cells)} |" in page
+    assert "for small model sizes (WER): **agrees** (yes at k = 1, 2, 3, 5)" in page
+    assert "in the Pautomac score for larger model sizes: **agrees** (yes at k = 10, 20, 30, 50)" in page
+    assert page.count(": not yet run") == 4
+    for name, text in files.items():
+        if name.endswith(".svg"):
+            ET.fromstring(text)
+
+
+def test_the_page_by_sample_size_takes_the_rank_that_validation_chose() -> None:
+    plan = dyck("dyck-samples", 1, False)
+    done = made_up(plan)
+    better = [replace(one, values={**one.values, "wer": 0.125, "validation_wer": 0.0}) for one in done if one.run.rank == 10]
+    page = write_report(plan, [one for one in done if one.run.rank != 10] + better)["dyck-samples.md"]
+    assert "| 200 | 0.125 | 0.125 | 0.125 | 0.125 | 0.400 | 0.250 | 0.400 |" in page
+    first = Run("paper", "SP", 2, 200, 0)
+    page = write_report(plan, [one for one in done if one.run != first])["dyck-samples.md"]
+    assert "| 200 |  | 0.400 | 0.400 | 0.400 | 0.400 | 0.250 | 0.400 |" in page  # one rank lacks: no choice
+
+
+def test_table_1_beside_the_paper() -> None:
+    plan = replace(verbs(2, True), name="verbs")
+    page = write_report(plan, made_up(plan))["verbs.md"]
+    assert "| SP | 1 | 2.00 ± 0.00 | 1.39 ± 0.00 | 21.38 | 0.505 ± 0.007 | 0.803 | 0.00 ± 0.00 | 0 ± 0 |" in page
+    assert "prediction task fac.non shows a significant advantage”: **agrees**" in page
+    assert "--train" not in page.split("## Table 1")[0]
+    shipped = write_report(verbs(1, True), [])["verbs-shipped.md"]
+    assert "These are other verbs than the paper's" in shipped
+    assert "have no row" in shipped
+
+
+# The command
+
+
+@pytest.mark.parametrize("name", ["dyck-rank", "dyck-samples", "verbs", "squared"])
+def test_the_command(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["reproduce", name, "--quick", "--seeds", "1", "--out", str(tmp_path)]
+    assert main([*arguments, "--minutes", "0"]) == 0  # a page of nothing
+    assert "0 runs done" in capsys.readouterr().out
+    assert main(arguments) == 0
+    assert "nothing is missing" in capsys.readouterr().out
+    [page] = (tmp_path / "quick").glob("*.md")
+    text = page.read_text()
+    assert "Nothing is missing." in text
+    for figure in (tmp_path / "quick").glob("*.svg"):
+        assert f"({figure.name})" in text
+        ET.parse(figure)
+
+
+def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train").write_text("ab\nba\naab\nb\nabab\n" * 8)
+    (tmp_path / "test").write_text("ab\nbb\n")
+    files = ["--train", str(tmp_path / "train"), "--validation", str(tmp_path / "test")]
+    assert main(["reproduce", "verbs", "--quick", "--seeds", "1", "--out", str(tmp_path), *files]) == 0
+    assert len(rows_of(tmp_path / "quick" / "verbs.csv")) == 2 + 2 * 4 * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dyck"], "'dyck' given, allowed: dyck-rank"),
+        (["dyck-rank", "--train", "x"], "they are for verbs"),
+        (["verbs", "--train", __file__], "both or neither"),
+        (["squared", "--seeds", "0"], "seeds"),
+        (["squared", "--jobs", "0"], "jobs"),
+        (["squared", "--out", __file__], "can't write"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
