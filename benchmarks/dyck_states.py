@@ -1,0 +1,80 @@
+"""Few states on Dyck strings: NL-WFA refined by likelihood beside every linear model of as many states, seed by seed.
+
+`python -m benchmarks.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line a seed, and means with 95 % intervals.
+A linear model is the best, on the test strings, of all statistics and ranks up to the number of states: hindsight in its favour.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from scipy import stats
+
+from nlwfa_core.data import Data, load_data
+from nlwfa_core.experiment import build_hankel, fit_recipe
+from nlwfa_core.metrics import Scores, evaluate
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, RefinementRecipe
+
+STEPS, BATCH = 3_000, 250
+COLUMNS = ("NL-WFA WER", "linear WER", "true WER", "NL-WFA log₂ Pauto", "linear log₂ Pauto", "true log₂ Pauto")
+
+
+def nonlinear(data: Data, states: int, strings: int, seed: int) -> Scores:
+    """both.non on conditional rows of prefixes, refined; validation strings stop it."""
+    hankel = build_hankel(
+        data.train, HankelRecipe(num_prefixes=500, num_suffixes=200, statistic="prefix", bounded=True, transform="row")
+    )
+    learning = LearningRecipe(
+        learner="both.non",
+        rank=states,
+        hidden=(1, 1, 1),
+        width_transitions=0,
+        epochs_factorisation=20,
+        epochs_transitions=20,
+        seed=seed,
+    )
+    epochs = int(np.clip(round(STEPS * BATCH / strings), 1, 100))
+    refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=BATCH, seed=seed)
+    validation = data.validation.sample if data.validation else None
+    learned = fit_recipe(hankel, learning, refinement, (data.train, validation))
+    return evaluate(learned.model, data.test)
+
+
+def linear(data: Data, states: int) -> tuple[float, float]:
+    """The best word error rate and the best log₂ Pauto of spectral learning, over statistics and ranks."""
+    found = []
+    for statistic in ("string", "prefix", "factor"):
+        hankel = build_hankel(data.train, HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic))
+        largest = min(states, hankel.num_prefixes, hankel.num_suffixes)
+        found += [
+            evaluate(fit_recipe(hankel, LearningRecipe(learner="SP", rank=k)).model, data.test) for k in range(1, largest + 1)
+        ]
+    return min(scores.wer for scores in found), min(scores.log2_pauto for scores in found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    for name, default in (("states", 5), ("strings", 20_000), ("seeds", 10)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    given = parser.parse_args()
+    rows = []
+    print("seed  " + "  ".join(COLUMNS))
+    for seed in range(given.seeds):
+        recipe = DataRecipe(num_strings=given.strings, num_validation=min(2_000, given.strings // 4), num_test=2_000, seed=seed)
+        data = load_data(recipe)
+        ours, theirs = nonlinear(data, given.states, given.strings, seed), linear(data, given.states)
+        truth = evaluate(data.true_model, data.test) if data.true_model else ours
+        rows.append((ours.wer, theirs[0], truth.wer, ours.log2_pauto, theirs[1], truth.log2_pauto))
+        print(f"{seed:4d}  " + "  ".join(f"{value:.4f}" for value in rows[-1]), flush=True)
+    table = np.array(rows)
+    half = stats.t.ppf(0.975, max(len(rows) - 1, 1)) * table.std(axis=0, ddof=1) / np.sqrt(len(rows))
+    for name, mean, interval in zip(COLUMNS, table.mean(axis=0), half, strict=True):
+        print(f"{name:18}  {mean:.4f} ± {interval:.4f}")
+    for name, a, b in (("WER", 0, 1), ("log₂ Pauto", 3, 4)):
+        gain = table[:, b] - table[:, a]
+        print(f"linear − NL-WFA, {name}: {gain.mean():.4f}, ahead on {int((gain > 0).sum())} of {len(rows)} seeds")
+
+
+if __name__ == "__main__":
+    main()
