@@ -17,8 +17,7 @@ from .estimation import estimate_hankel
 from .hankel import HankelMatrix, bounded_sample
 from .learning.learners import Fit, FitReport, fit
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .learning.spectral import TruncatedSVD
-from .learning.steps import Refinement
+from .learning.steps import Kept, Refinement
 from .metrics import Model, Scores, evaluate
 from .nlwfa import NLWFA
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
@@ -86,13 +85,13 @@ def fit_recipe(
     recipe: LearningRecipe,
     refinement: RefinementRecipe | None = None,
     strings: Strings | None = None,
-    svds: dict[int, TruncatedSVD] | None = None,
+    kept: Kept | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
     """`learning.learners.fit` with a recipe's options."""
     third = Refinement(**dict(refinement)) if refinement else Refinement()
-    return fit(hankel, **dict(recipe), refinement=third, strings=strings, svds=svds, report=report, cancelled=cancelled)
+    return fit(hankel, **dict(recipe), refinement=third, strings=strings, kept=kept, report=report, cancelled=cancelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +106,8 @@ class Prepared:
     hankel : HankelMatrix
     seconds : dict
         "data" and "hankel" -> wall time.
-    svds : dict
-        Where SVDs of the matrix are kept.
+    kept : Kept
+        What learners keep of the matrix.
     """
 
     recipe: DataRecipe
@@ -116,7 +115,7 @@ class Prepared:
     data: Data
     hankel: HankelMatrix
     seconds: dict[str, float]
-    svds: dict[int, TruncatedSVD] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
 
     def fits(self, recipe: Recipe) -> bool:
         """Whether a recipe starts from this."""
@@ -170,7 +169,7 @@ def run(
     started = perf_counter()
     report(Progress("learning", 0, 1))
     strings = (data.train, data.validation.sample if data.validation else None)
-    learned = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.svds, report, cancelled)
+    learned = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.kept, report, cancelled)
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))
