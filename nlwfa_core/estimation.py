@@ -65,7 +65,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     shifted.ravel()[edge[filled]] = num_prefixes + np.arange(len(filled))
     _shift_within_basis(shifted, basis)
     if (shifted == zero_row).any():
-        matrix.resize(zero_row + 1, len(basis.suffixes))
+        matrix.resize((zero_row + 1, len(basis.suffixes)))  # type: ignore[arg-type]
     closure = 1 + shifted.size  # λ and all uσ: P is prefix-closed, so every other prefix is some uσ
     return HankelMatrix(basis, matrix, shifted, closure, statistic, bounded)
 
