@@ -66,9 +66,7 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
         U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
     else:
         try:
-            U, D, Vt = (
-                _largest(block, k) if block.shape[1] == smaller else reversed([part.T for part in _largest(block.T.tocsr(), k)])
-            )
+            U, D, Vt = _largest(block, k)
         except ArpackNoConvergence:
             U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
     U, D, V = U[:, :k], D[:k], Vt[:k].T
@@ -77,14 +75,16 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     return TruncatedSVD(U * signs, D, V * signs, int((tolerance < D).sum()))
 
 
-def _largest(X: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """scipy's `svds(X, k, solver="arpack")`, for X with no more columns than rows, without what it does around each product."""
+def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What scipy's `svds(block, k, solver="arpack")` computes, in falling order, without what it does around each product."""
+    tall = block.shape[0] >= block.shape[1]
+    X = block if tall else block.T.tocsr()
     transposed, width = X.T.tocsr(), X.shape[1]
     gram = LinearOperator((width, width), matvec=lambda vector: transposed @ (X @ vector), dtype=np.float64)
     # A fixed start vector makes ARPACK's answer the same each time.
     V, _ = np.linalg.qr(eigsh(gram, k=k, v0=np.ones(width))[1])
     U, D, Wt = np.linalg.svd(X @ V, full_matrices=False)
-    return U, D, Wt @ V.T
+    return (U, D, Wt @ V.T) if tall else (V @ Wt.T, D, U.T)
 
 
 def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
