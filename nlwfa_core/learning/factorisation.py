@@ -7,6 +7,7 @@ unit, the last layer linear: φ(h) = θ(θ(hᵀA)B), φ'(z) = θ(zᵀC)D.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -91,17 +92,21 @@ def fit_factorisation(
     if start == "svd":
         start_at_svd(layers, sparse.diags_array(np.sqrt(counts)) @ H.matrix, rank)
 
+    def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return part if nonlinear else [reduce(torch.matmul, part)]  # linear layers are one matrix, and k is narrower than a₁k
+
     def encode() -> torch.Tensor:
-        Z = activate(H.times(layers[0]), nonlinear)
-        for layer in layers[1:depth]:
+        first, *others = merged(layers[:depth])
+        Z = activate(H.times(first), nonlinear)
+        for layer in others:
             Z = activate(Z @ layer, nonlinear)
         return Z  # (num_classes, rank)
 
     def loss() -> torch.Tensor:
-        Y = encode()
-        for layer in layers[depth:-1]:
+        Y, (*inner, last) = encode(), merged(layers[depth:])
+        for layer in inner:
             Y = activate(Y @ layer, nonlinear)
-        return error(H, Y, layers[-1]) / H.squared_norm
+        return error(H, Y, last) / H.squared_norm
 
     log = train(
         layers,
