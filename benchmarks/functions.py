@@ -18,6 +18,7 @@ from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.transforms import as_network
 from nlwfa_core.values import ValuedStrings, known_transitions, observed_hankel, value_scores
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Alphabet, FloatArray, Words
@@ -41,8 +42,8 @@ def _fac_non(hankel: HankelMatrix, rank: int, **options: Any) -> NLWFA:
     known = known_transitions(hankel, 1 if options.get("masked") else 0)
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
-    decoder = factors.decoder[:-1]
-    return NLWFA(factors.latent[0], (transitions,), decoder, last[:, 0], last.sum(axis=1), False, factors.nonlinear)
+    decoder = (*factors.decoder[:-1], last)
+    return as_network(hankel, factors.latent[0], (transitions,), decoder, (False, factors.nonlinear))
 
 
 def _relative(outputs: FloatArray, values: FloatArray) -> float:

@@ -12,7 +12,7 @@ from . import limits
 from .errors import RecipeError
 from .sample import Sample
 from .trie import Trie, frequent_prefixes
-from .words import IntArray, Words, check_symbols
+from .words import IntArray, Words, check_symbols, distinct
 
 STATISTICS = {
     "string": "f(x) is the probability of the string x",
@@ -54,8 +54,7 @@ class Basis:
             check_symbols(words, self.num_symbols)
             if len(words) == 0 or words[0] != ():
                 raise RecipeError(f"the first of a basis's {name} must be the empty word λ")
-        for name, tree in (("prefixes", self.prefix_tree), ("suffixes", Trie.of(self.suffixes, self.num_symbols))):
-            if len(np.unique(tree.ends)) != len(tree.ends):
+            if len(distinct(words)[0]) != len(words):
                 raise RecipeError(f"a basis's {name} must differ from each other")
         closed = self.prefix_tree.num_nodes
         if closed != len(self.prefixes):
@@ -90,13 +89,13 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
     strings = (sample.words, sample.counts, sample.num_symbols)
-    forward, begins = frequent_prefixes(*strings, num_prefixes, anywhere=statistic == "factor")
+    forward, begins = frequent_prefixes(*strings, num_prefixes, "anywhere" if statistic == "factor" else "forward")
     prefixes = forward.prefixes(np.argsort(-begins, kind="stable")[:num_prefixes])
     if statistic != "string":
-        tree, counts = frequent_prefixes(*strings, num_suffixes + sample.num_symbols, anywhere=True)
+        tree, counts = frequent_prefixes(*strings, num_suffixes + sample.num_symbols, "anywhere")
         order = np.lexsort((-counts, tree.depth > 1, tree.depth > 0))
         return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols)
-    backward, counts = frequent_prefixes(sample.words.reversed(), *strings[1:], num_suffixes)
+    backward, counts = frequent_prefixes(*strings, num_suffixes, "backward")
     # No suffix rarer than the last one taken needs a place in the order.
     least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
     nodes = np.flatnonzero(counts >= least)

@@ -12,7 +12,7 @@ from .experiment import build_hankel, fit_recipe
 from .hankel import HankelMatrix
 from .learning.learners import Fit, needs_boundary
 from .learning.progress import CancelCheck, Progress, Report, never, silent
-from .learning.spectral import TruncatedSVD
+from .learning.steps import Kept
 from .metrics import next_symbol_score
 from .recipe import HankelRecipe, LearningRecipe, RefinementRecipe
 from .sample import Sample
@@ -77,7 +77,7 @@ def fit_best(
         raise RecipeError(f"max-states: {max_states} given, at least 1 needed")
     if not len(train.words) or not len(validation.words):
         raise RecipeError("the best model is chosen on validation strings: training and validation strings are both needed")
-    matrices: dict[HankelRecipe, tuple[HankelMatrix, dict[int, TruncatedSVD]]] = {}
+    matrices: dict[HankelRecipe, tuple[HankelMatrix, Kept]] = {}
     tried: list[tuple[Candidate, float]] = []
     best: tuple[float, Candidate, Fit] | None = None
     linear, networks = _linear(max_states), _networks(max_states, train, TRIED, DROPOUTS, seed)
@@ -87,11 +87,11 @@ def fit_best(
         nonlocal best
         report(Progress("candidates", len(tried), total))
         if candidate.hankel not in matrices:
-            matrices[candidate.hankel] = build_hankel(train, candidate.hankel), {}
-        hankel, svds = matrices[candidate.hankel]
+            matrices[candidate.hankel] = build_hankel(train, candidate.hankel), Kept()
+        hankel, kept = matrices[candidate.hankel]
         rank = min(candidate.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
         learning = candidate.learning.changed(rank=rank)
-        learned = fit_recipe(hankel, learning, candidate.refinement, (train, validation), svds, report, cancelled)
+        learned = fit_recipe(hankel, learning, candidate.refinement, (train, validation), kept, report, cancelled)
         bits = next_symbol_score(learned.model, validation).bits_per_symbol
         tried.append((candidate, bits))
         if np.isfinite(bits) and (best is None or bits < best[0]):

@@ -17,8 +17,7 @@ from .estimation import estimate_hankel
 from .hankel import HankelMatrix, bounded_sample
 from .learning.learners import Fit, FitReport, fit, mass_messages
 from .learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .learning.spectral import TruncatedSVD
-from .learning.steps import Refinement
+from .learning.steps import Kept, Refinement
 from .metrics import Model, Scores, evaluate
 from .opponents.recurrent import RecurrentModel
 from .opponents.table import fit_opponent
@@ -97,13 +96,13 @@ def fit_recipe(
     recipe: LearningRecipe,
     refinement: RefinementRecipe | None = None,
     strings: Strings | None = None,
-    svds: dict[int, TruncatedSVD] | None = None,
+    kept: Kept | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
     """`learning.learners.fit` with a recipe's options."""
     third = Refinement(**dict(refinement)) if refinement else Refinement()
-    return fit(hankel, **dict(recipe), refinement=third, strings=strings, svds=svds, report=report, cancelled=cancelled)
+    return fit(hankel, **dict(recipe), refinement=third, strings=strings, kept=kept, report=report, cancelled=cancelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +118,8 @@ class Prepared:
         None for opponents, which need none.
     seconds : dict
         "data" and "hankel" -> wall time.
-    svds : dict
-        Where SVDs of the matrix are kept.
+    kept : Kept
+        What learners keep of the matrix.
     """
 
     recipe: DataRecipe
@@ -128,7 +127,7 @@ class Prepared:
     data: Data
     hankel: HankelMatrix | None
     seconds: dict[str, float]
-    svds: dict[int, TruncatedSVD] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
 
     def fits(self, recipe: Recipe) -> bool:
         """Whether a recipe starts from this."""
@@ -190,7 +189,7 @@ def run(
     if recipe.learning.is_opponent or hankel is None:
         (model, learned), notes = _fit_opponent(recipe.learning, strings, report, cancelled), data.notes
     else:
-        fitted = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.svds, report, cancelled)
+        fitted = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.kept, report, cancelled)
         model, learned, notes = fitted.model, fitted.report, data.notes + basis_notes(hankel, recipe.hankel)
     check_cancelled(cancelled)
     middle = perf_counter()

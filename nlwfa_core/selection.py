@@ -11,7 +11,7 @@ from .errors import RecipeError
 from .experiment import basis_notes, build_hankel, fit_recipe
 from .learning.learners import check_rank
 from .learning.progress import CancelCheck, Progress, Report, never, silent
-from .learning.spectral import TruncatedSVD
+from .learning.steps import Kept
 from .metrics import Scores, TestSet, evaluate
 from .recipe import HankelRecipe, LearningRecipe, RefinementRecipe
 from .sample import Sample
@@ -68,10 +68,10 @@ def select_rank(
     matrix = build_hankel(train, basis)
     for recipe in recipes:  # all of them before the first is learned
         check_rank(matrix, recipe.rank)
-    scores, notes, svds = [], list(basis_notes(matrix, basis)), dict[int, TruncatedSVD]()
+    scores, notes, kept = [], list(basis_notes(matrix, basis)), Kept()
     for number, recipe in enumerate(recipes):
         report(Progress("ranks", number, len(recipes)))
-        learned = fit_recipe(matrix, recipe, refinement, (train, validation.sample), svds, report, cancelled)
+        learned = fit_recipe(matrix, recipe, refinement, (train, validation.sample), kept, report, cancelled)
         scores.append((recipe.rank, evaluate(learned.model, validation)))
         notes += (f"Rank {recipe.rank}: {message}" for message in learned.report.messages)
 

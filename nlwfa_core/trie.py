@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -110,8 +111,8 @@ class Trie:
             found = np.where(np.append(self._keys, -1)[places] == keys, places + 1, -1)
         return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), found, -1)
 
-    def walk(self, words: Words) -> tuple[IntArray, IntArray]:
-        """Each word's way down this tree, from λ to where the tree or the word ends.
+    def walk(self, words: Words, backward: bool = False) -> tuple[IntArray, IntArray]:
+        """Each word's way down this tree, from λ to where the tree or the word ends; `backward`: the word is read from its end.
 
         Returns
         -------
@@ -121,17 +122,17 @@ class Trie:
             The way of word i is `nodes[starts[i]:starts[i + 1]]`.
         """
         alive, at = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
-        steps = [(alive, at)]
+        steps, lengths, (places, step) = [(alive, at)], words.lengths, words.read(backward)
         for depth in range(len(self.levels) - 2):
-            further = words.lengths[alive] > depth
+            further = lengths[alive] > depth
             alive, at = alive[further], at[further]
-            at = self.child(at, words.symbols[words.offsets[alive] + depth])
+            at = self.child(at, words.symbols[places[alive] + step * depth])
             alive, at = alive[at >= 0], at[at >= 0]
             if not len(alive):
                 break
             steps.append((alive, at))
-        lengths = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
-        starts = np.concatenate(([0], np.cumsum(lengths)))
+        taken = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
+        starts = np.concatenate(([0], np.cumsum(taken)))
         nodes = np.empty(int(starts[-1]), dtype=np.int64)
         for depth, (alive, at) in enumerate(steps):
             nodes[starts[alive] + depth] = at
@@ -178,7 +179,7 @@ class Trie:
 
 
 def frequent_prefixes(
-    words: Words, counts: IntArray, num_symbols: int, number: int, anywhere: bool = False
+    words: Words, counts: IntArray, num_symbols: int, number: int, reading: Literal["forward", "backward", "anywhere"] = "forward"
 ) -> tuple[Trie, IntArray]:
     """A tree that holds the `number` most frequent prefixes of some words, and few others.
 
@@ -190,8 +191,9 @@ def frequent_prefixes(
     words : Words
     counts : array, shape (num_words,)
         How often each was seen.
-    anywhere : bool
-        Count factors: what begins at any place in a word, as often as it does.
+    reading : str
+        "backward": words are read from their ends, so these are suffixes, reversed. "anywhere": count factors, what begins at any
+        place in a word, as often as it does.
 
     Returns
     -------
@@ -202,8 +204,8 @@ def frequent_prefixes(
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
-    begins, lengths, weights = words.offsets[:-1], words.lengths, counts
-    if anywhere:
+    (begins, step), lengths, weights = words.read(reading == "backward"), words.lengths, counts
+    if reading == "anywhere":
         begins, lengths = words.places()
         weights = np.repeat(counts, words.lengths + 1)
     found = [np.array([weights.sum()])]
@@ -214,7 +216,7 @@ def frequent_prefixes(
     for depth in range(int(lengths.max(initial=0))):
         alive = int(np.searchsorted(-lengths, -depth))  # those that go on come first
         begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
-        at = level.grow(at[:alive], words.symbols[begins + depth])
+        at = level.grow(at[:alive], words.symbols[begins + step * depth])
         start, end = level.bounds[-2:]
         totals = _added(at - start, weights, end - start)
         found.append(totals)

@@ -7,7 +7,7 @@ unit, the last layer linear: φ(h) = θ(θ(hᵀA)B), φ'(z) = θ(zᵀC)D.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -18,38 +18,14 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
-from ..words import FloatArray
 from .networks import activate, one_thread, seeded_layers, to_arrays, train
-from .progress import CancelCheck, Report, TrainingLog, never, silent
+from .progress import CancelCheck, Report, never, silent
 from .spectral import truncated_svd
+from .steps import Factorisation
 
 STARTS = ("random", "svd")
 LINEAR = 1e-4  # the largest state at the start from the SVD
 CELLS_AT_ONCE = 2**14  # of the masked loss: what is gathered for them stays in the processor's cache
-
-
-@dataclass(frozen=True, eq=False)
-class Factorisation:
-    """A trained auto-encoder of Hankel rows.
-
-    Attributes
-    ----------
-    latent : array, shape (num_rows, rank)
-        φ(H_r) of every row of the Hankel matrix.
-    encoder, decoder : tuples of arrays, shapes (width_i, width_{i+1})
-        φ takes rows of H divided by `scale`; φ' gives them back so divided.
-    scale : float
-        H's largest entry. Raw frequencies span 10⁻⁵ … 0.4; the paper says nothing of scaling.
-    nonlinear : bool
-    log : TrainingLog
-    """
-
-    latent: FloatArray
-    encoder: tuple[FloatArray, ...]
-    decoder: tuple[FloatArray, ...]
-    scale: float
-    nonlinear: bool
-    log: TrainingLog
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
@@ -116,17 +92,21 @@ def fit_factorisation(
     if start == "svd":
         start_at_svd(layers, sparse.diags_array(np.sqrt(counts)) @ H.matrix, rank)
 
+    def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return part if nonlinear else [reduce(torch.matmul, part)]  # linear layers are one matrix, and k is narrower than a₁k
+
     def encode() -> torch.Tensor:
-        Z = activate(H.times(layers[0]), nonlinear)
-        for layer in layers[1:depth]:
+        first, *others = merged(layers[:depth])
+        Z = activate(H.times(first), nonlinear)
+        for layer in others:
             Z = activate(Z @ layer, nonlinear)
         return Z  # (num_classes, rank)
 
     def loss() -> torch.Tensor:
-        Y = encode()
-        for layer in layers[depth:-1]:
+        Y, (*inner, last) = encode(), merged(layers[depth:])
+        for layer in inner:
             Y = activate(Y @ layer, nonlinear)
-        return error(H, Y, layers[-1]) / H.squared_norm
+        return error(H, Y, last) / H.squared_norm
 
     log = train(
         layers,
@@ -187,8 +167,7 @@ def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> tor
 
     Costs O(nnz·k + (num_rows + n)·k²). The three terms cancel near zero: float64 keeps about 1e-16 of ‖H‖².
     """
-    CY = H.counts * Y
-    return ((Y.T @ CY) * (D @ D.T)).sum() - 2 * (CY * H.times(D.T)).sum() + H.squared_norm
+    return _ReconstructionError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
@@ -196,7 +175,28 @@ def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Ten
     return _ObservedError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
-class _ObservedError(torch.autograd.Function):
+class _WrittenOut(torch.autograd.Function):
+    """An error of Y D whose gradients, towards Y and D, were found with it."""
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return *(gradients[0] * gradient for gradient in ctx.gradients), None
+
+
+class _ReconstructionError(_WrittenOut):
+    """The gradients are 2 (CY DDᵀ − C HDᵀ) towards Y and 2 (YᵀCY D − (HᵀCY)ᵀ) towards D."""
+
+    @staticmethod
+    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
+        Y, D = left.detach(), right.detach()
+        CY, HDt = H.counts * Y, torch.from_numpy(H.matrix @ D.T.contiguous().numpy())
+        inner, outer = Y.T @ CY, D @ D.T
+        HtCY = torch.from_numpy(H.transposed @ CY.numpy())
+        ctx.gradients = 2 * (CY @ outer - H.counts * HDt), 2 * (inner @ D - HtCY.T)
+        return torch.sum(inner * outer) - 2 * torch.sum(CY * HDt) + H.squared_norm
+
+
+class _ObservedError(_WrittenOut):
     """With E the weighted residual on the stored cells, the gradients are 2 E Dᵀ towards Y and 2 Yᵀ E towards D."""
 
     @staticmethod
@@ -208,14 +208,9 @@ class _ObservedError(torch.autograd.Function):
             part = slice(start, start + CELLS_AT_ONCE)
             residual[part] += np.einsum("ck,ck->c", Y[H.rows[part]], Dt[columns[part]])
         weighted = residual * H.counts.numpy()[H.rows, 0]
-        ctx.gradients = Y, Dt, sparse.csr_array((2 * weighted, columns, H.matrix.indptr), shape=H.matrix.shape)
+        E = sparse.csr_array((2 * weighted, columns, H.matrix.indptr), shape=H.matrix.shape)
+        ctx.gradients = torch.from_numpy(E @ Dt), torch.from_numpy((E.T @ Y).T)
         return torch.tensor(residual @ weighted)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        Y, Dt, E = ctx.gradients
-        scale = gradients[0]
-        return scale * torch.from_numpy(E @ Dt), scale * torch.from_numpy((E.T @ Y).T), None
 
 
 class _Product(torch.autograd.Function):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
@@ -16,8 +17,8 @@ from ..transforms import as_network, mapped
 from ..wfa import WFA, string_automaton
 from ..words import FloatArray
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
-from .steps import Refinement, Steps
+from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
+from .steps import Kept, Refinement, Steps
 
 # Ranks to which a truncated SVD is computed: the next of them serves a rank, so that what a rank gives does not depend on which
 # others were tried before it.
@@ -110,7 +111,7 @@ def fit(
     seed: int = 0,
     refinement: Refinement = TWO_STEPS,
     strings: tuple[Sample, Sample | None] | None = None,
-    svds: dict[int, TruncatedSVD] | None = None,
+    kept: Kept | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
@@ -125,8 +126,8 @@ def fit(
         A third step.
     strings : (Sample, Sample or None), optional
         Training strings, and validation strings to stop by: a refinement by likelihood needs them.
-    svds : dict, optional
-        Where SVDs of this matrix are kept from one call to the next: one serves several ranks.
+    kept : Kept, optional
+        What earlier calls on this matrix came to. It is used where it is the same to the last bit, and added to.
 
     Raises
     ------
@@ -140,12 +141,12 @@ def fit(
     if refinement.objective == "likelihood" and strings is None:
         raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
     check_cancelled(cancelled)
-    kind = LEARNERS[learner]
+    kind, kept = LEARNERS[learner], kept or Kept()
     if kind.networks:
         epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
-        steps = _networks(hankel, kind, rank, hidden, width_transitions, epochs, rates, schedule, seed, report, cancelled)
+        steps = _networks(hankel, kind, rank, hidden, width_transitions, epochs, rates, schedule, seed, kept, report, cancelled)
     else:
-        steps = _spectral(hankel, rank, {} if svds is None else svds, report)
+        steps = _spectral(hankel, rank, kept, report)
     started = perf_counter()
     if refinement.objective == "hankel":
         from .refinement import refine_hankel
@@ -225,6 +226,7 @@ def _networks(
     rates: tuple[float, float],
     schedule: str,
     seed: int,
+    kept: Kept,
     report: Report,
     cancelled: CancelCheck,
 ) -> Steps:
@@ -236,18 +238,12 @@ def _networks(
     from .transitions import fit_transitions
 
     started = perf_counter()
-    factors = fit_factorisation(
-        hankel,
-        rank,
-        hidden=hidden,
-        nonlinear=kind.nonlinear_factorisation,
-        epochs=epochs[0],
-        learning_rate=rates[0],
-        schedule=schedule,
-        seed=seed,
-        report=report,
-        cancelled=cancelled,
-    )
+    nonlinear = kind.nonlinear_factorisation
+    asked: dict[str, Any] = {"rank": rank, "hidden": tuple(hidden), "nonlinear": nonlinear, "epochs": epochs[0]}
+    asked |= {"learning_rate": rates[0], "schedule": schedule, "seed": seed}
+    if nonlinear not in kept.factorisations or kept.factorisations[nonlinear][0] != asked:
+        kept.factorisations[nonlinear] = asked, fit_factorisation(hankel, **asked, report=report, cancelled=cancelled)
+    factors = kept.factorisations[nonlinear][1]
     middle, maps = perf_counter(), mapped(hankel)
     transitions, log = fit_transitions(
         factors.latent,
@@ -263,18 +259,18 @@ def _networks(
         cancelled=cancelled,
     )
     decoder = (*factors.decoder[:-1], factors.decoder[-1] * factors.scale)
-    nonlinear = (kind.nonlinear_transitions, kind.nonlinear_factorisation)
     seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
-    return Steps(factors.latent[hankel.start_row], transitions, decoder, nonlinear, (factors.log, log), seconds)
+    tanh = (kind.nonlinear_transitions, nonlinear)
+    return Steps(factors.latent[hankel.start_row], transitions, decoder, tanh, (factors.log, log), seconds)
 
 
-def _spectral(hankel: HankelMatrix, rank: int, svds: dict[int, TruncatedSVD], report: Report) -> Steps:
+def _spectral(hankel: HankelMatrix, rank: int, kept: Kept, report: Report) -> Steps:
     report(Progress("spectral", 0, 1))
     started = perf_counter()
     size = min(next(size for size in SVD_RANKS if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
-    if size not in svds:
-        svds[size] = truncated_svd(weighted_block(hankel), size)
-    svd = svds[size]
+    if size not in kept.svds:
+        kept.svds[size] = truncated_svd(weighted_block(hankel), size)
+    svd = kept.svds[size]
     linear = fit_linear_maps(hankel, svd, rank) if hankel.bounded or hankel.transform != "none" else fit_spectral(hankel, svd, rank)
     seconds = {"spectral": perf_counter() - started}
     report(Progress("spectral", 1, 1))

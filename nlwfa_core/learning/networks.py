@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +40,21 @@ def one_thread() -> Iterator[None]:
 
 def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
     """θ: tanh, or the identity."""
-    return torch.tanh(values) if nonlinear else values
+    return _Tanh.apply(values) if nonlinear else values  # type: ignore[no-untyped-call]
+
+
+class _Tanh(torch.autograd.Function):
+    """numpy's tanh: five times as quick as torch's."""
+
+    @staticmethod
+    def forward(ctx: Any, values: torch.Tensor) -> torch.Tensor:
+        outputs = torch.from_numpy(np.tanh(values.detach().numpy()))
+        ctx.save_for_backward(outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return torch.ops.aten.tanh_backward(gradients[0], *ctx.saved_tensors)
 
 
 def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:

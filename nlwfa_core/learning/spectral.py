@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, svds
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
@@ -66,16 +66,25 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
         U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
     else:
         try:
-            # A fixed start vector makes ARPACK's answer the same each time.
-            U, D, Vt = svds(block, k=k, v0=np.ones(smaller), solver="arpack")
+            U, D, Vt = _largest(block, k)
         except ArpackNoConvergence:
             U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
-        order = np.argsort(-D, kind="stable")
-        U, D, Vt = U[:, order], D[order], Vt[order]
     U, D, V = U[:, :k], D[:k], Vt[:k].T
     signs = np.where(V[np.abs(V).argmax(axis=0), np.arange(k)] < 0, -1.0, 1.0)
     tolerance = D[0] * max(block.shape) * np.finfo(float).eps
     return TruncatedSVD(U * signs, D, V * signs, int((tolerance < D).sum()))
+
+
+def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What scipy's `svds(block, k, solver="arpack")` computes, in falling order, without what it does around each product."""
+    tall = block.shape[0] >= block.shape[1]
+    X = block if tall else block.T.tocsr()
+    transposed, width = X.T.tocsr(), X.shape[1]
+    gram = LinearOperator((width, width), matvec=lambda vector: transposed @ (X @ vector), dtype=np.float64)
+    # A fixed start vector makes ARPACK's answer the same each time.
+    V, _ = np.linalg.qr(eigsh(gram, k=k, v0=np.ones(width))[1])
+    U, D, Wt = np.linalg.svd(X @ V, full_matrices=False)
+    return (U, D, Wt @ V.T) if tall else (V @ Wt.T, D, U.T)
 
 
 def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
@@ -99,9 +108,10 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     rows = hankel.matrix @ V  # (num_rows, k)
     # H_λ V = U D, so its pseudo-inverse is D⁻¹ Uᵀ.
     inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0)  # (num_prefixes, k), transposed
-    # The rows uσ that hold something, symbol by symbol: few of all.
+    # The rows uσ that hold something, symbol by symbol: few of all, and the shared zero row is the last one.
     filled = np.diff(hankel.matrix.indptr) > 0
-    pairs = np.flatnonzero(filled[hankel.shifted])
+    pairs = np.flatnonzero(hankel.shifted <= np.flatnonzero(filled).max(initial=-1))
+    pairs = pairs[filled[hankel.shifted.ravel()[pairs]]]
     prefixes, symbols = np.divmod(pairs, hankel.num_symbols)
     order = np.argsort(symbols, kind="stable")
     bounds = np.searchsorted(symbols[order], np.arange(hankel.num_symbols + 1)).tolist()

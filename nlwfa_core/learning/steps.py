@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import RecipeError
 from ..words import FloatArray
@@ -56,6 +57,47 @@ class Refinement:
     def __post_init__(self) -> None:
         if self.objective not in REFINEMENTS:
             raise RecipeError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Factorisation:
+    """A trained auto-encoder of Hankel rows.
+
+    Attributes
+    ----------
+    latent : array, shape (num_rows, rank)
+        φ(H_r) of every row of the Hankel matrix.
+    encoder, decoder : tuples of arrays, shapes (width_i, width_{i+1})
+        φ takes rows of H divided by `scale`; φ' gives them back so divided.
+    scale : float
+        H's largest entry. Raw frequencies span 10⁻⁵ … 0.4; the paper says nothing of scaling.
+    nonlinear : bool
+    log : TrainingLog
+    """
+
+    latent: FloatArray
+    encoder: tuple[FloatArray, ...]
+    decoder: tuple[FloatArray, ...]
+    scale: float
+    nonlinear: bool
+    log: TrainingLog
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What learners keep of one matrix, from one call to the next.
+
+    Attributes
+    ----------
+    svds : dict
+        Size -> the SVD of the matrix: one serves several ranks.
+    factorisations : dict
+        Whether nonlinear -> the options of the last auto-encoder of this kind, and what it came to: fac.non and both.non differ in
+        their second step alone.
+    """
+
+    svds: dict[int, TruncatedSVD] = field(default_factory=dict)
+    factorisations: dict[bool, tuple[dict[str, Any], Factorisation]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

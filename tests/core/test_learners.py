@@ -13,6 +13,7 @@ from nlwfa_core.hankel import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import LEARNERS, Fit, fit
 from nlwfa_core.learning.progress import Progress, TrainingLog
+from nlwfa_core.learning.steps import Kept
 from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
@@ -162,6 +163,20 @@ def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> N
     np.testing.assert_array_equal(model.initial, factors.latent[0])
     np.testing.assert_allclose(model.output[:, 0], factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
     np.testing.assert_allclose(model.output[:, 1], factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12)
+
+
+def test_what_is_kept_changes_nothing(dyck: HankelMatrix) -> None:
+    """Learners in turn, with what the ones before them left: the same models, and a first step that is trained once for two."""
+    kept, trained = Kept(), []
+    for learner, seed in (("fac.non", 0), ("tran.non", 0), ("both.non", 0), ("both.non", 1), ("SP", 0), ("SP", 0)):
+        stages: list[Progress] = []
+        ours = fit(dyck, learner, 2, seed=seed, kept=kept, report=stages.append, **QUICK)
+        alone = fit(dyck, learner, 2, seed=seed, **QUICK)
+        for mine, expected in zip(arrays(ours), arrays(alone), strict=True):
+            np.testing.assert_array_equal(mine, expected)
+        trained.append("factorisation" in {step.stage for step in stages})
+    assert trained == [True, True, False, True, False, False]
+    assert (len(kept.factorisations), list(kept.svds)) == (2, [5])
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

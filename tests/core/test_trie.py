@@ -47,6 +47,8 @@ def check_found(trie: Trie, others: list[Word]) -> None:
     for index, word in enumerate(others):
         way = [number.get(word[:length], -1) for length in range(len(word) + 1)]
         assert nodes[starts[index] : starts[index + 1]].tolist() == [node for node in way if node >= 0]
+    for mine, expected in zip(trie.walk(Words.of(others).reversed(), backward=True), (nodes, starts), strict=True):
+        np.testing.assert_array_equal(mine, expected)
     children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(4))
     assert children.tolist() == [[-1] * 4, *([number.get((*u, symbol), -1) for symbol in range(4)] for u in number)]
 
@@ -116,6 +118,11 @@ def test_a_pruned_tree_has_the_most_frequent_prefixes(rows: list[Word], number: 
     assert best(tree, found) == best(whole, expected)
     known = dict(zip(whole.prefixes(range(whole.num_nodes)), expected.tolist(), strict=True))
     assert [known[u] for u in tree.prefixes(range(tree.num_nodes))] == found.tolist()
+    backward, again = frequent_prefixes(Words.of(rows).reversed(), counts, 3, number, "backward")
+    assert (list(backward.prefixes(range(backward.num_nodes))), again.tolist()) == (
+        list(tree.prefixes(range(tree.num_nodes))),
+        found.tolist(),
+    )
 
 
 def test_no_words_leave_the_root() -> None:

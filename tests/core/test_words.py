@@ -71,6 +71,19 @@ def test_symbols_outside_the_alphabet_are_refused(word: Word, bad: int) -> None:
         Sample.of(Words.of([word]), AB)
 
 
+@pytest.mark.parametrize("collide", [False, True])
+@given(rows=word_lists)
+def test_distinct_words_stand_where_they_first_stood(collide: bool, rows: list[Word]) -> None:
+    """Fingerprints in blocks of three symbols; and all the same, so that the slow way has to tell words apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlwfa_core.words.BLOCK", 3)
+        if collide:
+            patch.setattr("nlwfa_core.words._fingerprints", lambda words: np.zeros(len(words), dtype=np.uint64))
+        first, inverse = distinct(Words.of(rows))
+    assert [rows[index] for index in first] == list(dict.fromkeys(rows))
+    assert [rows[first[number]] for number in inverse] == rows
+
+
 @given(word_lists, st.data())
 def test_samples_are_counters(rows: list[Word], data: st.DataObject) -> None:
     counts = data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows)))
