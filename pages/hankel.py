@@ -15,8 +15,7 @@ recipe = blocks.page_recipe(
     "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$. Its rank is the number of states that a "
     "weighted automaton needs.",
 )
-entry = formulas.entries(recipe.hankel)
-st.markdown(f"Here each entry is **{entry}**. {formulas.marks(recipe.hankel)}")
+st.markdown(f"Here each entry is **{formulas.entries(recipe.hankel)}**. {formulas.marks(recipe.hankel)}")
 with blocks.errors_shown():
     data = runs.data(recipe.data)
     hankel = runs.hankel(recipe.data, recipe.hankel)
@@ -44,7 +43,6 @@ st.plotly_chart(
 )
 
 st.subheader("Read the numbers", anchor=False)
-st.caption(f"Each number is {entry}.")
 left, right = st.columns(2)
 row = left.slider("First prefix", 0, max(block.shape[0] - WINDOW, 1), key="hankel.row", persist_state="session")
 column = right.slider("First suffix", 0, max(block.shape[1] - WINDOW, 1), key="hankel.column", persist_state="session")

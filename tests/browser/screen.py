@@ -63,7 +63,10 @@ def keyed(page: Page, key: str) -> Locator:
 
 
 def choose(page: Page, key: str, option: str) -> None:
-    keyed(page, key).get_by_role("combobox").click()
+    box = keyed(page, key).get_by_role("combobox")
+    box.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # a list that is open while its place scrolls closes again
+    box.click()
     page.get_by_role("option", name=option, exact=True).click()
     settled(page)
 
