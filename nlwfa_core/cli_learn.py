@@ -103,7 +103,7 @@ class Options:
         return LearningRecipe(
             learner=learner,
             rank=rank,
-            hidden=_whole_numbers("hidden", self.hidden),
+            hidden=whole_numbers("hidden", self.hidden),
             width_transitions=self.width_transitions,
             epochs_factorisation=self.epochs_factorisation,
             epochs_transitions=self.epochs_transitions,
@@ -184,7 +184,7 @@ def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, S
     return replace(sample, alphabet=file.alphabet), held_out, notes
 
 
-def _whole_numbers(name: str, text: str) -> tuple[int, ...]:
+def whole_numbers(name: str, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(entry) for entry in text.split(","))
     except ValueError:
@@ -202,7 +202,7 @@ def select_rank(
     as_json: AsJson = False,
 ) -> Output:
     """Learn with each rank, score on validation strings, and say which rank is best."""
-    tried = _whole_numbers("ranks", ranks)
+    tried = whole_numbers("ranks", ranks)
     basis, learning, refinement = options.hankel(learner), options.learning(learner, tried[0]), options.refinement()
     read, read_notes = read_sample(train, options.format, options.max_distinct)
     sample, held_out, more = _with_validation(read, validation, options.format)

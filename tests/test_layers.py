@@ -37,7 +37,9 @@ ORDER = (
     "learning.rollout",
     "learning.refinement",
     "learning.likelihood",
+    "learning.least_squares",
     "learning.learners",
+    "learning.functions",
     "baselines",
     "diagnostics",
     "opponents.stopping",
@@ -68,12 +70,16 @@ ORDER = (
     "summaries",
     "terminal",
     "cli_learn",
+    "cli_values",
     "cli",
     "__main__",
 )
 PACKAGES = ("__init__", "learning.__init__", "opponents.__init__", "sources.__init__")
 TORCH = (
-    *(f"learning.{name}" for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood")),
+    *(
+        f"learning.{name}"
+        for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood", "least_squares")
+    ),
     "opponents.training",
 )
 MAX_LINES = 300
