@@ -39,7 +39,7 @@ def refine_values(
     given: ValuedStrings,
     *,
     restarts: int = 64,
-    iterations: int = 60,
+    iterations: int = 30,
     seed: int = 0,
     report: Report = silent,
     cancelled: CancelCheck = never,
