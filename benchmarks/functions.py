@@ -51,7 +51,8 @@ def _fac_non(hankel: HankelMatrix, rank: int, **options: Any) -> NLWFA:
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
     decoder = factors.decoder[:-1]
-    return NLWFA(factors.latent[0], (transitions,), decoder, last[:, 0], last.sum(axis=1), False, factors.nonlinear)
+    output = np.stack((last[:, 0], last.sum(axis=1)), axis=1)
+    return NLWFA(factors.latent[0], (transitions,), decoder, output, False, factors.nonlinear)
 
 
 def _relative(outputs: FloatArray, values: FloatArray) -> float:
