@@ -47,7 +47,7 @@ def fit_values(
     schedule: Schedule = LEARNING.schedule,
     seed: Seed = LEARNING.seed,
     refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(REFINEMENTS)}.")] = "none",
-    restarts: Annotated[int, typer.Option(help="Random starts beside the two steps' model, where values refine.")] = 64,
+    restarts: Annotated[int, typer.Option(help="Random starts beside the two steps' model, where values refine.")] = 128,
 ) -> Output:
     """Learn any function of strings from the values of some, and write the model to a folder."""
     networks = LearningRecipe(

@@ -47,7 +47,7 @@ def fit_values(
     schedule: str = "constant",
     seed: int = 0,
     refine: str = "none",
-    restarts: int = 64,
+    restarts: int = 128,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:

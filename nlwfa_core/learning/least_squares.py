@@ -22,7 +22,7 @@ from .networks import DTYPE, activate, one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Rollout, through
 
-TOGETHER = 64  # random starts in one batch
+TOGETHER = 128  # random starts in one batch
 # Batches take turns in how they balance the lengths: strings are divided by their length's usual size to these powers.
 BALANCES = (1.0, 0.5)
 FEWEST = 8  # starts of a batch that are trained on all strings
@@ -38,7 +38,7 @@ def refine_values(
     model: WFA | NLWFA,
     given: ValuedStrings,
     *,
-    restarts: int = 64,
+    restarts: int = 128,
     iterations: int = 30,
     seed: int = 0,
     report: Report = silent,
@@ -46,8 +46,8 @@ def refine_values(
 ) -> tuple[WFA | NLWFA, TrainingLog]:
     """Minimise Σ (f(x) − value)² over all parameters of a model, from the model itself and from random ones of its shapes.
 
-    Random ones first see the shortest strings, twice as many as there are parameters; the best quarter then sees twice as many,
-    and so on to all. A step costs O(starts · parameters · (nodes of the strings' tree · num_states + parameters²)).
+    Random ones first see the shortest strings, as many as there are parameters; the best quarter then sees twice as many, and so
+    on to all. A step costs O(starts · parameters · (nodes of the strings' tree · num_states + parameters²)).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def refine_values(
     Raises
     ------
     RecipeError
-        If a number is negative, all values are 0, or strings times parameters are above what the Jacobian may hold.
+        If a number is negative, all values are 0, or the Jacobians, of starts × strings × parameters, are too large.
     Cancelled
     """
     for name, number in (("restarts", restarts), ("iterations", iterations)):
@@ -77,8 +77,9 @@ def refine_values(
             raise RecipeError(f"{name}: {number} given, at least 0 needed")
     problem = _Problem(model, given)
     best, everything = problem.start, len(given.words)
-    limits.check_at_most("strings × parameters, to refine by values", everything * len(best), limits.MAX_JACOBIAN_NUMBERS)
-    sizes = [min(2 * len(best), everything)]
+    sizes = [min(len(best), everything)]
+    most = max(min(restarts, TOGETHER) * sizes[0], (FEWEST + 1) * everything)  # strings × starts
+    limits.check_at_most("numbers in the Jacobians of a refinement", most * len(best), limits.MAX_JACOBIAN_NUMBERS)
     while sizes[-1] < everything:
         sizes.append(min(2 * sizes[-1], everything))
     plain = _LeastSquares(problem, everything, 0.0)
