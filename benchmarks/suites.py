@@ -169,8 +169,9 @@ def _functions(plan: Plan) -> list[Table]:
     sized = plan.dyck()
     step = functions.masked_steps(sized.counted(sized.sample()), 10, 3 if plan.is_quick else 50, plan.repeats)
     if plan.is_quick:
-        return [*functions.squares((2,), 1, 3), functions.missing((2,), 1, 3), step]
-    return [*functions.squares((3, 4, 5, 6), 10, 5000), functions.missing((2, 3, 5), 10, 3000), step]
+        return [*functions.squares((2,), 1, 3), functions.refined_squares((2,), 1, 8), functions.missing((2,), 1, 3), step]
+    refined = functions.refined_squares((3, 4, 5, 6), 10, 640)
+    return [*functions.squares((3, 4, 5, 6), 10, 5000), refined, functions.missing((2, 3, 5), 10, 3000), step]
 
 
 def _machine(plan: Plan) -> Table:

@@ -47,7 +47,7 @@ LAYERS = ",".join(map(str, LEARNING.hidden))
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[int, typer.Option(help="Distinct training strings to hold; rare ones beyond are dropped (PAutomaC files).")]
-Learner = Annotated[str | None, typer.Option(help=", ".join(LEARNERS))]
+Learner = Annotated[str, typer.Option(help=", ".join(LEARNERS))]
 Prefixes = Annotated[int, typer.Option(help="The most frequent prefixes make the Hankel matrix's rows.")]
 Suffixes = Annotated[int, typer.Option(help="The most frequent suffixes make its columns.")]
 Statistic = Annotated[str, typer.Option(help=f"What the Hankel matrix counts: {', '.join(STATISTICS)}.")]
@@ -104,7 +104,7 @@ class Options:
         return LearningRecipe(
             learner=learner,
             rank=rank,
-            hidden=_whole_numbers("hidden", self.hidden),
+            hidden=whole_numbers("hidden", self.hidden),
             width_transitions=self.width_transitions,
             epochs_factorisation=self.epochs_factorisation,
             epochs_transitions=self.epochs_transitions,
@@ -150,7 +150,7 @@ def fit(
     train: Train,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     options: Options,
-    learner: Learner = None,
+    learner: Annotated[str | None, typer.Option(help=", ".join(LEARNERS))] = None,
     rank: Annotated[int | None, typer.Option(help="Number of states.")] = None,
     validation: Annotated[Path | None, typer.Option(help=f"What `likelihood` and `--preset` choose by: {STRINGS}")] = None,
     preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner and options by validation strings.")] = None,
@@ -210,7 +210,7 @@ def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, S
     return replace(sample, alphabet=file.alphabet), held_out, notes
 
 
-def _whole_numbers(name: str, text: str) -> tuple[int, ...]:
+def whole_numbers(name: str, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(entry) for entry in text.split(","))
     except ValueError:
@@ -221,14 +221,14 @@ def _whole_numbers(name: str, text: str) -> tuple[int, ...]:
 def select_rank(
     train: Train,
     validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
-    learner: Annotated[str, typer.Option(help=", ".join(LEARNERS))],
+    learner: Learner,
     ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10.")],
     options: Options,
     metric: Annotated[str, typer.Option(help=" or ".join(RANK_METRICS))] = "wer",
     as_json: AsJson = False,
 ) -> Output:
     """Learn with each rank, score on validation strings, and say which rank is best."""
-    tried = _whole_numbers("ranks", ranks)
+    tried = whole_numbers("ranks", ranks)
     basis, learning, refinement = options.hankel(learner), options.learning(learner, tried[0]), options.refinement()
     read, read_notes = read_sample(train, options.format, options.max_distinct)
     sample, held_out, more = _with_validation(read, validation, options.format)

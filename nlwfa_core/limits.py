@@ -17,6 +17,8 @@ MAX_EPOCHS = 100_000
 # |Σ| · k² float64 numbers of a model, and the |P| · |Σ| integers of the row index of a Hankel matrix.
 MAX_TRANSITION_NUMBERS = 100_000_000
 MAX_SHIFTED_ROWS = 200_000_000
+# Starts × strings × parameters where values refine a model: a gigabyte, and a copy or two.
+MAX_JACOBIAN_NUMBERS = 2**27
 
 
 def check_at_most(what: str, given: int, allowed: int) -> None:

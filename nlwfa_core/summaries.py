@@ -16,6 +16,7 @@ from .sample import Sample
 from .selection import RankSelection
 from .sources.text import plural
 from .store import plain
+from .values import ValuedStrings, ValueScores
 from .words import Alphabet, FloatArray, Word
 
 
@@ -55,11 +56,6 @@ def as_text(value: float) -> str:
 def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds: dict[str, float], memory: str) -> str:
     """What was learned from what, at which cost."""
     rows, non_zeros = hankel.matrix.shape[0], hankel.matrix.nnz
-    losses = (
-        f"{log.stage} {log.losses.min():.6g} (best of {plural(len(log.losses) - 1, 'epoch')}; last {log.losses[-1]:.6g})"
-        for log in report.logs
-        if len(log.losses)
-    )
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
         "states": f"{report.num_states} (rank {report.rank} asked for)",
@@ -68,10 +64,48 @@ def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds
         "matrix": f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {non_zeros:,} non-zeros; "
         f"{rows:,} rows held, as zero rows are shared",
         "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in seconds.items()),
-        "loss": ", ".join(losses) + "; all zeros give 1" if report.logs else "none: spectral learning has a closed form",
+        "loss": _losses(report) if report.logs else "none: spectral learning has a closed form",
         "memory": memory,
     }
     return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
+
+
+def _losses(report: FitReport) -> str:
+    losses = (
+        f"{log.stage} {log.losses.min():.6g} (best of {plural(len(log.losses) - 1, 'epoch')}; last {log.losses[-1]:.6g})"
+        for log in report.logs
+        if len(log.losses)
+    )
+    return ", ".join(losses) + "; all zeros give 1"
+
+
+def values_summary(given: ValuedStrings, report: FitReport) -> str:
+    """What was learned from which values, at which cost."""
+    low, high = given.values.min(), given.values.max()
+    lines = {
+        "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
+        "states": f"{report.num_states} (rank {report.rank} asked for)",
+        "strings": f"{len(given.words):,}, values from {low:.6g} to {high:.6g}; {plural(len(given.alphabet), 'symbol')}",
+        "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items()),
+        "loss": _losses(report),
+    }
+    return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
+
+
+def value_score_summary(scores: ValueScores) -> str:
+    """Errors, each beside those of saying nothing.
+
+    >>> print(value_score_summary(ValueScores(0.5, 2.0, 1.0, 12, 0)))
+    RMSE             0.5  over 12 strings; 0 outputs not finite
+    always 0         2
+    always the mean  1  of these values
+    """
+    lines = {
+        "RMSE": f"{scores.rmse:.6g}  over {plural(scores.num_words, 'string')}; {scores.num_nonfinite:,} outputs not finite",
+        "always 0": f"{scores.zero_rmse:.6g}",
+        "always the mean": f"{scores.mean_rmse:.6g}  of these values",
+    }
+    return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
 
 
 def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = None) -> str:

@@ -28,7 +28,7 @@ from .sample import Sample
 from .sources.formats import StringFile, begins_as_pautomac, read_strings
 from .sources.text import PIECE, shown
 from .store import read_capped, write_atomically
-from .words import Alphabet
+from .words import Alphabet, Words
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -187,11 +187,16 @@ def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:
         If one has a symbol that is not in the alphabet.
     """
     file = read_words(path, format, alphabet)
-    for place in np.flatnonzero(file.words.symbols >= len(alphabet))[:1]:
-        number = int(np.searchsorted(file.words.offsets, place, side="right"))
-        symbol = shown(file.alphabet.symbols[file.words.symbols[place]])
-        raise RecipeError(f"{path}: string {number:,}: symbol {symbol} is not in the model's alphabet of {alphabet.summary}")
+    check_known(path, file.words, file.alphabet, alphabet)
     return file
+
+
+def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) -> None:
+    """Raise RecipeError if a word over `used`, which begins as `alphabet`, has a symbol that is not in `alphabet`."""
+    for place in np.flatnonzero(words.symbols >= len(alphabet))[:1]:
+        number = int(np.searchsorted(words.offsets, place, side="right"))
+        symbol = shown(used.symbols[words.symbols[place]])
+        raise RecipeError(f"{path}: string {number:,}: symbol {symbol} is not in the model's alphabet of {alphabet.summary}")
 
 
 def write_file(path: Path, text: str) -> None:

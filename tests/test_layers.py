@@ -37,7 +37,9 @@ ORDER = (
     "learning.rollout",
     "learning.refinement",
     "learning.likelihood",
+    "learning.least_squares",
     "learning.learners",
+    "learning.functions",
     "baselines",
     "diagnostics",
     "opponents.stopping",
@@ -73,12 +75,16 @@ ORDER = (
     "terminal",
     "cli_learn",
     "cli_reproduce",
+    "cli_values",
     "cli",
     "__main__",
 )
 PACKAGES = ("__init__", "learning.__init__", "opponents.__init__", "reproduction.__init__", "sources.__init__")
 TORCH = (
-    *(f"learning.{name}" for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood")),
+    *(
+        f"learning.{name}"
+        for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood", "least_squares")
+    ),
     "opponents.training",
 )
 MAX_LINES = 300

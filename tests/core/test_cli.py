@@ -510,7 +510,7 @@ def test_a_full_memory_is_one_line(run: Run, folder: Path, monkeypatch: pytest.M
 
 def test_version_and_help_are_printed(run: Run) -> None:
     assert process("--version") == Answer(0, f"nlwfa {__version__}\n", "")
-    for command_ in ("generate", "fit", "score", "weights", "next", "select-rank"):
+    for command_ in ("generate", "fit", "score", "weights", "next", "select-rank", "fit-values", "score-values"):
         answer = run(command_, "--help")
         assert (answer.code, answer.err) == (0, "")
         assert f"Usage: nlwfa {command_}" in answer.out

@@ -1,0 +1,118 @@
+"""`fit-values` and `score-values` from file to figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlwfa_core.cli import main
+from nlwfa_core.learning.functions import fit_values
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.sources.valued import read_values
+from nlwfa_core.store import load_model
+from nlwfa_core.values import value_scores
+from tests.references import all_words, ring
+
+Run = Callable[..., tuple[int, str, str]]
+QUICK = ("--prefixes", 20, "--suffixes", 20, "--epochs-factorisation", 8, "--epochs-transitions", 4)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run_
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two thirds and a third of the values of a ring of two states."""
+    words = all_words(2, 6)
+    rows = [
+        f"{''.join('ab'[symbol] for symbol in word)},{value!r}"
+        for word, value in zip(words, ring(2).weights(words).tolist(), strict=True)
+    ]
+    drawn = np.random.default_rng(0).permutation(rows).tolist()
+    (tmp_path / "train.csv").write_text("string,value\n" + "\n".join(drawn[:85]) + "\n")
+    (tmp_path / "test.csv").write_text("\n".join(drawn[85:]) + "\n")
+    (tmp_path / "unknown.csv").write_text("ab,1\ncb,2\n")
+    (tmp_path / "counts.csv").write_text("ab,1\nb,many\n")
+    (tmp_path / "negative.csv").write_text("ab,-1\nb,2\n")
+    (tmp_path / "zeros.csv").write_text("ab,0\nb,0\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learner: str) -> None:
+    arguments = ("--train", files / "train.csv", "--learner", learner, "--rank", 2, "--out", files / "m", *QUICK)
+    code, out, err = run("fit-values", *arguments)
+    assert (code, err) == (0, "")
+    assert "85, values from" in out and "2 symbols" in out and "2 (rank 2 asked for)" in out
+    train = read_values((files / "train.csv").read_bytes()).strings
+    options = {"num_prefixes": 20, "num_suffixes": 20, "epochs_factorisation": 8, "epochs_transitions": 4}
+    expected = fit_values(train, learner, 2, **options).model
+    saved = load_model(files / "m")
+    np.testing.assert_array_equal(saved.model.weights(train.words), expected.weights(train.words))
+    assert saved.info["training_file"] == "train.csv"
+    assert saved.info["values"]["ridge"] == 1e-6
+
+
+def test_errors_stand_beside_those_of_saying_nothing(run: Run, files: Path) -> None:
+    assert run("fit-values", "--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m", *QUICK)[0] == 0
+    code, out, err = run("score-values", "--model", files / "m", "--test", files / "test.csv", "--json")
+    assert (code, err) == (0, "")
+    test = read_values((files / "test.csv").read_bytes(), load_model(files / "m").alphabet).strings
+    scores = json.loads(out)
+    assert scores == asdict(value_scores(load_model(files / "m").model.weights(test.words), test.values))
+    assert scores["rmse"] < 1e-3 * scores["zero_rmse"]
+    code, out, err = run("score-values", "--model", files / "m", "--test", files / "test.csv")
+    assert [line[:15].rstrip() for line in out.splitlines()] == ["RMSE", "always 0", "always the mean"]
+
+
+def test_values_refine(run: Run, files: Path) -> None:
+    arguments = ("--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m")
+    code, out, _ = run("fit-values", *arguments, *QUICK, "--refine", "values", "--restarts", 4)
+    assert code == 0
+    assert "refinement " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("fit-values --train none --learner SP --rank 1 --out m", "can't read"),
+        ("fit-values --train counts.csv --learner SP --rank 1 --out m", "counts.csv: line 2: 'many' given where a finite number"),
+        ("fit-values --train zeros.csv --learner SP --rank 1 --out m", "no finite known entry other than zero"),
+        ("fit-values --train train.csv --learner SP --rank 0 --out m", "rank: 0 given"),
+        ("fit-values --train train.csv --learner SP --rank 999 --out m", "rank: 999 given, allowed are 1"),
+        ("fit-values --train train.csv --learner RNN --rank 1 --out m", "learner: 'RNN' given, allowed: SP"),
+        (
+            "fit-values --train train.csv --learner SP --rank 1 --out m --refine hankel",
+            "refine: 'hankel' given, allowed: none, values",
+        ),
+        ("fit-values --train train.csv --learner SP --rank 1 --out m --refine values --restarts -1", "restarts: -1 given"),
+        ("fit-values --train negative.csv --learner SP --rank 1 --out m --transform sqrt", "H has negative entries"),
+        ("fit-values --train train.csv --learner fac.non --rank 1 --out m --hidden 2,x", "hidden: '2,x' given"),
+        ("fit-values --train train.csv --learner SP --rank 1 --out train.csv/m", "train.csv/m: Not a directory"),
+        (
+            "score-values --model fitted --test unknown.csv",
+            "string 2: symbol 'c' is not in the model's alphabet of 2 symbols: a, b",
+        ),
+        ("score-values --model fitted --test counts.csv", "counts.csv: line 2: 'many'"),
+        ("score-values --model none --test test.csv", "can't read"),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str) -> None:
+    monkeypatch.chdir(files)
+    if "fitted" in arguments:
+        assert run("fit-values", "--train", "train.csv", "--learner", "SP", "--rank", 1, "--out", "fitted", *QUICK)[0] == 0
+    code, out, err = run(*arguments.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
