@@ -259,6 +259,15 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
             learning=LearningRecipe(learner="both.non", rank=3, epochs_factorisation=600, epochs_transitions=300),
         ),
     ),
+    "refined": (
+        "Refined: Dyck, k = 5, ahead of every linear model",
+        Recipe(
+            data=DataRecipe(num_strings=5_000),
+            hankel=HankelRecipe(num_prefixes=300, num_suffixes=100, statistic="prefix", bounded=True, transform="row"),
+            learning=LearningRecipe(learner="both.non", rank=5, epochs_factorisation=100, epochs_transitions=100),
+            refinement=RefinementRecipe(objective="likelihood", batch=250),
+        ),
+    ),
     "paper-dyck": (
         "The paper: Dyck, 20,000 strings",
         Recipe(learning=LearningRecipe(learner="fac.non", rank=10)),
