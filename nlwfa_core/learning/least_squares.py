@@ -26,7 +26,7 @@ TOGETHER = 128  # random starts in one batch
 # Batches take turns in how they balance the lengths: strings are divided by their length's usual size to these powers.
 BALANCES = (1.0, 0.5)
 FEWEST = 8  # starts of a batch that are trained on all strings
-SPREAD = 0.8  # of random entries, times √inputs
+SPREAD = 0.5  # of random entries, times √inputs
 ENOUGH = 1e-24  # the relative loss below which other starts are not tried
 NUMBERS_AT_ONCE = 2**23
 DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-16, 1e10
