@@ -18,9 +18,9 @@ from ..trie import Trie
 from ..values import ValuedStrings
 from ..wfa import WFA
 from ..words import FloatArray
-from .networks import DTYPE, activate, one_thread
+from .networks import DTYPE, one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .rollout import Rollout, through
+from .rollout import Rollout, theta, through
 
 TOGETHER = 128  # random starts in one batch
 # Batches take turns in how they balance the lengths: strings are divided by their length's usual size to these powers.
@@ -177,7 +177,7 @@ class _LeastSquares:
         initial, *layers, termination = problem.parts(vector)
         states = self.rollout.states(initial, through(layers[: problem.num_layers], problem.nonlinear[0]))[self.ends]
         for layer in layers[problem.num_layers :]:
-            states = activate(states @ layer, problem.nonlinear[1])
+            states = theta(states @ layer, problem.nonlinear[1])
         outputs = states @ termination
         return (outputs.square() if problem.square else outputs) * self.weights - self.targets
 

@@ -10,7 +10,6 @@ import torch
 
 from ..sample import Sample
 from ..trie import Trie
-from .networks import activate
 
 Step = Callable[[torch.Tensor, int], torch.Tensor]
 
@@ -55,6 +54,11 @@ class Rollout:
         return torch.cat(levels)
 
 
+def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
+    """`networks.activate` by torch's own tanh: `least_squares` differentiates what is rolled out by torch's function transforms."""
+    return torch.tanh(values) if nonlinear else values
+
+
 def through(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
     """G_σ as a step, given its layers, shapes (num_maps, width_i, width_{i+1}).
 
@@ -65,7 +69,7 @@ def through(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False)
 
     def step(states: torch.Tensor, symbol: int) -> torch.Tensor:
         for layer in by_symbol:
-            states = activate(states @ layer[symbol], nonlinear)
+            states = theta(states @ layer[symbol], nonlinear)
         return states / (states.detach().norm(dim=1, keepdim=True) + torch.finfo(states.dtype).tiny) if unit else states
 
     return step
