@@ -155,10 +155,9 @@ def refine_likelihood(
     for number, start in enumerate(starts):
 
         def told(epoch: int, bits: float, done: int = number * options.epochs) -> None:
-            check_cancelled(cancelled)
             report(Progress("refinement", done + epoch, total, bits, BITS))
 
-        runs.append(_climb(start, train, judges, options, told))
+        runs.append(_climb(start, train, judges, options, told, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = next_symbol_score(best, judges).bits_per_symbol
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
@@ -168,7 +167,12 @@ def refine_likelihood(
 
 
 def _climb(
-    model: WFA | NLWFA, train: Sample, judges: Sample, options: Refinement, told: Callable[[int, float], None]
+    model: WFA | NLWFA,
+    train: Sample,
+    judges: Sample,
+    options: Refinement,
+    told: Callable[[int, float], None],
+    cancelled: CancelCheck,
 ) -> tuple[WFA | NLWFA, list[float]]:
     """One training from one start: the best epoch's model, and each epoch's bits per symbol on the strings that choose."""
     torch.manual_seed(options.seed)  # of dropout
@@ -182,6 +186,7 @@ def _climb(
     best, fewest, losses = model, math.inf, list[float]()
     for epoch in range(options.epochs):
         for number, batch in enumerate(batches[epoch % len(batches)]):
+            check_cancelled(cancelled)
             done = (epoch + number / count) / options.epochs
             optimizer.param_groups[0]["lr"] = options.rate * 0.5 * (1 + math.cos(math.pi * done))
             optimizer.zero_grad()
