@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from pages.shared import blocks, controls, runs
+from pages.shared import blocks, controls, pins, runs
 from pages.shared.navigation import ASSETS, navigation
 
 st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
@@ -12,8 +12,10 @@ st.html(ASSETS / "lab.css")
 runs.prepare_server()
 page = navigation()
 try:
-    controls.recipe_controls()
+    recipe = controls.recipe_controls()
 except RecipeError as error:
     st.error(blocks.literal(str(error)))
     st.stop()
+with st.sidebar:
+    pins.pin_controls(recipe)
 page.run()

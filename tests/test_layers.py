@@ -55,6 +55,7 @@ ORDER = (
     "sources.dyck",
     "sources.automata",
     "recipe",
+    "links",
     "formulas",
     "store",
     "data",

@@ -1,0 +1,45 @@
+"""Pinned runs, A and B: kept while the sidebar changes, in the address, and taken out again."""
+
+from __future__ import annotations
+
+from nlwfa_core import LearningRecipe, Recipe
+from nlwfa_core.links import recipe_code, recipe_of
+from pages.shared import pins
+from pages.shared.text import literal
+from tests.app.lab import QUICK, go, open_lab
+
+
+def chip(app, name):
+    return app.button(key=f"pins.{name}").label
+
+
+def test_a_pin_stays_while_the_sidebar_changes():
+    app = open_lab("data", **QUICK)
+    app.button(key="pins.A").click().run()
+    app.number_input(key="rank").set_value(4).run()
+    assert chip(app, "A") == f"A: {literal('both.non, k = 2')}"
+    assert recipe_of("".join(app.query_params["a"])).learning.rank == 2
+    go(app, "hankel")
+    assert chip(app, "A") == f"A: {literal('both.non, k = 2')}"
+    app.button(key="pins.A").click().run()
+    assert "a" not in app.query_params and chip(app, "A") == "Pin A"
+
+
+def test_a_link_brings_pins():
+    app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=LearningRecipe(rank=7))))
+    assert not app.exception and chip(app, "B") == f"B: {literal('SP, k = 7')}"
+
+
+def test_a_broken_link_says_so_and_loses_nothing():
+    app = open_lab(**QUICK, a="nonsense")
+    assert not app.exception and "does not hold a recipe" in app.toast[0].value
+    assert app.number_input(key="rank").value == 2 and chip(app, "A") == "Pin A"
+
+
+def test_what_is_in_play_is_named_once(monkeypatch):
+    first, second = Recipe(), Recipe(learning=LearningRecipe(rank=7))
+    monkeypatch.setattr(pins.st, "session_state", {})
+    assert pins.in_play(first) == {"now": first}
+    pins.pin("B", second)
+    assert pins.in_play(first) == {"B": second, "now": first}
+    assert pins.in_play(second) == {"B": second}
