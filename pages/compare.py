@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import tables
-from nlwfa_core.figures import metric_figure
+from nlwfa_core.figures.metrics import metric_figure
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.opponents.table import OF_STATES
 from nlwfa_core.palette import METRIC_TITLES

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import formulas, views
-from nlwfa_core.figures import bars_figure
+from nlwfa_core.figures.bars import bars_figure
 from pages.shared import blocks, controls, runs
 
 MAX_ROWS = 200

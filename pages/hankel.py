@@ -4,7 +4,7 @@ import streamlit as st
 
 from nlwfa_core import formulas, views
 from nlwfa_core.experiment import basis_notes
-from nlwfa_core.figures import heat_map_figure, singular_values_figure, window_figure
+from nlwfa_core.figures.matrices import heat_map_figure, singular_values_figure, window_figure
 from pages.shared import blocks, runs
 
 PIXELS = 320

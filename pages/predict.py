@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import tables, views
-from nlwfa_core.figures import next_symbol_figure
+from nlwfa_core.figures.bars import next_symbol_figure
 from pages.shared import blocks, runs
 
 recipe = blocks.page_recipe(

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import views
-from nlwfa_core.figures import states_figure
+from nlwfa_core.figures.states import states_figure
 from pages.shared import blocks, runs
 
 recipe = blocks.page_recipe(

@@ -1,0 +1,1 @@
+"""Results -> Plotly figures. The only package that imports plotly; it computes nothing but layout."""
