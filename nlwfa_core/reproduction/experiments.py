@@ -11,7 +11,6 @@ from itertools import product
 from ..data import load_data
 from ..errors import RecipeError
 from ..experiment import Prepared, prepare, reference_models, run
-from ..learning.learners import LEARNERS
 from ..metrics import Scores, evaluate
 from ..recipe import GENERATION, PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from .runs import Finished, Run, Value
@@ -53,6 +52,8 @@ class Experiment:
         Content hash -> bytes, where the recipe has uploads.
     epochs : (int, int)
         For squared functions.
+    quick : bool
+        Whether refinement is cut short, too.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Experiment:
     base: Recipe | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     epochs: tuple[int, int] = (3000, 1000)
+    quick: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,7 +87,8 @@ class Experiment:
         base = self.base.changed(data=data)
         if place.settings == REFERENCE:
             return base
-        return SETTINGS[place.settings].recipe(base, place.learner, place.rank, place.seed)
+        recipe = SETTINGS[place.settings].recipe(base, place.learner, place.rank, place.seed, place.size)
+        return recipe.changed(refinement=recipe.refinement.changed(epochs=2)) if self.quick else recipe
 
     def key(self, place: Run) -> str:
         """Names a run by all that its result depends on."""
@@ -139,7 +142,7 @@ def dyck(name: str, seeds: int, quick: bool) -> Experiment:
     if quick:
         base = _tiny(base)
         ranks, sizes = (1, 2), (100,) if name == "dyck-rank" else (50, 100)
-    return Experiment(name, "dyck", _learner_runs(LINES, ranks, sizes, seeds), base)
+    return Experiment(name, "dyck", _learner_runs(LINES, ranks, sizes, seeds), base, quick=quick)
 
 
 def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None) -> Experiment:
@@ -160,7 +163,7 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
     size = load_data(data, files.__getitem__).train.num_strings
     name = "verbs" if files else "verbs-shipped"
     ranks = (1, 2) if quick else VERB_RANKS
-    return Experiment(name, name, _learner_runs(LINES[:2], ranks, (size,), seeds), base, files)
+    return Experiment(name, name, _learner_runs(LINES[:2], ranks, (size,), seeds), base, files, quick=quick)
 
 
 def squared(seeds: int, quick: bool) -> Experiment:
@@ -182,5 +185,9 @@ def _tiny(base: Recipe) -> Recipe:
 def _learner_runs(lines: Sequence[str], ranks: Sequence[int], sizes: Sequence[int], seeds: int) -> tuple[Run, ...]:
     """Reference lines first, then the paper's settings of all seeds, then the refined ones."""
     references = [Run(REFERENCE, line, 0, size, seed) for seed, size, line in product(range(seeds), sizes, lines)]
-    learned = product(SETTINGS, range(seeds), sizes, LEARNERS, ranks)
-    return (*references, *(Run(settings, learner, rank, size, seed) for settings, seed, size, learner, rank in learned))
+    learned = [
+        Run(name, learner, rank, size, seed)
+        for name, settings in SETTINGS.items()
+        for seed, size, learner, rank in product(range(seeds), sizes, settings.learners, ranks)
+    ]
+    return (*references, *learned)

@@ -32,9 +32,9 @@ def table_1_body(experiment: Experiment, done: Sequence[Finished]) -> Body:
                 printed = (f"{PAPER[learner][0]:.2f}", f"{PAPER[learner][1]:.3f}")
                 rows.append(_row(learner, str(rank), by_rank[rank], printed))
         body.append(f"With {settings.title}:\n\n{table(HEADER, [*rows, *lines])}")
-        if len(chosen) < len(LEARNERS):
+        if len(chosen) < len(settings.learners):
             body.append("Learners that were not yet run with every rank have no row.")
-        else:
+        elif len(chosen) == len(PAPER):
             pauto, wer = (
                 min(chosen, key=lambda learner: Spread.of(values_of(chosen[learner], metric).values()).order)
                 for metric in ("log2_pauto", "wer")

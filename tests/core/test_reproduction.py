@@ -17,7 +17,7 @@ from nlwfa_core.cli import main
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import run
 from nlwfa_core.palette import COLOURS
-from nlwfa_core.recipe import PRESETS, RefinementRecipe
+from nlwfa_core.recipe import PRESETS
 from nlwfa_core.reproduction import experiments
 from nlwfa_core.reproduction.claims import Claim, compare, verdict
 from nlwfa_core.reproduction.experiments import SCORE_COLUMNS, Bench, Experiment, dyck, squared, verbs
@@ -79,29 +79,36 @@ def test_another_file_is_left_alone(tmp_path: Path, text: str) -> None:
 
 def test_the_settings_of_the_paper_are_its_preset() -> None:
     base = PRESETS["paper-dyck"][1]
-    recipe = PAPER.recipe(base, "fac.non", 10, 0)
+    recipe = PAPER.recipe(base, "fac.non", 10, 0, 20_000)
     assert recipe == base
-    refined = REFINED.recipe(base, "both.non", 3, 7)
+    refined = REFINED.recipe(base, "both.non", 3, 7, 20_000)
     assert (refined.hankel.statistic, refined.hankel.bounded, refined.refinement.seed, refined.data) == (
-        "factor",
+        "prefix",
         True,
         7,
         base.data,
     )
-    assert REFINED.recipe(base, "SP", 3, 7).refinement.objective == "none"
+    linear = REFINED.recipe(base, "SP", 3, 7, 20_000)
+    assert (linear.hankel.statistic, linear.refinement.objective) == ("factor", "none")
+
+
+@pytest.mark.parametrize("strings, batch, epochs", [(20_000, 250, 38), (2_000, 250, 300), (200, 50, 300), (3, 1, 300)])
+def test_refinement_takes_as_many_steps_whatever_the_number_of_strings(strings: int, batch: int, epochs: int) -> None:
+    third = REFINED.recipe(PRESETS["paper-dyck"][1], "both.non", 3, 7, strings).refinement
+    assert (third.batch, third.epochs) == (batch, epochs)
 
 
 def test_experiments_share_runs_and_other_settings_make_other_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     by_rank, by_size = dyck("dyck-rank", 1, False), dyck("dyck-samples", 1, False)
     both = set(by_rank.runs) & set(by_size.runs)
-    assert len(both) == 3 + 2 * 4 * 4  # reference lines; two settings, four learners, four ranks
+    assert len(both) == 3 + 4 * 4 + 2 * 4  # reference lines; four learners and four ranks as in the paper, two learners refined
     assert {by_rank.key(place) for place in both} == {by_size.key(place) for place in both}
     keys = {place: by_rank.key(place) for place in by_rank.runs}
     assert len(set(keys.values())) == len(keys)
-    other = replace(REFINED, refinement=RefinementRecipe(objective="likelihood", epochs=41))
+    other = replace(REFINED, steps=3_100)
     monkeypatch.setitem(experiments.SETTINGS, "refined", other)
     changed = {place for place, key in keys.items() if by_rank.key(place) != key}
-    assert {(place.settings, place.learner) for place in changed} == {("refined", n) for n in ("fac.non", "tran.non", "both.non")}
+    assert {(place.settings, place.learner) for place in changed} == {("refined", "both.non")}
 
 
 # Running
@@ -233,8 +240,8 @@ def test_the_page_by_rank() -> None:
     assert set(files) == {"dyck-rank.md", "dyck-rank-log2-pauto.svg", "dyck-rank-kl.svg", "dyck-rank-wer.svg"}
     page = files["dyck-rank.md"]
     assert "| paper | 64 of 64 | 2 of 2 |" in page
-    assert "| refined | 0 of 64 | 0 of 2 |" in page
-    assert "64 runs are missing" in page
+    assert "| refined | 0 of 32 | 0 of 2 |" in page
+    assert "32 runs are missing" in page
     cells = ["0.505 ± 0.007", *["0.405 ± 0.007"] * 4, "0.255 ± 0.007", "0.405 ± 0.007"]  # SP, three others, lines
     assert f"| 50 | {' | '.join(cells)} |" in page
     assert "for small model sizes (WER): **agrees** (yes at k = 1, 2, 3, 5)" in page
@@ -290,7 +297,7 @@ def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     (tmp_path / "test").write_text("ab\nbb\n")
     files = ["--train", str(tmp_path / "train"), "--validation", str(tmp_path / "test")]
     assert main(["reproduce", "verbs", "--quick", "--seeds", "1", "--out", str(tmp_path), *files]) == 0
-    assert len(rows_of(tmp_path / "quick" / "verbs.csv")) == 2 + 2 * 4 * 2
+    assert len(rows_of(tmp_path / "quick" / "verbs.csv")) == 2 + (4 + 2) * 2
 
 
 @pytest.mark.parametrize(
