@@ -24,12 +24,12 @@ expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
+def serving(home: Path, script: Path = ROOT / "app.py") -> Iterator[str]:
     """A server of its own, as a user starts it; yields its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1"]
     environment = {**os.environ, "NLWFA_HOME": str(home)}
     log = home / "server.log"
     with log.open("wb") as output:

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.screen import QUICK, TITLES, train, visit
 
+
 @pytest.fixture(scope="module")
 def trained(lab: str, browser: Browser) -> str:
     """A server on which the run that all pages show is done."""

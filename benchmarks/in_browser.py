@@ -1,0 +1,128 @@
+"""What a person waits for, in a real browser: the first page, a change of the rank, the bytes of a large heat map.
+
+`python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make test`) prints a table. The
+opponent is an empty Streamlit app: a title, a number field, and the number. Both servers run at once, and their turns alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.conftest import FLAGS, serving
+from tests.browser.screen import heading, keyed, settled, visit
+
+EMPTY = 'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, key="number"))\n'
+SMALL = {"num_strings": 2_000, "num_prefixes": 300, "num_suffixes": 300, "learner": "SP", "rank": 5}
+LARGE = {"num_strings": 200_000, "num_prefixes": 5_000, "num_suffixes": 5_000, "learner": "SP", "rank": 5}
+QUIET = 700  # milliseconds without a change of the page, after which it counts as drawn
+WATCH = f"""() => {{
+  window.roundTrip = new Promise((done) => {{
+    let started = 0, last = 0;
+    addEventListener('keydown', () => {{ started = last = performance.now(); }}, {{ once: true, capture: true }});
+    const observer = new MutationObserver(() => {{ last = performance.now(); }});
+    observer.observe(document.body, {{ attributes: true, childList: true, characterData: true, subtree: true }});
+    const timer = setInterval(() => {{
+      if (started && performance.now() - last > {QUIET}) {{ clearInterval(timer); observer.disconnect(); done(last - started); }}
+    }}, 50);
+  }});
+}}"""
+READY = "() => performance.getEntriesByName('first-contentful-paint').length"
+
+
+def first_paint(browser: Browser, address: str, title: str) -> tuple[float, float]:
+    """Seconds from a click on a link to the first paint, and to the page's title, in a browser that knows nothing yet."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    started = perf_counter()
+    page.goto(address, wait_until="commit")
+    page.get_by_role("heading", name=title, level=1).wait_for()
+    seen = perf_counter() - started
+    page.wait_for_function(READY)
+    painted: float = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
+    context.close()
+    return painted, seen
+
+
+def round_trip(page: Page, key: str) -> float:
+    """Seconds from a key press in a number field to the last change of the page that it leads to, by the browser's own clock."""
+    field = keyed(page, key).locator("input")
+    field.focus()
+    page.evaluate(WATCH)
+    field.press("ArrowUp")
+    field.press("Enter")
+    taken: float = page.evaluate("window.roundTrip") / 1000
+    settled(page)
+    return taken
+
+
+def wire_bytes(browser: Browser, lab: str) -> int:
+    """Bytes that the Hankel page of a 5,000 × 5,000 matrix takes, beyond those of a small one's scripts: all websocket messages."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    total = 0
+
+    def count(payload: str | bytes) -> None:
+        nonlocal total
+        total += len(payload)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", count))
+    visit(page, lab, "hankel", **LARGE)
+    page.wait_for_timeout(2_000)
+    context.close()
+    return total
+
+
+def row(name: str, ours: list[float], theirs: list[float], target: float) -> str:
+    def told(values: list[float]) -> str:
+        low, _, high = quantiles(values, n=4)
+        return f"{1000 * median(values):.0f} ({1000 * low:.0f}–{1000 * high:.0f})"
+
+    ratio = median(ours) / median(theirs)
+    return (
+        f"| {name} | {told(ours)} | {told(theirs)} | **{ratio:.2f}×** | ≤ {target}×{'' if ratio <= target else ' (not reached)'} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--repeats", type=int, default=9)
+    repeats = parser.parse_args().repeats
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        script = folder / "empty.py"
+        script.write_text(EMPTY)
+        homes = [folder / name for name in ("lab", "empty")]
+        for home in homes:
+            home.mkdir()
+        lab, empty = stack.enter_context(serving(homes[0])), stack.enter_context(serving(homes[1], script))
+        browser = stack.enter_context(sync_playwright()).chromium.launch(
+            executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
+        )
+        title = "Learn automata from strings, and see it happen"
+        turns = [(first_paint(browser, lab, title), first_paint(browser, empty, "Empty")) for _ in range(repeats + 1)][1:]
+        print("| what | the lab, ms | empty app, ms | ratio | target |\n| --- | --- | --- | --- | --- |")
+        for name, place in (("Start, first paint", 0), ("Start, its title is there", 1)):
+            print(row(name, [ours[place] for ours, _ in turns], [theirs[place] for _, theirs in turns], 1.3), flush=True)
+        ours, theirs = browser.new_page(), browser.new_page()
+        visit(ours, lab, "hankel", **SMALL)
+        theirs.goto(empty)
+        theirs.get_by_role("heading", name="Empty").wait_for()
+        settled(theirs)
+        pairs = [(round_trip(ours, "rank"), round_trip(theirs, "number")) for _ in range(repeats + 1)][1:]
+        print(row("rank + 1 on Hankel, SVD cached", [a for a, _ in pairs], [b for _, b in pairs], 2.0), flush=True)
+        assert heading(ours, "hankel").is_visible()
+        print(f"\nHankel page of 5,000 × 5,000: {wire_bytes(browser, lab) / 1e6:.2f} MB of websocket messages (at most 3 wanted)")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
