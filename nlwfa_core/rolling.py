@@ -64,7 +64,7 @@ def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: 
 
 def _few(num_rows: int, num_states: int, num_symbols: int) -> bool:
     """Whether a copy of its symbol's map for each row costs less than one call for each symbol. At most 2.4 MB are copied."""
-    return num_rows * num_states**2 < FEW * min(num_rows, num_symbols, 100)
+    return num_rows * (num_states**2 + 100) < FEW * min(num_rows, num_symbols, 100)  # a row costs as much as 100 numbers
 
 
 def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
