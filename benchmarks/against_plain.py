@@ -51,6 +51,22 @@ def dense(hankel: HankelMatrix) -> PlainHankel:
     return PlainHankel(hankel.matrix[rows].toarray(), own.reshape(shifted.shape), prefixes)
 
 
+def counting(work: Work, statistic: str, repeats: int) -> Comparison:
+    """Basis selection and Hankel estimation of prefixes or factors; theirs has the basis for nothing."""
+    hankel, words = work.counted(work.sample(), statistic), list(work.train)
+    basis = list(hankel.basis.prefixes), list(hankel.basis.suffixes)
+
+    def count() -> PlainHankel:
+        return plain.count_anywhere(words, len(work.alphabet), *basis, statistic)
+
+    ours, theirs = dense(hankel), count()
+    equal_arrays("rows of u and each symbol", ours.shifted, theirs.shifted, 0)
+    equal_arrays("Hankel matrix", ours.matrix, theirs.matrix, 1e-12)
+    timings = interleave((clocked(lambda: work.counted(work.sample(), statistic)), clocked(count)), repeats)
+    checked = f"{ours.matrix.size:,} cells, 1e-12"
+    return Comparison(f"{statistic}, {work.title}", timings[0], "plain Python, dictionaries", timings[1], None, checked)
+
+
 def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
     """The core's own start: its weights after no epoch."""
     start = fit_factorisation(hankel, rank, epochs=0, **options)

@@ -11,33 +11,23 @@ import argparse
 import numpy as np
 from scipy import stats
 
+from nlwfa_core.best import networks_of
 from nlwfa_core.data import Data, load_data
 from nlwfa_core.experiment import build_hankel, fit_recipe
 from nlwfa_core.metrics import Scores, evaluate
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, RefinementRecipe
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe
 
-STEPS, BATCH = 3_000, 250
+STEPS, MOST_EPOCHS = 3_000, 100
 COLUMNS = ("NL-WFA WER", "linear WER", "true WER", "NL-WFA log₂ Pauto", "linear log₂ Pauto", "true log₂ Pauto")
 
 
-def nonlinear(data: Data, states: int, strings: int, seed: int) -> Scores:
-    """both.non on conditional rows of prefixes, refined; validation strings stop it."""
-    hankel = build_hankel(
-        data.train, HankelRecipe(num_prefixes=500, num_suffixes=200, statistic="prefix", bounded=True, transform="row")
-    )
-    learning = LearningRecipe(
-        learner="both.non",
-        rank=states,
-        hidden=(1, 1, 1),
-        width_transitions=0,
-        epochs_factorisation=20,
-        epochs_transitions=20,
-        seed=seed,
-    )
-    epochs = int(np.clip(round(STEPS * BATCH / strings), 1, 100))
-    refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=BATCH, seed=seed)
+def nonlinear(data: Data, states: int, seed: int) -> Scores:
+    """The recommended network, refined; validation strings stop it."""
+    (candidate,) = networks_of(states, data.train, STEPS, (0.0,), seed)
+    refinement = candidate.refinement.changed(epochs=min(candidate.refinement.epochs, MOST_EPOCHS))
+    hankel = build_hankel(data.train, candidate.hankel)
     validation = data.validation.sample if data.validation else None
-    learned = fit_recipe(hankel, learning, refinement, (data.train, validation))
+    learned = fit_recipe(hankel, candidate.learning, refinement, (data.train, validation))
     return evaluate(learned.model, data.test)
 
 
@@ -63,7 +53,7 @@ def main() -> None:
     for seed in range(given.seeds):
         recipe = DataRecipe(num_strings=given.strings, num_validation=min(2_000, given.strings // 4), num_test=2_000, seed=seed)
         data = load_data(recipe)
-        ours, theirs = nonlinear(data, given.states, given.strings, seed), linear(data, given.states)
+        ours, theirs = nonlinear(data, given.states, seed), linear(data, given.states)
         truth = evaluate(data.true_model, data.test) if data.true_model else ours
         rows.append((ours.wer, theirs[0], truth.wer, ours.log2_pauto, theirs[1], truth.log2_pauto))
         print(f"{seed:4d}  " + "  ".join(f"{value:.4f}" for value in rows[-1]), flush=True)

@@ -67,6 +67,19 @@ def count(state: State, sparse: bool, dictionaries: bool) -> dict[str, Any]:
     return {"seconds": perf_counter() - (started if dictionaries else middle)}
 
 
+def count_anywhere(state: State, version: str) -> dict[str, Any]:
+    """The same for prefixes or factors. Given a basis as sets it would count no uv outside them, and so leave most cells at 0:
+    here it counts up to the length of the longest uσv, and then fills the matrix of the basis."""
+    rows, columns = state["prefixes"], state["suffixes"]
+    longest = {"lrows": max(map(len, rows)) + 1, "lcolumns": max(map(len, columns))}
+    started = perf_counter()
+    estimator = Spectral(rank=1, sparse=False, mode_quiet=True, version=version, partial=True, **longest)
+    X = estimator.polulate_dictionnaries(state["train"])
+    options = {"lrows": rows, "lcolumns": columns, "version": version, "partial": True}
+    state["hankel"] = Hankel(sample_instance=X, sparse=False, mode_quiet=True, **options)
+    return {"seconds": perf_counter() - started}
+
+
 def cells(state: State, file: str) -> dict[str, Any]:
     """Every non-zero of H_λ and each H_σ, as (block, row, column, value); rows and columns by length, then alphabetically."""
     blocks = [block.tocoo() if hasattr(block, "tocoo") else block for block in state["hankel"].lhankel]
@@ -121,7 +134,9 @@ def main() -> None:
     sys.stdout = sys.stderr  # what the libraries print is not an answer
     for line in sys.stdin:
         request = json.loads(line)
-        action = {f.__name__: f for f in (load, count, cells, fit, predict, outcome, hmm, versions)}[request.pop("do")]
+        action = {f.__name__: f for f in (load, count, count_anywhere, cells, fit, predict, outcome, hmm, versions)}[
+            request.pop("do")
+        ]
         try:
             answer = action(state, **request)
         except Exception as error:  # told to the other side, which raises it

@@ -58,6 +58,31 @@ def estimate(words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suf
     return PlainHankel(matrix, shifted, len(prefixes))
 
 
+def count_anywhere(
+    words: Sequence[Word], num_symbols: int, prefixes: Sequence[Word], suffixes: Sequence[Word], statistic: str
+) -> PlainHankel:
+    """H on a given basis: H[u, v] is how often uv begins a string ("prefix"), or stands in one ("factor"), on average."""
+    row = {word: number for number, word in enumerate(prefixes)}
+    for u in prefixes:
+        for symbol in range(num_symbols):
+            row.setdefault((*u, symbol), len(row))
+    column = {word: number for number, word in enumerate(suffixes)}
+    longest = max(map(len, suffixes))
+    matrix = np.zeros((len(row), len(column)))
+    for word, count in Counter(words).items():
+        for start in range(len(word) + 1 if statistic == "factor" else 1):
+            for middle in range(start, len(word) + 1):
+                here = row.get(word[start:middle])
+                if here is None:
+                    break  # nor is anything longer: the rows are prefix-closed
+                for end in range(middle, min(middle + longest, len(word)) + 1):
+                    there = column.get(word[middle:end])
+                    if there is not None:
+                        matrix[here, there] += count
+    shifted = np.array([[row[(*u, symbol)] for symbol in range(num_symbols)] for u in prefixes])
+    return PlainHankel(matrix / len(words), shifted, len(prefixes))
+
+
 def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
     return torch.tanh(values) if nonlinear else values
 

@@ -13,7 +13,19 @@ import torch
 
 from nlwfa_core.learning.factorisation import fit_factorisation
 
-from . import against_hmm, against_plain, against_splearn, functions, lesson, machine, opponents, report, scaling, work
+from . import (
+    against_hmm,
+    against_plain,
+    against_refinement,
+    against_splearn,
+    functions,
+    lesson,
+    machine,
+    opponents,
+    report,
+    scaling,
+    work,
+)
 from .checks import Different
 from .report import Table
 from .timing import interleave
@@ -80,12 +92,14 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
     tables: list[Table] = []
     failures: list[str] = []
     with ExitStack() as stack:
-        needed = {"splearn", "hmm"} & set(names)
+        needed = {"splearn", "statistics", "hmm"} & set(names)
         against = stack.enter_context(opponents.Opponents()) if needed and opponents.available(plan.set_up) else None
         suites: dict[str, Callable[[], list[Table]]] = {
             "splearn": lambda: _splearn(plan, against),
+            "statistics": lambda: [_statistics(plan, against)],
             "steps": lambda: [_steps(plan)],
             "training": lambda: [_training(plan)],
+            "refinement": lambda: [_refinement(plan)],
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
             "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
             "scaling": lambda: _scaling(plan),
@@ -128,6 +142,37 @@ def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
             rows = against_splearn.learning(against, work.automaton(number, plan.num_strings), min(plan.repeats, 3), None)
             tables[-1].comparisons.extend(rows[:1])
     return tables
+
+
+def _statistics(plan: Plan, against: opponents.Opponents | None) -> Table:
+    table = Table("Basis selection and Hankel estimation, other statistics")
+    works = [plan.dyck(), None if plan.is_quick else work.pautomac(24)]
+    for sized in filter(None, works):
+        for statistic in ("prefix", "factor"):
+            repeats = min(plan.repeats, 3)
+            table.comparisons.append(against_plain.counting(sized, statistic, repeats))
+            if against is not None:
+                table.comparisons.append(against_splearn.counting_anywhere(against, sized, statistic, repeats))
+    table.notes.append(
+        "Ours starts from the strings as drawn and chooses the basis; the others get it for nothing. scikit-splearn counts every "
+        "prefix and factor up to the longest that the matrix needs: given the basis as sets, it leaves most cells at 0."
+    )
+    return table
+
+
+def _refinement(plan: Plan) -> Table:
+    table = Table("Refinement by likelihood")
+    if plan.is_quick:
+        table.comparisons.append(against_refinement.epochs(plan.dyck(), 4, 1, 100))
+        return table
+    table.comparisons.append(against_refinement.epochs(plan.dyck(), 5, min(plan.repeats, 3), 2_000))
+    spice = work.spice()
+    if spice is None:
+        table.notes.append("SPiCe 4 is skipped: its file is not at hand.")
+    else:
+        table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
+    table.notes.append("One pass over the same batches, and the bits per symbol of the strings that judge. Ours: float64.")
+    return table
 
 
 def _steps(plan: Plan) -> Table:

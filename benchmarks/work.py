@@ -55,9 +55,9 @@ class Work:
         """A new sample: what a sample keeps of earlier work, such as its trees, would flatter a second turn."""
         return Sample.of(self.train, self.alphabet)
 
-    def counted(self, sample: Sample) -> HankelMatrix:
+    def counted(self, sample: Sample, statistic: str = "string") -> HankelMatrix:
         """Basis selection and Hankel estimation."""
-        return estimate_hankel(sample, select_basis(sample, self.num_prefixes, self.num_suffixes))
+        return estimate_hankel(sample, select_basis(sample, self.num_prefixes, self.num_suffixes, statistic), statistic)
 
 
 def dyck(num_strings: int, num_prefixes: int = 1000, num_suffixes: int = 1000, num_words: int = 20_000) -> Work:

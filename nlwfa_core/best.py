@@ -80,7 +80,7 @@ def fit_best(
     matrices: dict[HankelRecipe, tuple[HankelMatrix, Kept]] = {}
     tried: list[tuple[Candidate, float]] = []
     best: tuple[float, Candidate, Fit] | None = None
-    linear, networks = _linear(max_states), _networks(max_states, train, TRIED, DROPOUTS, seed)
+    linear, networks = _linear(max_states), networks_of(max_states, train, TRIED, DROPOUTS, seed)
     total = len(linear) + len(networks) + 1
 
     def attempt(candidate: Candidate) -> float:
@@ -101,7 +101,7 @@ def fit_best(
     for candidate in linear:
         attempt(candidate)
     winner = min(networks, key=attempt)
-    attempt(*_networks(max_states, train, TAKEN, (winner.refinement.dropout,), seed))
+    attempt(*networks_of(max_states, train, TAKEN, (winner.refinement.dropout,), seed))
     report(Progress("candidates", total, total))
     if best is None:
         raise RecipeError(
@@ -116,7 +116,8 @@ def _linear(max_states: int) -> list[Candidate]:
     return [Candidate(hankel, LearningRecipe(learner="SP", rank=rank), RefinementRecipe()) for hankel in hankels for rank in ranks]
 
 
-def _networks(max_states: int, train: Sample, steps: int, dropouts: Sequence[float], seed: int) -> list[Candidate]:
+def networks_of(max_states: int, train: Sample, steps: int, dropouts: Sequence[float], seed: int) -> list[Candidate]:
+    """The networks that are tried: one for each dropout, refined in about `steps` steps."""
     statistic, transform, learner = "prefix", "row", "both.non"
     bounded = needs_boundary(learner, statistic, transform)
     hankel = HankelRecipe(num_prefixes=500, num_suffixes=200, statistic=statistic, bounded=bounded, transform=transform)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import reduce
-from itertools import pairwise
-from operator import add
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +15,6 @@ from .hankel import HankelMatrix
 from .sample import Sample
 from .trie import Trie
 from .words import IntArray, Words, ranked
-
-# Counted cells are held together up to this many: 200 MB.
-CELLS_AT_ONCE = 8_000_000
 
 
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
@@ -48,14 +42,15 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     starts, owners = words, np.arange(len(words))
     begins = words.offsets[:-1] + owners  # a word of length L has L + 1 places
     if statistic == "factor":
-        starts, owners = _windows(words, len(basis.prefix_tree.levels) - 1)
+        owners = np.repeat(owners, words.lengths + 1)
         begins = np.arange(len(owners))
+        starts = _windows(words, len(basis.prefix_tree.levels) - 1, begins)
     rows, row_starts, edge = _rows_along(starts, basis)
     along = np.diff(row_starts)
     places, owners = np.repeat(begins - row_starts[:-1], along) + np.arange(len(rows)), np.repeat(owners, along)
-    cells = _cells_to_the_end(words, basis, places, owners) if statistic == "string" else _cells_anywhere(words, basis, places)
-    shape, weights = (num_prefixes + len(edge), len(basis.suffixes)), sample.frequencies()
-    counted = reduce(add, (sparse.coo_array((weights[owners[at]], (rows[at], found)), shape=shape).tocsr() for at, found in cells))
+    met = Met(rows, places, owners, sample.counts, num_prefixes + len(edge))
+    counted = _with_the_end(words, basis, met) if statistic == "string" else _with_all(words, basis, met)
+    counted.data /= sample.num_strings  # sums of counts are exact, those of frequencies are not
 
     # A row uσ outside P that was seen, and yet is zero because no suffix of S follows, is one of the zero rows.
     filled = np.flatnonzero(np.diff(counted.indptr[num_prefixes:]) > 0)
@@ -70,13 +65,13 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     return HankelMatrix(basis, matrix, shifted, closure, statistic, bounded)
 
 
-def _windows(words: Words, length: int) -> tuple[Words, IntArray]:
-    """What begins at each place in each word, cut to a length, and the words' numbers."""
+def _windows(words: Words, length: int, places: IntArray) -> Words:
+    """What begins at some places in the words, cut to a length."""
     begins, lengths = words.places()
-    sizes = np.minimum(lengths, length)
+    sizes = np.minimum(lengths[places], length)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
-    symbols = words.symbols[np.repeat(begins - offsets[:-1], sizes) + np.arange(offsets[-1])]
-    return Words(symbols, offsets), np.repeat(np.arange(len(words)), words.lengths + 1)
+    symbols = words.symbols[np.repeat(begins[places] - offsets[:-1], sizes) + np.arange(offsets[-1])]
+    return Words(symbols, offsets)
 
 
 def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArray]:
@@ -102,38 +97,53 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
     return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), edge
 
 
-Cells = tuple[IntArray, IntArray]  # numbers of rows seen at places, and of columns that follow there
+class Met(NamedTuple):
+    """Rows that stand in words: where, and in which word; the words' counts, and the number of different rows."""
+
+    rows: IntArray
+    places: IntArray
+    owners: IntArray
+    counts: IntArray
+    num_rows: int
 
 
-def _cells_to_the_end(words: Words, basis: Basis, places: IntArray, owners: IntArray) -> Iterator[Cells]:
-    """The columns of all that follows each place, where it is in S."""
-    nodes, starts, column_of_node = _walk_suffixes(words, basis.suffixes.reversed(), basis.num_symbols, backward=True)
-    left = (words.offsets[1:] + np.arange(len(words)))[owners] - places  # how many symbols follow
-    near = np.flatnonzero(left < np.diff(starts)[owners])
-    columns = column_of_node[nodes[starts[owners[near]] + left[near]]]
-    yield near[columns >= 0], columns[columns >= 0]
+def _with_the_end(words: Words, basis: Basis, met: Met) -> sparse.csr_array:
+    """How often each row met each column, shape (num_rows, num_suffixes): all that follows a place, where it is in S."""
+    tree, column_of_node = _suffix_tree(basis.suffixes.reversed(), basis.num_symbols)
+    nodes, starts = tree.walk(words, backward=True)
+    left = (words.offsets[1:] + np.arange(len(words)))[met.owners] - met.places  # how many symbols follow
+    near = np.flatnonzero(left < np.diff(starts)[met.owners])
+    columns = column_of_node[nodes[starts[met.owners[near]] + left[near]]]
+    near, columns = near[columns >= 0], columns[columns >= 0]
+    return _added(met.rows[near], columns, met.counts[met.owners[near]], (met.num_rows, len(basis.suffixes)))
 
 
-def _cells_anywhere(words: Words, basis: Basis, places: IntArray) -> Iterator[Cells]:
-    """The columns of all suffixes in S that follow each place, some places at a time."""
-    windows, _ = _windows(words, int(basis.suffixes.lengths.max()))
-    nodes, starts, column_of_node = _walk_suffixes(windows, basis.suffixes, basis.num_symbols)
-    columns = column_of_node[nodes]
-    following, starts = columns[columns >= 0], np.concatenate(([0], np.cumsum(columns >= 0)))[starts]
-    cells = np.diff(starts)[places]
-    cuts = np.searchsorted(np.cumsum(cells), np.arange(0, int(cells.sum()) + CELLS_AT_ONCE, CELLS_AT_ONCE))
-    for start, end in pairwise(np.unique(np.append(cuts, len(cells))).tolist()):
-        part = cells[start:end]
-        within = np.arange(part.sum()) - np.repeat(np.cumsum(part) - part, part)
-        yield np.repeat(np.arange(start, end), part), following[np.repeat(starts[places[start:end]], part) + within]
+def _with_all(words: Words, basis: Basis, met: Met) -> sparse.csr_array:
+    """As `_with_the_end`, of all suffixes in S that follow. They end on one way down their tree: its last node stands for them."""
+    tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
+    places, again = ranked(met.places, len(words.symbols) + len(words))
+    nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, places))
+    with_last = _added(met.rows, nodes[starts[1:] - 1][again], met.counts[met.owners], (met.num_rows, tree.num_nodes))
+    nodes, starts = tree.walk(tree.prefixes(np.arange(tree.num_nodes)))
+    ends = np.flatnonzero(column_of_node[nodes] >= 0)
+    below = np.searchsorted(starts, ends, side="right") - 1
+    ending = _added(below, column_of_node[nodes[ends]], np.ones_like(ends), (tree.num_nodes, len(basis.suffixes)))
+    counted = sparse.csr_array(with_last @ ending)
+    counted.sort_indices()
+    return counted
 
 
-def _walk_suffixes(words: Words, suffixes: Words, num_symbols: int, backward: bool = False) -> tuple[IntArray, IntArray, IntArray]:
-    """`Trie.walk` down the tree of some suffixes, and the column of each of its nodes: −1 where none ends."""
+def _added(rows: IntArray, columns: IntArray, counts: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
+    """The counts of each cell added up."""
+    return sparse.csr_array(sparse.coo_array((counts.astype(np.float64), (rows, columns)), shape=shape))
+
+
+def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
+    """The tree of some suffixes, and the column of each of its nodes: −1 where none ends."""
     tree = Trie.of(suffixes, num_symbols)
     column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
     column_of_node[tree.ends] = np.arange(len(suffixes))
-    return *tree.walk(words, backward), column_of_node
+    return tree, column_of_node
 
 
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from .errors import RecipeError
 from .rolling import end_states
 from .trie import Trie, chain_weights
-from .words import FloatArray, Words
+from .words import FloatArray, IntArray, Words
 
 READINGS = {
     "string": "outputs are string probabilities; next symbols by decoded row sums",
@@ -112,8 +112,8 @@ class NLWFA:
         """The λ-column of φ' 's last layer, shape (decoder_width,); for readings that have it."""
         return self.output[:, 0]
 
-    def transition(self, states: FloatArray, symbol: int) -> FloatArray:
-        """G_σ of each row, shape (n, num_states)."""
+    def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
+        """G_σ of each row (see `rolling.Transitions`)."""
         for layer in self.transitions:
             states = activate(states @ layer[symbol], self.nonlinear_transitions)
         return states

@@ -11,16 +11,21 @@ from .words import FloatArray, IntArray, Words, check_symbols, ranked
 
 # (states (n, num_states), symbol) -> the states one symbol further, (n, num_states)
 Transition = Callable[[FloatArray, int], FloatArray]
+# The same, or (states (n, 1, num_states), the symbol of each (n,)) -> (n, 1, num_states)
+Transitions = Callable[[FloatArray, int | IntArray], FloatArray]
+
+# Numbers of a copied map that cost about as much as one call more.
+FEW = 3_000
 
 
-def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: Transition) -> FloatArray:
+def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: Transitions) -> FloatArray:
     """The state at each word's end. A prefix that many words share is computed once.
 
     Parameters
     ----------
     initial : array, shape (num_states,)
         The state of λ.
-    transition : Transition
+    transition : Transitions
 
     Returns
     -------
@@ -31,26 +36,35 @@ def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: 
     begins = words.offsets[order]
     symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))  # numpy sorts small numbers digit by digit
     ends = np.empty((len(words), len(initial)))
-    states, at, depth = initial[None], np.zeros(len(words), dtype=np.int64), 0
+    states, at = initial[None], np.zeros(len(words), dtype=np.int64)  # `at`: in which row of `states` each word is
     with np.errstate(over="ignore", invalid="ignore"):
-        # While two words or more stand at a prefix, on average: a row of `states` for each prefix; `at` says where each word is.
-        while depth < len(going_on) and 2 * len(states) <= going_on[depth]:
-            alive = going_on[depth]
-            ends[alive : len(at)] = states.take(at[alive:], axis=0)
-            children, at = ranked(at[:alive] * num_symbols + symbols[begins[:alive] + depth], len(states) * num_symbols)
-            parents, last = np.divmod(children, num_symbols)
-            above, states = states, np.empty((len(children), len(initial)))
-            for symbol, places in by_symbol(last.astype(symbols.dtype)):
-                states[places] = transition(above.take(parents[places], axis=0), symbol)
-            depth += 1
-        ends[: len(at)] = states.take(at, axis=0)
-        # From then on finding what they share would cost more than it saves: a row for each word.
-        for further in range(depth, len(going_on)):
-            for symbol, places in by_symbol(symbols[begins[: going_on[further]] + further]):
-                ends[places] = transition(ends.take(places, axis=0), symbol)
-    states = np.empty_like(ends)
-    states[order] = ends
-    return states
+        for depth, alive in enumerate(going_on):
+            ends[order[alive : len(at)]] = states.take(at[alive:], axis=0)
+            at, following = at[:alive], symbols[begins[:alive] + depth]
+            if 2 * len(states) <= alive:  # two words or more stand at a prefix, on average: a row for each prefix
+                children, at = ranked(following.astype(np.int64) * len(states) + at, num_symbols * len(states))
+                following, parents = np.divmod(children, len(states))
+            elif _few(alive, len(initial), num_symbols):  # finding what they share would cost more: a row for each word
+                parents, at = at, np.arange(alive)
+            else:  # the same, symbol by symbol
+                by = np.argsort(following, kind="stable")
+                parents, at = at[by], np.empty_like(at)
+                at[by] = np.arange(alive)
+            states = states.take(parents, axis=0)
+            if _few(len(states), len(initial), num_symbols):
+                states = transition(states[:, None], following)[:, 0]
+            else:
+                bounds = [0, *np.cumsum(np.bincount(following)).tolist()]
+                for symbol, (start, end) in enumerate(pairwise(bounds)):
+                    if start < end:
+                        states[start:end] = transition(states[start:end], symbol)
+        ends[order[: len(at)]] = states.take(at, axis=0)
+    return ends
+
+
+def _few(num_rows: int, num_states: int, num_symbols: int) -> bool:
+    """Whether a copy of its symbol's map for each row costs less than one call for each symbol. At most 2.4 MB are copied."""
+    return num_rows * (num_states**2 + 100) < FEW * min(num_rows, num_symbols, 100)  # a row costs as much as 100 numbers
 
 
 def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:

@@ -10,7 +10,7 @@ import numpy as np
 from .errors import RecipeError
 from .rolling import end_states
 from .trie import Trie
-from .words import FloatArray, Words
+from .words import FloatArray, IntArray, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,8 @@ class WFA:
     def num_symbols(self) -> int:
         return len(self.transitions)
 
-    def transition(self, states: FloatArray, symbol: int) -> FloatArray:
-        """Each row times A_σ, shape (n, num_states)."""
+    def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
+        """Each row times A_σ (see `rolling.Transitions`)."""
         following: FloatArray = states @ self.transitions[symbol]
         return following
 

@@ -35,6 +35,8 @@ def test_quick_run(tmp_path: Path) -> None:
     titles = [table["title"] for table in record["tables"]]
     assert "One step of the factorisation: loss, gradient, Adamax" in titles
     assert "The default lesson" in titles
+    assert "Basis selection and Hankel estimation, other statistics" in titles
+    assert "Refinement by likelihood" in titles
     assert all(row["ratio"] > 0 for table in record["tables"] for row in table["comparisons"])
     assert "| work | ours, ms |" in (tmp_path / "benchmarks.md").read_text()
 

@@ -9,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError
-from ..hankel import HankelMatrix
 from ..nlwfa import NLWFA
 from ..transforms import as_network, transformed
 from ..values import ValuedStrings, known_transitions, observed_hankel
 from ..wfa import WFA
 from ..words import Alphabet
-from .completion import complete, fit_completed, linear_transitions
-from .learners import LEARNERS, Fit, FitReport, Learner, check_learner, check_rank
+from .completion import complete, fit_completed
+from .learners import LEARNERS, Fit, FitReport, check_learner, check_rank, network_steps
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
-from .steps import Steps
+from .steps import Kept, Steps
 
 REFINEMENTS = {
     "none": "the two steps alone",
@@ -89,7 +88,10 @@ def fit_values(
     if kind.networks:
         epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
         networks = (hidden, width_transitions, epochs, rates, schedule, seed, report, cancelled)
-        steps, known = _networks(hankel, kind, rank, start, *networks)
+        known = known_transitions(hankel)
+        steps = network_steps(hankel, kind, rank, *networks, Kept(), known, start)
+        if kind.nonlinear_transitions:
+            steps.transitions[-1][~known.any(axis=0)] = 0.0
     else:
         completion = complete(hankel, rank, ridge=ridge, report=report, cancelled=cancelled)
         linear, singular_values = fit_completed(hankel, completion), completion.singular_values
@@ -137,60 +139,3 @@ def map_messages(known: npt.NDArray[np.bool_], num_states: int, alphabet: Alphab
             listed = ", ".join(symbols[:SHOWN_SYMBOLS]) + (", …" if len(symbols) > SHOWN_SYMBOLS else "")
             messages.append(sentence.format(listed))
     return messages
-
-
-def _networks(
-    hankel: HankelMatrix,
-    kind: Learner,
-    rank: int,
-    start: str,
-    hidden: Sequence[int],
-    width: int,
-    epochs: tuple[int, int],
-    rates: tuple[float, float],
-    schedule: str,
-    seed: int,
-    report: Report,
-    cancelled: CancelCheck,
-) -> tuple[Steps, npt.NDArray[np.bool_]]:
-    """The two steps on what is known, and which pairs of rows the second one had."""
-    from .factorisation import fit_factorisation
-    from .transitions import fit_transitions
-
-    started = perf_counter()
-    factors = fit_factorisation(
-        hankel,
-        rank,
-        hidden=hidden,
-        nonlinear=kind.nonlinear_factorisation,
-        masked=True,
-        start=start,
-        epochs=epochs[0],
-        learning_rate=rates[0],
-        schedule=schedule,
-        seed=seed,
-        report=report,
-        cancelled=cancelled,
-    )
-    middle, known, logs = perf_counter(), known_transitions(hankel), [factors.log]
-    if kind.nonlinear_transitions:
-        transitions, log = fit_transitions(
-            factors.latent,
-            hankel.shifted,
-            known.astype(np.float64),
-            width=width,
-            epochs=epochs[1],
-            learning_rate=rates[1],
-            schedule=schedule,
-            seed=seed,
-            report=report,
-            cancelled=cancelled,
-        )
-        transitions[-1][~known.any(axis=0)] = 0.0
-        logs.append(log)
-    else:
-        transitions = (linear_transitions(factors.latent, hankel.shifted, known),)
-    decoder = (*factors.decoder[:-1], factors.decoder[-1] * factors.scale)
-    nonlinear = (kind.nonlinear_transitions, kind.nonlinear_factorisation)
-    seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
-    return Steps(factors.latent[hankel.start_row], transitions, decoder, nonlinear, tuple(logs), seconds), known

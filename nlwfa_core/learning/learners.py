@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from .. import limits
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
@@ -16,6 +19,7 @@ from ..sample import Sample
 from ..transforms import as_network, mapped
 from ..wfa import WFA, string_automaton
 from ..words import FloatArray
+from .completion import linear_transitions
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 from .steps import Kept, Refinement, Steps
@@ -144,7 +148,8 @@ def fit(
     kind, kept = LEARNERS[learner], kept or Kept()
     if kind.networks:
         epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
-        steps = _networks(hankel, kind, rank, hidden, width_transitions, epochs, rates, schedule, seed, kept, report, cancelled)
+        networks = (hidden, width_transitions, epochs, rates, schedule, seed, report, cancelled)
+        steps = network_steps(hankel, kind, rank, *networks, kept)
     else:
         steps = _spectral(hankel, rank, kept, report)
     started = perf_counter()
@@ -216,7 +221,7 @@ def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
     return statistic != "string" and (LEARNERS[learner].networks or transform != "none")
 
 
-def _networks(
+def network_steps(
     hankel: HankelMatrix,
     kind: Learner,
     rank: int,
@@ -226,11 +231,14 @@ def _networks(
     rates: tuple[float, float],
     schedule: str,
     seed: int,
-    kept: Kept,
     report: Report,
     cancelled: CancelCheck,
+    kept: Kept,
+    known: npt.NDArray[np.bool_] | None = None,
+    start: str = "random",
 ) -> Steps:
-    if hankel.statistic != "string" and not hankel.bounded:
+    """The two steps; with `known`, of the known cells and the known pairs of rows alone (see `functions.fit_values`)."""
+    if known is None and hankel.statistic != "string" and not hankel.bounded:
         raise RecipeError(f"a network given {hankel.statistic} statistics: it can learn from those with boundary symbols only")
 
     # torch takes seconds to import: only who trains networks pays.
@@ -240,28 +248,24 @@ def _networks(
     started = perf_counter()
     nonlinear = kind.nonlinear_factorisation
     asked: dict[str, Any] = {"rank": rank, "hidden": tuple(hidden), "nonlinear": nonlinear, "epochs": epochs[0]}
-    asked |= {"learning_rate": rates[0], "schedule": schedule, "seed": seed}
+    asked |= {"learning_rate": rates[0], "schedule": schedule, "seed": seed, "masked": known is not None, "start": start}
     if nonlinear not in kept.factorisations or kept.factorisations[nonlinear][0] != asked:
         kept.factorisations[nonlinear] = asked, fit_factorisation(hankel, **asked, report=report, cancelled=cancelled)
     factors = kept.factorisations[nonlinear][1]
-    middle, maps = perf_counter(), mapped(hankel)
-    transitions, log = fit_transitions(
-        factors.latent,
-        maps,
-        None if hankel.row_weights is None else hankel.row_weights[maps],
-        width=width,
-        nonlinear=kind.nonlinear_transitions,
-        epochs=epochs[1],
-        learning_rate=rates[1],
-        schedule=schedule,
-        seed=seed,
-        report=report,
-        cancelled=cancelled,
-    )
+    middle, maps, logs = perf_counter(), mapped(hankel), [factors.log]
+    if known is not None and not kind.nonlinear_transitions:
+        transitions: tuple[FloatArray, ...] = (linear_transitions(factors.latent, maps, known),)
+    else:
+        weights = known if hankel.row_weights is None else hankel.row_weights[maps]
+        weights = None if weights is None else weights.astype(np.float64, copy=False)
+        wanted: dict[str, Any] = {"width": width, "nonlinear": kind.nonlinear_transitions, "epochs": epochs[1]}
+        wanted |= {"learning_rate": rates[1], "schedule": schedule, "seed": seed}
+        transitions, log = fit_transitions(factors.latent, maps, weights, **wanted, report=report, cancelled=cancelled)
+        logs.append(log)
     decoder = (*factors.decoder[:-1], factors.decoder[-1] * factors.scale)
     seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
     tanh = (kind.nonlinear_transitions, nonlinear)
-    return Steps(factors.latent[hankel.start_row], transitions, decoder, tanh, (factors.log, log), seconds)
+    return Steps(factors.latent[hankel.start_row], transitions, decoder, tanh, tuple(logs), seconds)
 
 
 def _spectral(hankel: HankelMatrix, rank: int, kept: Kept, report: Report) -> Steps:

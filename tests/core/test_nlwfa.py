@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlwfa_core import rolling
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.trie import Trie
@@ -19,11 +20,14 @@ SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
 MODELS = [random_nlwfa(k, symbols, 7 * k, nonlinear) for k, symbols in ((1, 1), (4, 3)) for nonlinear in SWITCHES]
 
 
-@given(st.sampled_from(MODELS), st.data())
-def test_shared_prefixes_change_nothing(model: NLWFA, data: st.DataObject) -> None:
+@pytest.mark.parametrize("few", [0, rolling.FEW])
+@given(model=st.sampled_from(MODELS), data=st.data())
+def test_what_steps_together_changes_nothing(few: int, model: NLWFA, data: st.DataObject) -> None:
     symbols = st.integers(0, model.num_symbols - 1)
     rows: list[Word] = data.draw(st.lists(st.lists(symbols, max_size=6).map(tuple), max_size=10))
-    together = model.weights(Words.of(rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rolling, "FEW", few)
+        together = model.weights(Words.of(rows))
     np.testing.assert_allclose(together, [weight_by_maps(model, word) for word in rows], rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-11, atol=1e-14)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlwfa_core import rolling
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.rolling import end_states
 from nlwfa_core.trie import TABLE, Trie, frequent_prefixes
@@ -73,9 +74,9 @@ class Writer:
 
     steps = 0
 
-    def __call__(self, states: np.ndarray, symbol: int) -> np.ndarray:
+    def __call__(self, states: np.ndarray, symbol: int | np.ndarray) -> np.ndarray:
         self.steps += len(states)
-        return 10 * states + symbol + 1
+        return 10 * states + np.reshape(symbol, (-1, *[1] * (states.ndim - 1))) + 1
 
     @staticmethod
     def written(word: Word) -> int:
@@ -90,11 +91,14 @@ def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
     assert writer.steps == trie.num_nodes - 1
 
 
-@given(word_lists, st.integers(1, 6))
-def test_words_end_where_their_symbols_lead(rows: list[Word], copies: int) -> None:
-    """However many share their prefixes, for some or all of their length; and no step is taken for nothing."""
+@pytest.mark.parametrize("few", [0, 1, rolling.FEW])
+@given(rows=word_lists, copies=st.integers(1, 6))
+def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: int) -> None:
+    """However many share their prefixes, for some or all of their length, and step together; and no step is taken for nothing."""
     words, writer = Words.of(rows * copies), Writer()
-    states = end_states(words, 3, np.zeros(1), writer)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rolling, "FEW", few)
+        states = end_states(words, 3, np.zeros(1), writer)
     assert states[:, 0].tolist() == [Writer.written(word) for word in words]
     assert writer.steps <= len(words.symbols)
 

@@ -1,0 +1,78 @@
+"""An epoch of the refinement by likelihood beside a plain recurrent training on the same batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain, repeat
+
+import numpy as np
+import torch
+
+from nlwfa_core.learning.likelihood import DIVISIONS, refine_likelihood
+from nlwfa_core.learning.steps import Refinement
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.sample import Sample
+
+from .against_plain import OPPONENT, Clock
+from .checks import equal_arrays
+from .plain_refinement import Batch, Network, Training
+from .report import Comparison
+from .timing import clocked, interleave
+from .work import Work
+
+CHECKED_EPOCHS = 2
+TIMED_EPOCHS = 4
+
+
+def start(num_states: int, num_symbols: int, width: int) -> NLWFA:
+    """A random network of the kind that is recommended: one layer a map, one hidden layer in front of a softmax."""
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> np.ndarray:
+        bound = (6 / sum(shape[-2:])) ** 0.5
+        return rng.uniform(-bound, bound, size=shape)
+
+    maps = (drawn(num_symbols, num_states, num_states),)
+    output = drawn(width, num_symbols + 1)
+    initial = rng.uniform(-0.5, 0.5, num_states)
+    return NLWFA(initial, maps, (drawn(num_states, width),), output, True, True, "conditional", "softmax", True)
+
+
+def plain_training(model: NLWFA, options: Refinement, dtype: torch.dtype) -> Training:
+    trained, averaged = (Network(model.initial, model.transitions[0], model.decoder, model.output, dtype) for _ in range(2))
+    return Training(trained, averaged, options.epochs, options.rate, options.weight_decay)
+
+
+def batch_of(sample: Sample) -> Batch:
+    """The strings as drawn: equal ones as often as they are."""
+    return Batch(list(chain.from_iterable(map(repeat, sample.words, sample.counts.tolist()))), sample.num_symbols)
+
+
+def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 250) -> Comparison:
+    """Both sides' epochs on the same batches, the judging strings' bits per symbol included."""
+    drawn = work.sample()
+    train, judges = drawn.split([drawn.num_strings - num_judges, num_judges], 0)
+    model = start(rank, drawn.num_symbols, rank)
+    count = max(1, round(train.num_strings / batch))
+    parts = [train.split([train.num_strings // count] * count, number) for number in range(DIVISIONS)]
+    batches, judging = [[batch_of(part) for part in division] for division in parts], batch_of(judges)
+
+    def refined(num_epochs: int, report: Callable[..., None]) -> np.ndarray:
+        options = Refinement("likelihood", num_epochs, batch=batch, weight_decay=0.5)
+        return refine_likelihood(model, train, judges, options, report)[1].losses[1:]
+
+    checking = Refinement("likelihood", CHECKED_EPOCHS, batch=batch, weight_decay=0.5)
+    plain = plain_training(model, checking, torch.float64)
+    theirs = np.array([plain.epoch(number, batches[number % DIVISIONS], judging) for number in range(CHECKED_EPOCHS)])
+    error = equal_arrays("bits per symbol after each epoch", refined(CHECKED_EPOCHS, lambda progress: None), theirs, 1e-6)
+
+    def turn() -> float:
+        clock = Clock()
+        refined(TIMED_EPOCHS, clock)
+        return clock.epoch("refinement")
+
+    timed = plain_training(model, checking, torch.float32)
+    ours, others = interleave([turn, clocked(lambda: timed.epoch(0, batches[0], judging))], repeats)
+    title = f"epoch, {work.name}: {train.num_strings:,} strings in batches of {batch}, {num_judges:,} judge, k = {rank}"
+    checked = f"bits per symbol after each of {CHECKED_EPOCHS} epochs: 1e-6 ({error:.0e})"
+    return Comparison(title, ours, f"{OPPONENT}, padded batches", others, None, checked)
