@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 
@@ -21,6 +22,71 @@ from .selection import best_rank
 from .store import LearnedModel
 from .views import labels, path, prefix_states
 from .words import Alphabet, FloatArray, Word, Words
+
+# What a score is called on the pages -> its field, and what it means.
+SCORE_COLUMNS = {
+    "log₂ Pautomac": (
+        "log2_pauto",
+        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
+    ),
+    "WER": (
+        "wer",
+        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted.",
+    ),
+    "WER, no end": (
+        "wer_without_end",
+        "The same among symbols only, where a symbol follows.",
+    ),
+    "bits / symbol": (
+        "bits_per_symbol",
+        "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
+    ),
+    "NDCG@5": (
+        "ndcg5",
+        "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
+    ),
+    "KL": (
+        "kl",
+        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
+    ),
+    "TV": (
+        "total_variation",
+        "Total variation, ½ Σ |P* − P|, over the same.",
+    ),
+    "RMSE": (
+        "rmse",
+        "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
+    ),
+    "next KL": (
+        "next_kl",
+        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
+    ),
+    "zero": (
+        "num_zero",
+        "Test strings whose output is exactly 0.",
+    ),
+    "negative": (
+        "num_negative",
+        "Test strings whose output is below 0: no probability.",
+    ),
+    "impossible": (
+        "num_impossible",
+        "Predictions that gave 0 to what followed.",
+    ),
+}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """How scores are written: ∞ and "undefined" so that they can't be overlooked, "–" where there is none.
+
+    >>> number(0.5), number(float("inf")), number(None)
+    ('0.500', '∞', '–')
+    """
+    if value is None:
+        return "–"
+    if math.isnan(value):
+        return "undefined"
+    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
 
 
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
