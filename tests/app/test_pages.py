@@ -26,6 +26,7 @@ TITLES = {
     "states": "States",
     "predict": "Predict",
     "compare": "Compare",
+    "take_away": "Take away",
 }
 # Small and odd experiments, as parameters of a link.
 ODD = {
