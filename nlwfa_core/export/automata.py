@@ -61,7 +61,7 @@ def openfst(wfa: WFA) -> str:
     """
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     lowest = min(float(part.min(initial=0)) for part in parts)
-    if not (lowest >= 0 and all(np.isfinite(part).all() for part in parts)):
+    if not (lowest >= -BELOW and all(np.isfinite(part).all() for part in parts)):
         raise RecipeError(f"OpenFst's log semiring has no negative weights; the lowest here is {lowest:.3g}.")
     lines = [f"0\t{i + 1}\t0\t{-np.log(p):.17g}" for i, p in enumerate(wfa.initial.tolist()) if p > 0]
     for i, a, j in np.argwhere(wfa.transitions.transpose(1, 0, 2) > 0).tolist():

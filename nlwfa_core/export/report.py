@@ -14,7 +14,7 @@ from ..diagnostics import diagnostics
 from ..experiment import Result
 from ..hankel import HankelMatrix
 from ..metrics import Scores
-from ..tables import SCORE_COLUMNS, number, verdicts
+from ..tables import SCORE_COLUMNS, given, number, verdicts
 from .drawings import heat_map_png, loss_svgs, singular_values_svg
 
 LIBRARIES = ("numpy", "scipy", "torch")
@@ -74,11 +74,11 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
         _rows(
             [
                 ("states", f"{result.model.num_states}"),
-                ("spectral radius of ΣA (the mass is finite below 1)", _given(sound.spectral_radius)),
-                ("summed weight of all strings", _given(sound.total_mass)),
+                ("spectral radius of ΣA (the mass is finite below 1)", given(sound.spectral_radius)),
+                ("summed weight of all strings", given(sound.total_mass)),
                 (f"summed weight of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"),
                 ("share of test strings with a negative output", f"{sound.share_negative:.1%}"),
-                ("numerical rank of H_λ, as far as computed", _given(sound.numerical_rank)),
+                ("numerical rank of H_λ, as far as computed", given(sound.numerical_rank)),
             ]
         ),
         *_pictures(result, hankel),
@@ -143,10 +143,6 @@ def _score(value: float | int | None, field: str) -> str:
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>\n" for name, value in pairs)
     return f"<table><tbody>\n{rows}</tbody></table>"
-
-
-def _given(value: float | None) -> str:
-    return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
 
 
 def _written(value: object) -> str:

@@ -195,7 +195,7 @@ def cards(group: list[Card]) -> None:
     """Three a row."""
     for start in range(0, len(group), 3):
         for column, card in zip(st.columns(3), group[start : start + 3], strict=False):
-            with column.container(border=True, height="stretch"):
+            with column.container(border=True, height="stretch", vertical_alignment="distribute"):
                 st.markdown(f"{card.icon} **{card.title}**")
                 st.caption(card.text)
                 st.download_button(
@@ -213,16 +213,14 @@ def cards(group: list[Card]) -> None:
 
 def limits_of_formats(result: Result) -> None:
     """What a linear model can't be written as, and why."""
-    if isinstance(result.model, WFA):
-        for sentence in refusals(result.model):
-            st.caption(literal(f"{sentence} The weights stand in automaton.json all the same."))
+    if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
+        st.caption(literal(f"{' '.join(sentences)} The weights stand in automaton.json all the same."))
 
 
 def recipe_upload() -> None:
     """A place to drop a recipe's file; the sidebar then says what it says."""
-    st.file_uploader(
-        "Recipe (JSON)", type="json", key=RECIPE_FILE, on_change=_load_recipe, help="A recipe.json of this page, of any run."
-    )
+    text = "A recipe.json of this page, of any run."
+    st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
 
 
 def _load_recipe() -> None:

@@ -1,0 +1,277 @@
+"""Many runs beside each other: a grid of recipes over learners, ranks or sample sizes, and seeds, and what came of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import mean
+
+from .diagnostics import Diagnostics, diagnostics
+from .errors import RecipeError
+from .experiment import Result
+from .limits import check_at_most
+from .metrics import Scores
+from .recipe import Recipe
+from .spread import Spread
+from .tables import given, number
+
+MAX_RUNS = 200
+MAX_SEEDS = 10
+AGAINST = {"rank": "rank k", "strings": "training strings"}
+# Options that several parts of a recipe call alike, or that read badly as they are; the others are called as in the recipe.
+OPTION_NAMES = {
+    ("data", "seed"): "seed of the strings",
+    ("data", "num_strings"): "training strings",
+    ("data", "num_validation"): "validation strings",
+    ("data", "num_test"): "test strings",
+    ("data", "num_states"): "states of the source",
+    ("data", "num_symbols"): "symbols of the source",
+    ("data", "upload"): "file of training strings",
+    ("learning", "seed"): "seed of the networks",
+    ("learning", "hidden"): "hidden layers, times k",
+}
+Place = tuple[str, int, int]  # learner, rank or sample size, number of the seed
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Which runs a comparison needs.
+
+    Attributes
+    ----------
+    learners : tuple of str
+        Of `recipe.MODELS`.
+    against : str
+        One of `AGAINST`: what runs along the axis.
+    values : tuple of int
+        Ranks, or numbers of training strings.
+    num_seeds : int
+        How many seeds in a row, from the recipe's own on.
+    new_strings : bool
+        Whether a seed draws other strings, too; else it is that of the learning alone.
+    """
+
+    learners: tuple[str, ...]
+    against: str = "rank"
+    values: tuple[int, ...] = ()
+    num_seeds: int = 1
+    new_strings: bool = False
+
+    def recipes(self, recipe: Recipe) -> dict[Place, Recipe]:
+        """The runs by their place. Learning that draws nothing at random has one run for all seeds.
+
+        Raises
+        ------
+        RecipeError
+            If they are too many.
+        """
+        if self.against not in AGAINST:
+            raise RecipeError(f"against: {self.against!r} given, allowed: {', '.join(AGAINST)}")
+        check_at_most("seeds", self.num_seeds, MAX_SEEDS)
+        seeds = [seeded(recipe, place, self.new_strings) for place in range(self.num_seeds)]
+        grid: dict[str, tuple[Place, Recipe]] = {}
+        for learner, value in product(self.learners, sorted(self.values)):
+            for place, base in enumerate(seeds):
+                one = self._recipe(base, learner, value)
+                grid.setdefault(one.key(), ((learner, value, place), one))
+        check_at_most("runs (learners × values × seeds)", len(grid), MAX_RUNS)
+        return dict(grid.values())
+
+    def _recipe(self, recipe: Recipe, learner: str, value: int) -> Recipe:
+        if self.against == "rank":
+            return recipe.with_learner(learner, value)
+        return recipe.with_learner(learner).changed(data=recipe.data.changed(num_strings=value))
+
+    def names(self, recipe: Recipe, places: Sequence[Place]) -> dict[Place, str]:
+        """How each run is called: no longer than tells them apart."""
+        size = "" if self.against == "rank" else f", k = {recipe.learning.rank}"
+        unit = ", k = {}" if self.against == "rank" else f"{size}, {{:,}} strings"
+        seed = ", seed {}" if self.num_seeds > 1 else ""
+        return {place: f"{place[0]}{unit.format(place[1])}{seed.format(place[2] + 1)}" for place in places}
+
+
+def seeded(recipe: Recipe, number: int, new_strings: bool) -> Recipe:
+    """A recipe with the seed that comes `number` after its own, of learning and refinement, and of the strings where asked for."""
+    if not number:
+        return recipe
+    parts = ("data", "learning", "refinement") if new_strings else ("learning", "refinement")
+    changed = {name: getattr(recipe, name) for name in parts}
+    return recipe.changed(**{name: part.changed(seed=(part.seed + number) % 2**31) for name, part in changed.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a finished run came to, without its model: light enough to keep hundreds.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    scores : Scores
+        On the test strings.
+    validation : Scores or None
+    diagnostics : Diagnostics
+    """
+
+    recipe: Recipe
+    scores: Scores
+    validation: Scores | None
+    diagnostics: Diagnostics
+
+    @classmethod
+    def of(cls, result: Result) -> Outcome:
+        found = diagnostics(result.model, result.scores, result.report)
+        return cls(result.recipe, result.scores, result.validation, found)
+
+    def on(self, strings: str) -> Scores | None:
+        """Scores on "test" or "validation" strings."""
+        return self.scores if strings == "test" else self.validation
+
+
+def curves(outcomes: Mapping[Place, Outcome], metric: str, strings: str) -> dict[str, dict[int, Spread]]:
+    """Learner -> value -> metric over seeds, in the order of the values; without runs that have no such score."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for (learner, value, _), outcome in sorted(outcomes.items(), key=lambda entry: entry[0][1]):
+        score = getattr(outcome.on(strings), metric, None)
+        if score is not None:
+            found.setdefault(learner, {}).setdefault(value, []).append(float(score))
+    return {learner: {value: Spread.of(scores) for value, scores in points.items()} for learner, points in found.items()}
+
+
+def winners(outcomes: Mapping[Place, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
+    """Of each learner the rank that is best on validation strings, on the mean over its seeds, with its test scores by seed.
+
+    Ranks are ordered as in `selection.best_rank`: not finite is worse than any finite mean; then fewer zeros, then the smaller.
+    """
+    tried: dict[str, dict[int, list[Outcome]]] = {}
+    for (learner, rank, _), outcome in outcomes.items():
+        if outcome.validation is not None:
+            tried.setdefault(learner, {}).setdefault(rank, []).append(outcome)
+
+    def badness(entry: tuple[int, list[Outcome]]) -> tuple[float, float, int]:
+        held_out = [outcome.validation for outcome in entry[1] if outcome.validation is not None]
+        value = mean(float(getattr(scores, metric)) for scores in held_out)
+        return (value if math.isfinite(value) else math.inf, mean(scores.num_zero for scores in held_out), entry[0])
+
+    best = {learner: min(ranks.items(), key=badness) for learner, ranks in tried.items()}
+    return {learner: (rank, [outcome.scores for outcome in found]) for learner, (rank, found) in best.items()}
+
+
+def spread_table(rows: Mapping[str, Sequence[Scores]]) -> dict[str, list[str]]:
+    """Mean ± standard deviation over seeds of the main scores, as they are written, a row a model."""
+    columns = {"log₂ Pautomac": "log2_pauto", "WER": "wer", "bits / symbol": "bits_per_symbol", "NDCG@5": "ndcg5", "KL": "kl"}
+    table = {"model": list(rows), "seeds": [str(len(scores)) for scores in rows.values()]}
+    for title, field in columns.items():
+        table[title] = [
+            Spread.of([value for one in scores if (value := getattr(one, field)) is not None]).text() or "–"
+            for scores in rows.values()
+        ]
+    return table
+
+
+def options(recipe: Recipe) -> dict[str, str]:
+    """Every option of a recipe, by its name for people, as it is written."""
+    return {
+        OPTION_NAMES.get((part, field), f"{part}: {field}" if part == "refinement" else field.replace("_", " ")): _written(value)
+        for part, values in recipe
+        for field, value in values
+    }
+
+
+def differing(recipes: Sequence[Recipe]) -> list[str]:
+    """The options that are not the same in all recipes."""
+    found = [options(recipe) for recipe in recipes]
+    return [name for name in found[0] if len({entry[name] for entry in found}) > 1] if found else []
+
+
+def difference_table(recipes: Mapping[str, Recipe], every: bool = False) -> dict[str, list[str]]:
+    """A row an option that differs (or each one), a column a recipe."""
+    found = {name: options(recipe) for name, recipe in recipes.items()}
+    names = list(next(iter(found.values()))) if every else differing(list(recipes.values()))
+    return {"option": names} | {run: [entry[name] for name in names] for run, entry in found.items()}
+
+
+def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
+    """Names of runs, the best on validation strings first; those without such strings come last."""
+
+    def badness(name: str) -> tuple[int, float, int]:
+        scores = outcomes[name].validation
+        value = math.nan if scores is None else float(getattr(scores, metric))
+        return scores is None, value if math.isfinite(value) else math.inf, 0 if scores is None else scores.num_zero
+
+    return sorted(outcomes, key=badness)
+
+
+def run_table(outcomes: Mapping[str, Outcome], metric: str, every: bool = False) -> dict[str, list[str]]:
+    """A row a run, the best on validation strings first: what differs in its recipe, test scores, diagnostics, as written.
+
+    Parameters
+    ----------
+    outcomes : mapping of str to Outcome
+    metric : str
+        One of `selection.RANK_METRICS`, that ranks the runs.
+    every : bool
+        Options that are the same in all runs too.
+    """
+    order = ranking(outcomes, metric)
+    found = [outcomes[name] for name in order]
+    recipes = [outcome.recipe for outcome in found]
+    shown = list(options(recipes[0])) if every and recipes else differing(recipes)
+    by_run = [options(recipe) for recipe in recipes]
+    marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
+    table = {"run": order, "place": marks}
+    table |= {name: [entry[name] for entry in by_run] for name in shown}
+    for title, field in (("WER", "wer"), ("bits / symbol", "bits_per_symbol"), ("log₂ Pautomac", "log2_pauto")):
+        table[title] = [number(getattr(outcome.scores, field)) for outcome in found]
+    table["on validation"] = [number(getattr(outcome.validation, metric, None)) for outcome in found]
+    table["radius of ΣA"] = [given(outcome.diagnostics.spectral_radius) for outcome in found]
+    table["total mass"] = [given(outcome.diagnostics.total_mass) for outcome in found]
+    table["mass of short strings"] = [
+        f"{outcome.diagnostics.short_mass:.4g} (length ≤ {outcome.diagnostics.short_length})" for outcome in found
+    ]
+    table["zero"] = [f"{outcome.diagnostics.share_zero:.1%}" for outcome in found]
+    table["negative"] = [f"{outcome.diagnostics.share_negative:.1%}" for outcome in found]
+    table["numerical rank"] = [given(outcome.diagnostics.numerical_rank) for outcome in found]
+    return table
+
+
+def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:
+    """Axis -> each run's value: the learner, what else differs in the recipes, and three scores on the test strings."""
+    found = list(outcomes.values())
+    recipes = [outcome.recipe for outcome in found]
+    names = ["learner", *(name for name in differing(recipes) if name not in ("learner", "bounded"))]
+    by_run = [options(recipe) for recipe in recipes]
+    axes: dict[str, list[str] | list[float]] = {}
+    for name in names:
+        column = [entry[name] for entry in by_run]
+        axes[name] = [float(text) for text in column] if all(_is_number(text) for text in column) else column
+    for title, field in (("WER", "wer"), ("bits / symbol", "bits_per_symbol"), ("log₂ Pautomac", "log2_pauto")):
+        axes[title] = [float(getattr(outcome.scores, field)) for outcome in found]
+    return axes
+
+
+def time_left(seconds: Mapping[str, Sequence[float]], left: Mapping[str, int], num_workers: int) -> float | None:
+    """Seconds that the missing runs should take, from those of the same learner that are done, or of any; None without any.
+
+    >>> time_left({"SP": [1.0, 3.0]}, {"SP": 4, "HMM": 1}, num_workers=2)
+    5.0
+    """
+    known = [value for values in seconds.values() for value in values]
+    if not known:
+        return None
+    overall = mean(known)
+    return sum(count * (mean(seconds[name]) if seconds.get(name) else overall) for name, count in left.items()) / num_workers
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return ("yes" if value else "no") if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
