@@ -42,7 +42,7 @@ if sweep.against == "rank":
 
 st.subheader("All runs", anchor=False)
 named = compare_view.named_runs(recipe, sweep, outcomes, in_play)
-compare_view.run_table(named, by)
+compare_view.all_runs(named, by)
 
 st.subheader("One model, several perplexities", anchor=False)
 st.markdown("An output of 0 or below has no logarithm. What public programs do about it decides the perplexity they print.")

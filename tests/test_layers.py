@@ -66,6 +66,7 @@ ORDER = (
     "views",
     "tables",
     "sweeps",
+    "differences",
     "queueing",
     "worker",
     "jobs",

@@ -76,6 +76,7 @@ def _add_band(figure: go.Figure, name: str, points: Points) -> None:
         go.Scatter(
             x=[*there, *there[::-1]],
             y=[*(mean + sd for _, mean, sd in known), *(mean - sd for _, mean, sd in known[::-1])],
+            mode="lines",
             fill="toself",
             fillcolor=colour_of(name),
             opacity=0.18,

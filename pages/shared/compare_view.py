@@ -10,6 +10,7 @@ from itertools import groupby
 import streamlit as st
 
 from nlwfa_core import Recipe, sweeps
+from nlwfa_core.differences import difference_table, parallel_axes, run_table
 from nlwfa_core.figures.metrics import metric_figure
 from nlwfa_core.figures.parallel import parallel_figure
 from nlwfa_core.jobs import num_cores
@@ -52,7 +53,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
             blocks.notes("Their strings are not the same: each is scored on its own test strings.")
         blocks.score_table({name: one.scores for name, one in done.items()}, "compare.in_play.scores")
     every = st.toggle("All options, not the differences only", key="compare.in_play.every", persist_state="session")
-    table = sweeps.difference_table(found, every)
+    table = difference_table(found, every)
     if table["option"]:
         blocks.text_table(table, "compare.differences", "Options of the runs in play")
     return found
@@ -148,13 +149,13 @@ def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
     going = [place for place, status in states.items() if status and status.state in ("queued", "running")]
     missing = len(grid) - len(outcomes) - len(failed) - len(going)
     rest = [recipe for place, recipe in grid.items() if place not in failed]
-    blocks.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
     if going:
         done = sorted((place[0], status.seconds) for place, status in states.items() if status and status.state == "done")
         seconds = {learner: [time for _, time in group] for learner, group in groupby(done, key=lambda entry: entry[0])}
         estimate = sweeps.time_left(seconds, Counter(place[0] for place in going), max(1, num_cores() - 1))
         about = "" if estimate is None else f", about {_duration(estimate)} if nobody else trains"
         st.caption(f"{len(going)} of {len(grid)} models to go{about}.")
+    blocks.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
     if failed:
         said = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
         with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
@@ -229,10 +230,10 @@ def named_runs(
     return named | {name: found for name, one in others.items() if (found := outcome(one))}
 
 
-def run_table(named: Mapping[str, Outcome], by: str) -> None:
+def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     """All runs with what differs, scores and diagnostics; the same as parallel coordinates."""
     every = st.toggle("All options, not the differences only", key="compare.every", persist_state="session")
-    blocks.text_table(sweeps.run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
+    blocks.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
     st.caption(
         f"Ordered by the {METRIC_TITLES[by]} on validation strings; all other scores, and the shares of zero and negative outputs, "
         "are of the test strings. Radius and total mass have a closed form in linear models alone."
@@ -240,8 +241,8 @@ def run_table(named: Mapping[str, Outcome], by: str) -> None:
     warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
     blocks.warning_list(warnings)
     if len(named) > 2:
-        st.markdown("**One line a run**: drag along an axis to keep some of them; dark is a low word error rate.")
-        figure = parallel_figure(sweeps.parallel_axes(named), "WER", blocks.dark())
+        st.markdown("**One line a run**: drag along an axis to keep some of them; the strongest have a low word error rate.")
+        figure = parallel_figure(parallel_axes(named), "WER", blocks.dark())
         st.plotly_chart(figure, key="compare.parallel", alt="Parallel coordinates of all runs; the table above has the numbers")
     rows = {name: one.scores for name, one in named.items()}
     st.download_button("All numbers as CSV", scores_csv(rows), "scores.csv", "text/csv", key="compare.csv", on_click="ignore")

@@ -105,7 +105,7 @@ def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_tol
 def test_runs_that_fail_are_told_together():
     given = QUICK | {"rank": 20, "learners": "SP", "against": "strings", "num_suffixes": 200, "num_prefixes": 200, "data_seed": 36}
     app = open_lab("compare", **given | {"num_strings": 1})
-    app.pills(key="sizes").set_value([1, 300]).run()
+    app.pills(key="sizes").set_value([1, 500]).run()
     trained(app, "compare.start")
     assert not complaints(app)
     assert [entry.label for entry in app.expander if "could not be trained" in entry.label] == [
@@ -113,4 +113,4 @@ def test_runs_that_fail_are_told_together():
     ]
     assert len(named(app, "SP")["y"]) == 1 and np.isfinite(named(app, "SP")["y"]).all()
     assert app.button(key="compare.again")
-    assert len(Sweep(("SP",), "strings", (1, 300)).recipes(recipe_of(app))) == 2
+    assert len(Sweep(("SP",), "strings", (1, 500)).recipes(recipe_of(app))) == 2

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from nlwfa_core import HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
 from nlwfa_core.baselines import Uniform
 from nlwfa_core.diagnostics import diagnostics
 from nlwfa_core.figures.metrics import metric_figure
-from nlwfa_core.figures.parallel import parallel_figure
 from nlwfa_core.metrics import Scores, TestSet, evaluate
 from nlwfa_core.sample import Sample
 from nlwfa_core.spread import Spread
@@ -21,11 +19,6 @@ from nlwfa_core.sweeps import (
     Outcome,
     Sweep,
     curves,
-    difference_table,
-    differing,
-    parallel_axes,
-    ranking,
-    run_table,
     seeded,
     spread_table,
     time_left,
@@ -125,58 +118,17 @@ def test_validation_strings_choose_and_test_strings_are_told() -> None:
     assert table["KL"] == ["–", "–"]
 
 
-def test_only_what_differs_is_told() -> None:
-    other = BASE.with_learner("fac.non", 5)
-    assert differing([BASE, other]) == ["learner", "rank"] and differing([BASE, BASE]) == [] == differing([])
-    table = difference_table({"A": BASE, "now": other})
-    assert table == {"option": ["learner", "rank"], "A": ["SP", "2"], "now": ["fac.non", "5"]}
-    every = difference_table({"A": BASE, "now": other}, every=True)
-    assert len(every["option"]) == sum(len(list(part)) for _, part in BASE) == len(set(every["option"]))
-    assert every["A"][every["option"].index("hidden layers, times k")] == "2,1,2"
-    assert every["A"][every["option"].index("bounded")] == "no"
-
-
-def test_the_best_run_comes_first_and_the_last_one_last() -> None:
-    found = {
-        "a": outcome(0.1, 0.6),
-        "b": outcome(0.2, math.nan),
-        "c": outcome(0.3, 0.3, BASE.with_learner("SP", 7)),
-        "d": outcome(0.4, None),
-    }
-    assert ranking(found, "wer") == ["c", "a", "b", "d"]
-    table = run_table(found, "wer")
-    assert table["place"] == ["best", "", "", "last"] and table["rank"] == ["7", "2", "2", "2"]
-    assert table["WER"] == ["0.300", "0.100", "0.200", "0.400"] and table["on validation"] == ["0.300", "0.600", "undefined", "–"]
-    assert "learner" not in table and "learner" in run_table(found, "wer", every=True)
-    assert run_table({"a": found["a"]}, "wer")["place"] == ["only"]
-
-
 def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infinite() -> None:
     points = {1: Spread.of([0.2, 0.4]), 2: Spread.of([0.3]), 4: Spread.of([math.inf, 0.5]), 8: Spread.of([math.inf])}
     figure = metric_figure({"SP": points}, {"uniform": 0.6, "5-gram": {1: 0.5, 8: 0.4}, "true model": math.nan}, "wer")
     by_mode = {(trace.name, trace.mode): trace for trace in figure.data}
-    line, band, beyond = by_mode["SP", "lines+markers"], by_mode["SP ± sd", None], by_mode["SP", "text"]
+    line, band, beyond = by_mode["SP", "lines+markers"], by_mode["SP ± sd", "lines"], by_mode["SP", "text"]
     assert list(line.x) == [1, 2, 4, 8] and line.y[0] == pytest.approx(0.3) and line.y[3] is None
     assert band.y[0] == pytest.approx(0.3 + math.sqrt(0.02)) and len(band.x) == 6
     assert list(beyond.x) == [4, 8] and list(beyond.customdata) == ["1 of 2", "1 of 1"] and min(beyond.y) > 0.6
     assert [note.text for note in figure.layout.annotations] == ["uniform 0.600"]
     assert list(by_mode["5-gram", "lines"].y) == [0.5, 0.4]
     assert [trace.name for trace in metric_figure({"SP": {2: Spread.of([0.3])}}, {}, "wer").data] == ["SP"]
-
-
-def test_parallel_axes_are_what_differs_and_three_scores() -> None:
-    found = {"a": outcome(0.1), "b": outcome(0.2, recipe=BASE.with_learner("fac.non", 9), log2_pauto=math.inf)}
-    axes = parallel_axes(found)
-    assert list(axes) == ["learner", "rank", "WER", "bits / symbol", "log₂ Pautomac"]
-    assert axes["learner"] == ["SP", "fac.non"] and axes["rank"] == [2.0, 9.0]
-    (plot,) = parallel_figure(axes, "WER").data
-    learner, rank, _, bits, log2 = plot.dimensions
-    assert list(learner.ticktext) == ["SP", "fac.non"] and list(rank.tickvals) == [2, 9]
-    assert np.isfinite(log2["values"]).all() and log2.ticktext[-1] == "∞" and log2["values"][1] > log2["values"][0]
-    assert bits.range[0] < bits.range[1]
-    assert list(parallel_axes({"a": outcome(0.1)})) == ["learner", "WER", "bits / symbol", "log₂ Pautomac"]
-    hostile = parallel_figure({"<b>x</b>": ["<i>", "a"], "y": [1.0, 2.0]}, "y").data[0]
-    assert "<b>" not in hostile.dimensions[0].label and "<i>" not in hostile.dimensions[0].ticktext
 
 
 def test_the_time_left_is_that_of_the_same_learner() -> None:
