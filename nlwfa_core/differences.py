@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from .learning.learners import LEARNERS
 from .recipe import Recipe
@@ -31,7 +32,8 @@ SOURCE_OPTIONS = {
 IDLE = "–"
 
 
-def options(recipe: Recipe) -> dict[str, str]:
+@lru_cache(maxsize=1024)
+def options(recipe: Recipe) -> Mapping[str, str]:
     """Every option of a recipe, by its name for people, as it is written; "–" where it means nothing in this recipe."""
     return {
         OPTION_NAMES.get((part, field), f"{part}: {field}" if part == "refinement" else field.replace("_", " ")): (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from statistics import mean
 
@@ -46,7 +47,7 @@ class Sweep:
     num_seeds: int = 1
     new_strings: bool = False
 
-    def recipes(self, recipe: Recipe) -> dict[Place, Recipe]:
+    def recipes(self, recipe: Recipe) -> Mapping[Place, Recipe]:
         """The runs by their place. Learning that draws nothing at random has one run for all seeds.
 
         Raises
@@ -54,19 +55,10 @@ class Sweep:
         RecipeError
             If they are too many.
         """
-        if self.against not in AGAINST:
-            raise RecipeError(f"against: {self.against!r} given, allowed: {', '.join(AGAINST)}")
-        check_at_most("seeds", self.num_seeds, MAX_SEEDS)
-        seeds = [seeded(recipe, place, self.new_strings) for place in range(self.num_seeds)]
-        grid: dict[str, tuple[Place, Recipe]] = {}
-        for learner, value in product(self.learners, sorted(self.values)):
-            for place, base in enumerate(seeds):
-                one = self._recipe(base, learner, value)
-                grid.setdefault(one.key(), ((learner, value, place), one))
-        check_at_most("runs (learners × values × seeds)", len(grid), MAX_RUNS)
-        return dict(grid.values())
+        return _grid(self, recipe)
 
-    def _recipe(self, recipe: Recipe, learner: str, value: int) -> Recipe:
+    def place(self, recipe: Recipe, learner: str, value: int) -> Recipe:
+        """The recipe of a learner at a rank or sample size."""
         if self.against == "rank":
             return recipe.with_learner(learner, value)
         return recipe.with_learner(learner).changed(data=recipe.data.changed(num_strings=value))
@@ -77,6 +69,21 @@ class Sweep:
         unit = ", k = {}" if self.against == "rank" else f"{size}, {{:,}} strings"
         seed = ", seed {}" if self.num_seeds > 1 else ""
         return {place: f"{place[0]}{unit.format(place[1])}{seed.format(place[2] + 1)}" for place in places}
+
+
+@lru_cache(maxsize=32)  # a page asks again at each of its many runs
+def _grid(sweep: Sweep, recipe: Recipe) -> Mapping[Place, Recipe]:
+    if sweep.against not in AGAINST:
+        raise RecipeError(f"against: {sweep.against!r} given, allowed: {', '.join(AGAINST)}")
+    check_at_most("seeds", sweep.num_seeds, MAX_SEEDS)
+    seeds = [seeded(recipe, place, sweep.new_strings) for place in range(sweep.num_seeds)]
+    grid: dict[str, tuple[Place, Recipe]] = {}
+    for learner, value in product(sweep.learners, sorted(sweep.values)):
+        for place, base in enumerate(seeds):
+            one = sweep.place(base, learner, value)
+            grid.setdefault(one.key(), ((learner, value, place), one))
+    check_at_most("runs (learners × values × seeds)", len(grid), MAX_RUNS)
+    return dict(grid.values())
 
 
 def seeded(recipe: Recipe, number: int, new_strings: bool) -> Recipe:

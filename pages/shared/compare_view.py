@@ -120,7 +120,7 @@ def _seed_sentence(recipe: Recipe, new: bool) -> str:
     return f"Training, validation and test strings are drawn or split anew{source}: bands hold that chance too."
 
 
-def possible(grid: dict[Place, Recipe], against: str) -> dict[Place, Recipe]:
+def possible(grid: Mapping[Place, Recipe], against: str) -> Mapping[Place, Recipe]:
     """The grid without ranks that a learner's matrix does not allow; these are said."""
     if against != "rank":
         return grid
