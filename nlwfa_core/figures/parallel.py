@@ -12,12 +12,14 @@ from ..palette import BLUES, scale
 from .parts import layout, plain
 
 MAX_TICKS = 8
+INK = {False: "#1b2430", True: "#e8edf3"}  # of the theme's text: lines cross it
 
 
 def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_by: str, dark: bool = False) -> go.Figure:
     """Parallel coordinates.
 
-    Words stand in the order of their first appearance. Values that are not finite have a place above all others, ∞.
+    Words stand in the order of their first appearance, numbers among them behind, by size.
+    Values that are not finite have a place above all others, ∞.
 
     Parameters
     ----------
@@ -27,11 +29,13 @@ def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_
         The axis of numbers that colours the lines: low ones stand out from the page.
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
-    place = list(axes).index(colour_by)
+    place, text = list(axes).index(colour_by), INK[dark]
     figure = go.Figure(
         go.Parcoords(
             dimensions=dimensions,
             line={"color": dimensions[place]["values"], "colorscale": scale(BLUES, not dark)},
+            labelfont={"size": 13, "color": text},
+            tickfont={"size": 12, "color": text},
             labelangle=-20 if len(axes) > 6 else 0,
             labelside="bottom" if len(axes) > 6 else "top",
         )
@@ -43,7 +47,7 @@ def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_
 def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, Any]:
     label = plain([name])[0]
     if any(isinstance(value, str) for value in values):
-        words = list(dict.fromkeys(str(value) for value in values))
+        words = sorted(dict.fromkeys(str(value) for value in values), key=_size)
         places = [words.index(str(value)) for value in values]
         edges = [-0.5, len(words) - 0.5] if len(words) == 1 else [0, len(words) - 1]
         return {"label": label, "values": places, "tickvals": list(range(len(words))), "ticktext": plain(words), "range": edges}
@@ -55,7 +59,7 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
     drawn = np.where(np.isfinite(numbers), numbers, beyond)
     distinct = sorted(set(finite.tolist()))
     ticks = distinct if len(distinct) <= MAX_TICKS else np.linspace(low, high, 5).tolist()
-    texts = [f"{tick:,.4g}" if abs(tick) < 1000 else f"{tick:,.0f}" for tick in ticks]
+    texts = [f"{tick:.3g}" if abs(tick) < 1000 else f"{tick:,.0f}" for tick in ticks]
     infinite = len(finite) < len(numbers)
     if low == high and not infinite:
         low, high = low - 0.5, high + 0.5
@@ -66,3 +70,11 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
         "ticktext": [*texts, *(["∞"] if infinite else [])],
         "range": [low, beyond if infinite else high],
     }
+
+
+def _size(text: str) -> float:
+    """Of a number that is written; of a word, less than any."""
+    try:
+        return float(text)
+    except ValueError:
+        return -np.inf

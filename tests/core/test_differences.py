@@ -64,6 +64,8 @@ def test_parallel_axes_are_what_differs_and_three_scores() -> None:
     learner, rank, _, bits, log2 = plot.dimensions
     assert list(learner.ticktext) == ["SP", "fac.non"] and list(rank.tickvals) == [2, 9]
     assert np.isfinite(log2["values"]).all() and log2.ticktext[-1] == "∞" and log2["values"][1] > log2["values"][0]
+    mixed = parallel_figure({"epochs": ["600", "–", "100"], "y": [1.0, 2.0, 3.0]}, "y").data[0].dimensions[0]
+    assert list(mixed.ticktext) == ["–", "100", "600"] and list(mixed["values"]) == [2, 0, 1]
     assert bits.range[0] < bits.range[1]
     assert list(parallel_axes({"a": outcome(0.1)})) == ["learner", "WER", "bits / symbol", "log₂ Pautomac"]
     hostile = parallel_figure({"<b>x</b>": ["<i>", "a"], "y": [1.0, 2.0]}, "y").data[0]
