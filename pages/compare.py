@@ -19,7 +19,7 @@ in_play = compare_view.side_by_side(recipe)
 st.subheader("Learners", anchor=False)
 with blocks.errors_shown():
     sweep = compare_view.sweep_controls(recipe)
-    grid = compare_view.possible(sweep.recipes(recipe), sweep.against)
+    grid = compare_view.possible(recipe, sweep)
 outcomes = compare_view.train(grid)
 if not outcomes:
     blocks.score_table(references, "compare.references")

@@ -36,6 +36,7 @@ code {{ overflow-wrap: anywhere; background: #f4f6f8; padding: .1rem .25rem }}
 svg, img {{ max-width: 100%; height: auto }} img {{ image-rendering: pixelated; border: 1px solid #d5dbe2 }}
 .warn {{ background: #fff6e0; border-left: 4px solid #e69f00; padding: .4rem .8rem; margin: .5rem 0 }}
 .note {{ background: #f4f6f8; border-left: 4px solid #0072b2; padding: .4rem .8rem; margin: .5rem 0 }}
+.wide table {{ font-size: .88rem }} .wide th {{ white-space: nowrap }}
 .muted, figcaption {{ color: #56616f; font-size: .9rem }} figure {{ margin: 1rem 0 }}
 </style>
 </head>

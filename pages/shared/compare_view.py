@@ -9,7 +9,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from nlwfa_core import Recipe, sweeps
+from nlwfa_core import Recipe, RecipeError, sweeps
 from nlwfa_core.differences import difference_table, parallel_axes, run_table
 from nlwfa_core.figures.metrics import metric_figure
 from nlwfa_core.figures.parallel import parallel_figure
@@ -120,19 +120,20 @@ def _seed_sentence(recipe: Recipe, new: bool) -> str:
     return f"Training, validation and test strings are drawn or split anew{source}: bands hold that chance too."
 
 
-def possible(grid: Mapping[Place, Recipe], against: str) -> Mapping[Place, Recipe]:
-    """The grid without ranks that a learner's matrix does not allow; these are said."""
-    if against != "rank":
+def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
+    """The grid without ranks that a learner's matrix of the sidebar's strings does not allow; these are said."""
+    grid = sweep.recipes(recipe)
+    if sweep.against != "rank":
         return grid
     kept, refused = {}, Counter[str]()
-    for place, recipe in grid.items():
-        if not recipe.learning.is_opponent:
-            hankel = runs.hankel(recipe.data, recipe.hankel)
-            if recipe.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
+    for place, one in grid.items():
+        if not one.learning.is_opponent:
+            hankel = runs.hankel(recipe.data, one.hankel)
+            if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 counted = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
                 refused[f"{place[0]} goes up to rank {largest}: its matrix has {counted}."] += 1
                 continue
-        kept[place] = recipe
+        kept[place] = one
     blocks.notes(*refused)
     return kept
 
@@ -160,10 +161,15 @@ def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
         said = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
         with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
             st.markdown("\n".join(f"- {literal(sentence)} ({count} ×)" for sentence, count in said.items()))
-            if st.button("Try these again", key="compare.again"):
-                runs.submit(*(grid[place] for place in failed))
-                st.rerun()
+            st.button("Try these again", key="compare.again", on_click=_again, args=[grid[place] for place in failed])
     return outcomes
+
+
+def _again(*recipes: Recipe) -> None:
+    try:
+        runs.submit(*recipes)
+    except RecipeError as error:
+        st.toast(literal(str(error)), icon=":material/error:", duration="long")
 
 
 def _duration(seconds: float) -> str:

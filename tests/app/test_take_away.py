@@ -66,6 +66,19 @@ def test_a_pinned_run_can_be_taken_away_too() -> None:
     assert f"/train?a={recipe_code(pinned)}" in app.main.code[0].value
 
 
+def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> None:
+    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 23})
+    recipe = recipe_of(app).with_learner("HMM")
+    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 23, "a": recipe_code(recipe)})
+    app.segmented_control(key="take_away.run").set_value("A").run()
+    trained(app, "take_away.start")
+    assert not complaints(app) and len(offered(app)) == 9
+    assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
+    names = zipfile.ZipFile(io.BytesIO(exports.finished(recipe, runs.result(recipe), "").everything())).namelist()
+    assert {"model/automaton.pautomac.txt", "model/automaton.openfst.txt", "model/automaton.dot"} <= set(names)
+    assert "figures/hankel.png" not in names
+
+
 @pytest.mark.parametrize("preset", [name for name, (_, recipe) in PRESETS.items() if recipe.data.source != "upload"])
 def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
     wanted = PRESETS[preset][1]
