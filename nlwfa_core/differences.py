@@ -115,10 +115,10 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, every: bool = False)
 
 
 def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:
-    """Axis -> each run's value: the learner, what else differs in the recipes, and three scores on the test strings."""
+    """Axis -> each run's value: what differs in the recipes, and three scores on the test strings."""
     found = list(outcomes.values())
     recipes = [outcome.recipe for outcome in found]
-    names = ["learner", *(name for name in differing(recipes) if name not in ("learner", "bounded"))]
+    names = [name for name in differing(recipes) if name != "bounded"]  # which follows from the others
     by_run = [options(recipe) for recipe in recipes]
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:

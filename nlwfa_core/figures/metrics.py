@@ -42,11 +42,13 @@ def metric_figure(
         _add_band(figure, name, points)
     for name, points in curves.items():
         _add_curve(figure, name, points, ceiling, x_title)
-    tried = sorted({x for points in curves.values() for x in points})
+    moving = [line for line in references.values() if isinstance(line, Mapping)]
+    tried = sorted({x for line in [*curves.values(), *moving] for x in line})
     low, high = np.log10(tried[0] if tried else 1), np.log10(tried[-1] if tried else 1)
-    span = max(high - low, 0.3)  # on the right, room for the references' names
+    span = max(high - low, 0.3)
+    room = 0.3 if len(moving) < len(references) else 0.05  # on the right, for the names of level lines
     ticks = {"tickvals": tried, "ticktext": [f"{x:,}" for x in tried]}
-    figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + 0.3 * span], **ticks)
+    figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + room * span], **ticks)
     figure.update_yaxes(title=METRIC_TITLES.get(metric, metric))
     return layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
 

@@ -36,12 +36,12 @@ def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_
             line={"color": dimensions[place]["values"], "colorscale": scale(BLUES, not dark)},
             labelfont={"size": 13, "color": text},
             tickfont={"size": 12, "color": text},
-            labelangle=-20 if len(axes) > 6 else 0,
-            labelside="bottom" if len(axes) > 6 else "top",
+            labelangle=-20,  # on a phone they would run into each other
+            labelside="bottom",
         )
     )
     figure = layout(figure, 400)
-    return figure.update_layout(margin={"l": 64, "r": 64, "t": 40, "b": 72 if len(axes) > 6 else 24})
+    return figure.update_layout(margin={"l": 64, "r": 48, "t": 24, "b": 72})
 
 
 def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, Any]:
@@ -58,7 +58,8 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
     beyond = high + 0.15 * span
     drawn = np.where(np.isfinite(numbers), numbers, beyond)
     distinct = sorted(set(finite.tolist()))
-    ticks = distinct if len(distinct) <= MAX_TICKS else np.linspace(low, high, 5).tolist()
+    whole = len(distinct) <= MAX_TICKS and all(value.is_integer() for value in distinct)
+    ticks = distinct if whole else np.unique(np.linspace(low, high, 5)).tolist()
     texts = [f"{tick:.3g}" if abs(tick) < 1000 else f"{tick:,.0f}" for tick in ticks]
     infinite = len(finite) < len(numbers)
     if low == high and not infinite:

@@ -196,8 +196,9 @@ def cards(group: list[Card]) -> None:
     for start in range(0, len(group), 3):
         for column, card in zip(st.columns(3), group[start : start + 3], strict=False):
             with column.container(border=True, height="stretch", vertical_alignment="distribute"):
-                st.markdown(f"{card.icon} **{card.title}**")
-                st.caption(card.text)
+                with st.container():
+                    st.markdown(f"{card.icon} **{card.title}**")
+                    st.caption(card.text)
                 st.download_button(
                     card.file,
                     card.content,
