@@ -1,9 +1,10 @@
-"""What tables on the pages say: weights, trajectories, curves of scores, who wins, who is behind the baselines, what is sound."""
+"""What tables on the pages say: weights, trajectories, scores, who is behind the baselines, one model's perplexities."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 
@@ -11,16 +12,79 @@ import numpy as np
 
 from .baselines import NGram
 from .data import Data
-from .diagnostics import diagnostics
 from .experiment import Result
 from .learning.learners import LEARNERS
 from .metrics import Model, Scores
 from .opponents.table import OF_STATES
 from .perplexity import CONVENTIONS, pautomac_score
-from .selection import best_rank
 from .store import LearnedModel
 from .views import labels, path, prefix_states
 from .words import Alphabet, FloatArray, Word, Words
+
+# What a score is called on the pages -> its field, and what it means.
+SCORE_COLUMNS = {
+    "log₂ Pautomac": (
+        "log2_pauto",
+        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
+    ),
+    "WER": (
+        "wer",
+        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted.",
+    ),
+    "WER, no end": (
+        "wer_without_end",
+        "The same among symbols only, where a symbol follows.",
+    ),
+    "bits / symbol": (
+        "bits_per_symbol",
+        "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
+    ),
+    "NDCG@5": (
+        "ndcg5",
+        "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
+    ),
+    "KL": (
+        "kl",
+        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
+    ),
+    "TV": (
+        "total_variation",
+        "Total variation, ½ Σ |P* − P|, over the same.",
+    ),
+    "RMSE": (
+        "rmse",
+        "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
+    ),
+    "next KL": (
+        "next_kl",
+        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
+    ),
+    "zero": (
+        "num_zero",
+        "Test strings whose output is exactly 0.",
+    ),
+    "negative": (
+        "num_negative",
+        "Test strings whose output is below 0: no probability.",
+    ),
+    "impossible": (
+        "num_impossible",
+        "Predictions that gave 0 to what followed.",
+    ),
+}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """How scores are written: ∞ and "undefined" so that they can't be overlooked, "–" where there is none.
+
+    >>> number(0.5), number(float("inf")), number(None)
+    ('0.500', '∞', '–')
+    """
+    if value is None:
+        return "–"
+    if math.isnan(value):
+        return "undefined"
+    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
 
 
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
@@ -52,27 +116,6 @@ def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dic
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
     columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
     return {"prefix": labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
-
-
-def metric_curves(results: Mapping[tuple[str, int], Result], metric: str, strings: str) -> dict[str, list[tuple[int, float]]]:
-    """Learner -> (rank, metric) by rank, on "test" or "validation" strings; without results that have no such score there."""
-    curves: dict[str, list[tuple[int, float]]] = {}
-    for (learner, rank), found in sorted(results.items(), key=lambda entry: entry[0][1]):
-        scores = found.scores if strings == "test" else found.validation
-        value = getattr(scores, metric, None)
-        if value is not None:
-            curves.setdefault(learner, []).append((rank, value))
-    return curves
-
-
-def winners(results: Mapping[tuple[str, int], Result], metric: str) -> dict[str, Scores]:
-    """Of each learner the rank that does best on validation strings, with its scores on the test strings."""
-    tried: dict[str, list[tuple[int, Scores]]] = {}
-    for (learner, rank), found in results.items():
-        if found.validation is not None:
-            tried.setdefault(learner, []).append((rank, found.validation))
-    best = {learner: best_rank(scores, metric) for learner, scores in tried.items()}
-    return {f"{learner}, k = {rank}": results[learner, rank].scores for learner, rank in best.items()}
 
 
 def scores_csv(rows: Mapping[str, Scores]) -> bytes:
@@ -139,21 +182,6 @@ def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
     return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
 
 
-def diagnostics_table(results: Mapping[str, Result]) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """What each model's scores have to be read with, as it is written, a row a model; and the warnings, with the models' names."""
-    found = {name: diagnostics(result.model, result.scores, result.report) for name, result in results.items()}
-    rows = found.values()
-    table = {
-        "model": list(found),
-        "radius of ΣA": [_given(row.spectral_radius) for row in rows],
-        "total mass": [_given(row.total_mass) for row in rows],
-        "mass of short strings": [f"{row.short_mass:.4g} (length ≤ {row.short_length})" for row in rows],
-        "zero": [f"{row.share_zero:.1%}" for row in rows],
-        "negative": [f"{row.share_negative:.1%}" for row in rows],
-        "numerical rank": [_given(row.numerical_rank) for row in rows],
-    }
-    return table, tuple(f"{name}: {warning}" for name, row in found.items() for warning in row.warnings)
-
-
-def _given(value: float | None) -> str:
+def given(value: float | None) -> str:
+    """How diagnostics are written."""
     return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = (
     "errors",
     "limits",
+    "spread",
     "words",
     "rolling",
     "trie",
@@ -64,15 +65,18 @@ ORDER = (
     "best",
     "views",
     "tables",
+    "sweeps",
+    "differences",
     "queueing",
     "worker",
     "jobs",
     "palette",
-    *(f"figures.{name}" for name in ("parts", "bars", "matrices", "metrics", "states")),
+    *(f"figures.{name}" for name in ("parts", "bars", "matrices", "metrics", "parallel", "states")),
     "charts",
     "summaries",
     *(f"reproduction.{name}" for name in ("settings", "runs", "squared", "experiments", "runner", "statistics", "svg", "claims")),
     *(f"reproduction.{name}" for name in ("reasons", "markdown", "curves", "table_1", "squares", "report")),
+    *(f"export.{name}" for name in ("drawings", "script", "notebook", "automata", "report", "bundle")),
     "terminal",
     "cli_learn",
     "cli_reproduce",
@@ -80,7 +84,10 @@ ORDER = (
     "cli",
     "__main__",
 )
-PACKAGES = ("__init__", "figures.__init__", "learning.__init__", "opponents.__init__", "reproduction.__init__", "sources.__init__")
+PACKAGES = (
+    "__init__",
+    *(f"{name}.__init__" for name in ("export", "figures", "learning", "opponents", "reproduction", "sources")),
+)
 TORCH = (
     *(
         f"learning.{name}"

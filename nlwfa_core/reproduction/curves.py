@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from ..learning.learners import LEARNERS
+from ..spread import Spread
 from .claims import CLAIMS, Curves, compare, verdict
 from .experiments import LINES, REFERENCE, Experiment
 from .markdown import TITLES, Body, figure, table, why
 from .reasons import COMMON, DYCK, SAMPLES
 from .runs import Finished, found, of
 from .settings import SETTINGS
-from .statistics import Spread, chosen_rank, comparable, ranks_of, values_of
+from .statistics import chosen_rank, comparable, ranks_of, values_of
 from .svg import Panel, line_chart
 
 METRICS = ("log2_pauto", "kl", "wer")

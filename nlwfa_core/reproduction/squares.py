@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from ..spread import Spread
 from .experiments import Experiment
 from .markdown import TITLES, Body, figure, table, why
 from .reasons import SQUARED
 from .runs import Finished, found, of
-from .statistics import Spread, values_of
+from .statistics import values_of
 from .svg import Panel, line_chart
 
 LEARNED_FROM = {"none": "H", "sqrt": "H^{1/2}"}

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..learning.learners import LEARNERS
+from ..spread import Spread
 from .experiments import LINES, REFERENCE, Experiment
 from .markdown import Body, table, why
 from .reasons import COMMON, VERBS
 from .runs import Finished, of
 from .settings import SETTINGS
-from .statistics import Spread, chosen_rank, comparable, ranks_of, values_of
+from .statistics import chosen_rank, comparable, ranks_of, values_of
 
 # Learner -> log(Pauto), WER.
 PAPER = {"SP": (21.3807, 0.8033), "tran.non": (12.2571, 0.8841), "fac.non": (13.8311, 0.7061), "both.non": (13.6604, 0.8334)}

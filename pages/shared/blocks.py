@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from nlwfa_core import Recipe, RecipeError, tables
 from nlwfa_core.charts import LOSS_NOTES, loss_options
 from nlwfa_core.jobs import JobStatus
 from nlwfa_core.metrics import Scores
+from nlwfa_core.tables import number
 from pages.shared import controls, runs
 from pages.shared.text import literal
 
@@ -31,20 +31,7 @@ STAGES = {
     "LSTM": "training the network",
     "scores": "scoring",
 }
-COLUMN_HELP = {
-    "log₂ Pautomac": "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
-    "WER": "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted.",
-    "WER, no end": "The same among symbols only, where a symbol follows.",
-    "bits / symbol": "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
-    "NDCG@5": "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
-    "KL": "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
-    "TV": "Total variation, ½ Σ |P* − P|, over the same.",
-    "RMSE": "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
-    "next KL": "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
-    "zero": "Test strings whose output is exactly 0.",
-    "negative": "Test strings whose output is below 0: no probability.",
-    "impossible": "Predictions that gave 0 to what followed.",
-}
+COLUMN_HELP = {name: text for name, (_, text) in tables.SCORE_COLUMNS.items()}
 
 
 def page_recipe(title: str, text: str) -> Recipe:
@@ -78,15 +65,6 @@ def notes(*sentences: str) -> None:
 def warnings(*sentences: str) -> None:
     for sentence in sentences:
         st.warning(literal(sentence), icon=":material/warning:")
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """How scores are written: ∞ and "undefined" so that they can't be overlooked, "–" where there is none."""
-    if value is None:
-        return "–"
-    if math.isnan(value):
-        return "undefined"
-    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
 
 
 def score_table(rows: Mapping[str, Scores], key: str) -> None:

@@ -10,10 +10,19 @@ import streamlit as st
 FOLDER = Path(__file__).resolve().parents[1]
 ASSETS = FOLDER.parent / "assets"
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
-PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare")
+PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "take_away")
 
 
 def navigation() -> Any:
     """Draw the bar of pages; returns the one to run."""
-    pages = [st.Page(FOLDER / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "start") for name in PAGES]
+    pages = [st.Page(FOLDER / f"{name}.py", title=title(name), url_path=name, default=name == "start") for name in PAGES]
     return st.navigation(pages, position="top")
+
+
+def title(name: str) -> str:
+    """What a page is called in the bar.
+
+    >>> title("take_away")
+    'Take away'
+    """
+    return name.replace("_", " ").capitalize()

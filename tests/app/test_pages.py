@@ -26,6 +26,7 @@ TITLES = {
     "states": "States",
     "predict": "Predict",
     "compare": "Compare",
+    "take_away": "Take away",
 }
 # Small and odd experiments, as parameters of a link.
 ODD = {
@@ -113,7 +114,7 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
     assert not complaints(app)
     result = run(recipe_of(app).changed(learning=recipe_of(app).learning.changed(learner="SP", rank=2)))
     health, conventions = (table.value for table in app.dataframe[-2:])
-    health, conventions = health.set_index("model"), conventions.set_index("convention")
+    health, conventions = health.set_index("run"), conventions.set_index("convention")
     assert health.loc["SP, k = 2", "radius of ΣA"] == f"{result.report.spectral_radius:.4g}"
     assert conventions.loc["abs", "log₂"] == number(result.scores.log2_pauto)
     assert list(conventions.index) == list(CONVENTIONS)

@@ -18,6 +18,7 @@ TITLES = {
     "states": "States",
     "predict": "Predict",
     "compare": "Compare",
+    "take_away": "Take away",
 }
 # Small enough for each page to be drawn, and each learner to be trained, in a moment.
 QUICK: dict[str, Any] = {
@@ -42,7 +43,7 @@ def visit(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
 
 def go(page: Page, path: str) -> None:
     """A click in the bar of pages."""
-    page.get_by_role("link", name=path.capitalize(), exact=True).click()
+    page.get_by_role("link", name=path.replace("_", " ").capitalize(), exact=True).click()
     expect(heading(page, path)).to_be_visible()
     settled(page)
 

@@ -26,8 +26,9 @@ from nlwfa_core.reproduction.runner import run_missing
 from nlwfa_core.reproduction.runs import Finished, Run, RunFile, of
 from nlwfa_core.reproduction.settings import PAPER, REFINED
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
-from nlwfa_core.reproduction.statistics import Spread, chosen_rank, comparable, ranks_of, whole_seeds
+from nlwfa_core.reproduction.statistics import chosen_rank, comparable, ranks_of, whole_seeds
 from nlwfa_core.reproduction.svg import Panel, line_chart
+from nlwfa_core.spread import Spread
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLACE = Run("paper", "SP", 2, 100, 0)

@@ -1,0 +1,254 @@
+"""What the Compare page draws: the runs in play, the grid of runs with its controls, curves, and the table of runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import groupby
+
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError, sweeps
+from nlwfa_core.differences import difference_table, parallel_axes, run_table
+from nlwfa_core.figures.metrics import metric_figure
+from nlwfa_core.figures.parallel import parallel_figure
+from nlwfa_core.jobs import num_cores
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.opponents.table import OF_STATES
+from nlwfa_core.palette import METRIC_TITLES
+from nlwfa_core.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
+from nlwfa_core.tables import scores_csv
+from pages.shared import blocks, pins, runs
+from pages.shared.text import literal
+
+RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
+SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
+SEEDS = {False: "the learning alone", True: "the strings too"}
+SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # what the camera on a chart saves
+
+
+@st.cache_resource(max_entries=1000, show_spinner=False)
+def _outcome(key: str) -> Outcome:
+    return Outcome.of(runs.runner().result(key))
+
+
+def outcome(recipe: Recipe) -> Outcome | None:
+    """What is kept of a finished run; None if there is none. Runs of equal keys may differ in options that mean nothing to them."""
+    status = runs.status(recipe)
+    return replace(_outcome(recipe.key()), recipe=recipe) if status and status.state == "done" else None
+
+
+def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
+    """A, B and now: scores, and what differs. Returns the runs in play by their names in tables."""
+    found = {f"{name}: {pins.title(one)}": one for name, one in pins.in_play(recipe).items()}
+    if len(found) < 2:
+        st.caption("Pin a run as A in the sidebar, then change something: both then stand here side by side.")
+        return found
+    st.subheader("Side by side", anchor=False)
+    done = {name: known for name, one in found.items() if (known := outcome(one))}
+    blocks.train_controls(list(found.values()), f"Train {len(found) - len(done)} of {len(found)}", "compare.in_play")
+    if done:
+        if len({one.recipe.data for one in done.values()}) > 1:
+            blocks.notes("Their strings are not the same: each is scored on its own test strings.")
+        blocks.score_table({name: one.scores for name, one in done.items()}, "compare.in_play.scores")
+    every = st.toggle("All options, not the differences only", key="compare.in_play.every", persist_state="session")
+    table = difference_table(found, every)
+    if table["option"]:
+        blocks.text_table(table, "compare.differences", "Options of the runs in play")
+    return found
+
+
+def sweep_controls(recipe: Recipe) -> Sweep:
+    """Which runs to compare."""
+    left, right = st.columns(2)
+    learners = left.pills("Learners", list(LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params")
+    opponents = right.pills(
+        "Opponents",
+        list(OF_STATES),
+        selection_mode="multi",
+        key="opponents",
+        bind="query-params",
+        help="A hidden Markov model by EM and recurrent networks, with as many states as the rank. They learn from the strings "
+        "themselves, stop by the validation strings, and take up to a minute or two each.",
+    )
+    left, right = st.columns([1, 2])
+    against = left.segmented_control("Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params")
+    with right:
+        values = _ranks(recipe) if against == "rank" else _sizes(recipe)
+    left, right = st.columns([1, 2])
+    num_seeds = left.number_input("Seeds", 1, MAX_SEEDS, 1, key="seeds", bind="query-params")
+    new = False
+    if num_seeds > 1:
+        new = right.segmented_control(
+            "A seed changes", list(SEEDS), default=False, format_func=SEEDS.get, required=True, key="compare.new_strings",
+            persist_state="session",
+        )  # fmt: skip
+        right.caption(_seed_sentence(recipe, new))
+    return Sweep((*learners, *opponents), against, tuple(values), num_seeds, new)
+
+
+def _ranks(recipe: Recipe) -> list[int]:
+    """The same whatever the learner: what one of them can't do is said where it is asked for."""
+    options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes)]
+    default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
+    return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
+
+
+def _sizes(recipe: Recipe) -> list[int]:
+    """Sources that draw strings draw as many as one likes; of a file there are no more than it has."""
+    own = runs.data(recipe.data).train.num_strings
+    most = own if recipe.data.source in ("verbs", "upload") else max(own, SIZES[-1])
+    options = sorted({size for size in SIZES if size < most} | {own, most})
+    default = [size for size in options if size <= own][-4:]
+    return st.pills(
+        "Training strings",
+        options,
+        selection_mode="multi",
+        default=default,
+        key="sizes",
+        bind="query-params",
+        wrap=True,
+        help=f"Each model has k = {recipe.learning.rank}, as the sidebar says.",
+    )
+
+
+def _seed_sentence(recipe: Recipe, new: bool) -> str:
+    if not new:
+        return "Networks begin elsewhere, on the same strings. Spectral learning draws nothing at random: one run stands for all."
+    source = ", and the automaton that draws them" if recipe.data.source in ("automaton", "squared") else ""
+    return f"Training, validation and test strings are drawn or split anew{source}: bands hold that chance too."
+
+
+def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
+    """The grid without ranks that a learner's matrix of the sidebar's strings does not allow; these are said."""
+    grid = sweep.recipes(recipe)
+    if sweep.against != "rank":
+        return grid
+    kept, refused = {}, Counter[str]()
+    for place, one in grid.items():
+        if not one.learning.is_opponent:
+            hankel = runs.hankel(recipe.data, one.hankel)
+            if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
+                counted = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
+                refused[f"{place[0]} goes up to rank {largest}: its matrix has {counted}."] += 1
+                continue
+        kept[place] = one
+    blocks.notes(*refused)
+    return kept
+
+
+def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
+    """The button that trains what is missing, how long that takes, what failed; returns what is finished."""
+    states = {place: runs.status(recipe) for place, recipe in grid.items()}
+    outcomes = {
+        place: replace(_outcome(grid[place].key()), recipe=grid[place])
+        for place, status in states.items()
+        if status and status.state == "done"
+    }
+    failed = {place: status for place, status in states.items() if status and status.state == "failed"}
+    going = [place for place, status in states.items() if status and status.state in ("queued", "running")]
+    missing = len(grid) - len(outcomes) - len(failed) - len(going)
+    rest = [recipe for place, recipe in grid.items() if place not in failed]
+    if going:
+        done = sorted((place[0], status.seconds) for place, status in states.items() if status and status.state == "done")
+        seconds = {learner: [time for _, time in group] for learner, group in groupby(done, key=lambda entry: entry[0])}
+        estimate = sweeps.time_left(seconds, Counter(place[0] for place in going), max(1, num_cores() - 1))
+        about = "" if estimate is None else f", about {_duration(estimate)} if nobody else trains"
+        st.caption(f"{len(going)} of {len(grid)} models to go{about}.")
+    blocks.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
+    if failed:
+        said = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
+        with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
+            st.markdown("\n".join(f"- {literal(sentence)} ({count} ×)" for sentence, count in said.items()))
+            st.button("Try these again", key="compare.again", on_click=_again, args=[grid[place] for place in failed])
+    return outcomes
+
+
+def _again(*recipes: Recipe) -> None:
+    try:
+        runs.submit(*recipes)
+    except RecipeError as error:
+        st.toast(literal(str(error)), icon=":material/error:", duration="long")
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> None:
+    """A metric against what the sweep says, with the reference models on the same test strings."""
+    first, second = st.columns([3, 2])
+    metrics = [metric for metric in METRIC_TITLES if sweeps.curves(outcomes, metric, "test")]
+    metric = first.segmented_control("Metric", metrics, default="wer", required=True, key="metric", bind="query-params", wrap=True)
+    strings = second.segmented_control(
+        "On strings for", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
+    )
+    found = sweeps.curves(outcomes, metric, strings)
+    lines = _references(recipe, sweep, metric) if strings == "test" else {}
+    x_title = AGAINST[sweep.against]
+    alt = f"{METRIC_TITLES[metric]} against {x_title}, beside the reference models"
+    st.plotly_chart(metric_figure(found, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
+    if sweep.num_seeds > 1:
+        one = ", at the sidebar's seed" if lines and sweep.new_strings else ""
+        st.caption(
+            f"Lines are means over {sweep.num_seeds} seeds, bands a standard deviation (n − 1) to both sides; ∞ where a seed gave "
+            f"no finite value, which the mean leaves out. Reference models have no band{one}."
+        )
+    if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
+        st.caption("Another number of training strings splits the file anew: each point has test strings of its own.")
+
+
+def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | dict[int, float]]:
+    """Level lines against the rank; against the number of strings each is learned and scored as often."""
+    if sweep.against == "rank":
+        level = {name: getattr(scores, metric) for name, scores in runs.references(recipe.data).items()}
+        return {name: value for name, value in level.items() if value is not None}
+    lines: dict[str, float | dict[int, float]] = {}
+    for size in sorted(sweep.values):
+        for name, scores in runs.references(recipe.data.changed(num_strings=size)).items():
+            value = getattr(scores, metric)
+            if value is not None and isinstance(line := lines.setdefault(name, {}), dict):
+                line[size] = value
+    return lines
+
+
+def winners(recipe: Recipe, outcomes: Mapping[Place, Outcome], by: str) -> None:
+    """Of each learner the rank that validation strings choose, with what it reaches on the test strings."""
+    references = runs.references(recipe.data)
+    found = {f"{learner}, k = {rank}": scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
+    if all(len(scores) == 1 for scores in found.values()):
+        blocks.score_table({name: scores[0] for name, scores in found.items()} | references, "compare.winners")
+        return
+    table = sweeps.spread_table(found | {name: [scores] for name, scores in references.items()})
+    blocks.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
+    st.caption("Mean ± standard deviation (n − 1) over seeds, on the test strings. Lower is better, but for NDCG@5.")
+
+
+def named_runs(
+    recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome], in_play: Mapping[str, Recipe]
+) -> dict[str, Outcome]:
+    """The finished runs of the grid, and those in play that are not among them."""
+    names = sweep.names(recipe, list(outcomes))
+    named = {names[place]: found for place, found in outcomes.items()}
+    keys = {one.recipe.key() for one in named.values()}
+    others = {name: one for name, one in in_play.items() if one.key() not in keys}
+    return named | {name: found for name, one in others.items() if (found := outcome(one))}
+
+
+def all_runs(named: Mapping[str, Outcome], by: str) -> None:
+    """All runs with what differs, scores and diagnostics; the same as parallel coordinates."""
+    every = st.toggle("All options, not the differences only", key="compare.every", persist_state="session")
+    blocks.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
+    st.caption(
+        f"Ordered by the {METRIC_TITLES[by]} on validation strings; all other scores, and the shares of zero and negative outputs, "
+        "are of the test strings. Radius and total mass have a closed form in linear models alone."
+    )
+    warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
+    blocks.warning_list(warnings)
+    if len(named) > 2:
+        st.markdown("**One line a run**: drag along an axis to keep some of them; the strongest have a low word error rate.")
+        figure = parallel_figure(parallel_axes(named), "WER", blocks.dark())
+        st.plotly_chart(figure, key="compare.parallel", alt="Parallel coordinates of all runs; the table above has the numbers")
+    rows = {name: one.scores for name, one in named.items()}
+    st.download_button("All numbers as CSV", scores_csv(rows), "scores.csv", "text/csv", key="compare.csv", on_click="ignore")

@@ -1,0 +1,257 @@
+"""What the Take away page gives: cards with files to download, and the way back from a recipe's file to the sidebar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError, tables
+from nlwfa_core.data import Data
+from nlwfa_core.experiment import Result
+from nlwfa_core.export.bundle import data_files, figure_files, model_files, refusals, zipped
+from nlwfa_core.export.notebook import notebook
+from nlwfa_core.export.report import report
+from nlwfa_core.export.script import UPLOADS, script, uploads_of
+from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.learning.learners import LEARNERS, needs_boundary
+from nlwfa_core.limits import check_at_most
+from nlwfa_core.links import recipe_code
+from nlwfa_core.metrics import Scores
+from nlwfa_core.wfa import WFA
+from pages.shared import controls, pins, runs
+from pages.shared.text import literal
+
+MAX_RECIPE_BYTES = 20_000
+RECIPE_FILE = "take_away.recipe"
+# Bytes, or what makes them once somebody asks. Streamlit loses the second kind beside a fragment that polls: only where none does.
+Content = bytes | Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A thing to take away: its icon, its title, a sentence, and the file."""
+
+    icon: str
+    title: str
+    text: str
+    file: str
+    content: Content
+    mime: str = "application/zip"
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """All that is known of a run that has been made."""
+
+    result: Result
+    data: Data
+    hankel: HankelMatrix | None
+    references: dict[str, Scores]
+    link: str
+
+    def report(self) -> bytes:
+        return report(self.result, self.data, self.hankel, self.references, self.link).encode()
+
+    def scores(self) -> bytes:
+        learning = self.result.recipe.learning
+        return tables.scores_csv({f"{learning.learner}, k = {learning.rank}": self.result.scores} | self.references)
+
+    def everything(self) -> bytes:
+        recipe = self.result.recipe
+        files = {"run.py": script(recipe).encode(), "run.ipynb": notebook(recipe).encode(), "recipe.json": recipe_file(recipe)}
+        files |= {"report.html": self.report(), "scores.csv": self.scores()}
+        parts = {
+            "model": model_files(self.result),
+            "data": data_files(self.data),
+            "figures": figure_files(self.result, self.hankel),
+        }
+        files |= {f"{folder}/{name}": content for folder, part in parts.items() for name, content in part.items()}
+        return zipped(files | {f"{UPLOADS}/{name}": runs.runner().files.get(name) for name in uploads_of(recipe)})
+
+
+def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
+    """Which of the runs in play: its name and its recipe."""
+    found = pins.in_play(recipe)
+    if len(found) == 1:
+        return next(iter(found.items()))
+    names = list(found)
+    name = st.segmented_control(
+        "Which run",
+        names,
+        default="now" if "now" in found else names[-1],
+        format_func=lambda name: f"{name}: {literal(pins.title(found[name]))}",
+        required=True,
+        key="take_away.run",
+        persist_state="session",
+    )
+    return name, found[name]
+
+
+def link_to(name: str, recipe: Recipe) -> str:
+    """The address that opens the lab with a run: in the sidebar, or pinned."""
+    place = str(st.context.url or "").split("?")[0].rsplit("/", 1)[0]
+    parameters: dict[str, Any] = st.query_params.to_dict() if name == "now" else {name.lower(): recipe_code(recipe)}
+    return f"{place}/train?{urlencode(parameters)}"
+
+
+def recipe_file(recipe: Recipe) -> bytes:
+    """Every option, indented for people."""
+    return (recipe.model_dump_json(indent=1) + "\n").encode()
+
+
+def programs(recipe: Recipe) -> list[Card]:
+    """What needs no model."""
+    return [
+        Card(
+            ":material/code:",
+            "Python script",
+            "Does the run again, every option written out, and prints its scores.",
+            "run.py",
+            script(recipe).encode(),
+            "text/x-python",
+        ),
+        Card(
+            ":material/menu_book:",
+            "Jupyter notebook",
+            "The same in steps, with formulas, the heat map, loss curves and a table.",
+            "run.ipynb",
+            notebook(recipe).encode(),
+            "application/x-ipynb+json",
+        ),
+        Card(
+            ":material/tune:",
+            "Recipe",
+            "All options as JSON: load it back below, or use it with nlwfa_core.",
+            "recipe.json",
+            recipe_file(recipe),
+            "application/json",
+        ),
+    ]
+
+
+def finished(recipe: Recipe, result: Result, link: str) -> Finished:
+    """Raises RecipeError if the strings are gone."""
+    hankel = None if recipe.learning.is_opponent else runs.hankel(recipe.data, recipe.hankel)
+    return Finished(result, runs.data(recipe.data), hankel, runs.references(recipe.data), link)
+
+
+def results(run: Finished) -> list[Card]:
+    """What a finished run leaves; made when it is asked for."""
+    linear = isinstance(run.result.model, WFA)
+    model = "Weights (safetensors) and what they mean (JSON), as load_model reads them"
+    return [
+        Card(
+            ":material/article:",
+            "Report",
+            "One HTML page with recipe, scores, definitions, pictures and warnings. Needs no network.",
+            "report.html",
+            run.report,
+            "text/html",
+        ),
+        Card(
+            ":material/account_tree:",
+            "Model",
+            f"{model}{'; the automaton as JSON and for Graphviz too' if linear else ''}.",
+            "model.zip",
+            lambda: zipped(model_files(run.result)),
+        ),
+        Card(
+            ":material/table:",
+            "Scores",
+            "On the test strings, with all digits, beside the reference models. CSV.",
+            "scores.csv",
+            run.scores,
+            "text/csv",
+        ),
+        Card(
+            ":material/image:",
+            "Figures",
+            "The matrix (PNG), its singular values and the losses (SVG).",
+            "figures.zip",
+            lambda: zipped(figure_files(run.result, run.hankel)),
+        ),
+        Card(
+            ":material/database:",
+            "Strings",
+            "Training, validation and test strings in PAutomaC's format, with the symbols' names.",
+            "strings.zip",
+            lambda: zipped(data_files(run.data)),
+        ),
+        Card(
+            ":material/folder_zip:",
+            "Everything",
+            "All of this in one folder, uploaded files too, so that script and notebook run there.",
+            "nlwfa-run.zip",
+            run.everything,
+        ),
+    ]
+
+
+def cards(group: list[Card]) -> None:
+    """Three a row."""
+    for start in range(0, len(group), 3):
+        for column, card in zip(st.columns(3), group[start : start + 3], strict=False):
+            with column.container(border=True, height="stretch", vertical_alignment="distribute"):
+                with st.container():
+                    st.markdown(f"{card.icon} **{card.title}**")
+                    st.caption(card.text)
+                st.download_button(
+                    card.file,
+                    card.content,
+                    card.file,
+                    card.mime,
+                    key=f"take_away.{card.file}",
+                    icon=":material/download:",
+                    on_click="ignore",
+                    width="stretch",
+                    help=f"Download {card.title.lower()}",
+                )
+
+
+def limits_of_formats(result: Result) -> None:
+    """What a linear model can't be written as, and why."""
+    if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
+        st.caption(literal(f"{' '.join(sentences)} The weights stand in automaton.json all the same."))
+
+
+def recipe_upload() -> None:
+    """A place to drop a recipe's file; the sidebar then says what it says."""
+    text = "A recipe.json of this page, of any run."
+    st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
+
+
+def _load_recipe() -> None:
+    file = st.session_state.get(RECIPE_FILE)
+    if file is None:
+        return
+    try:
+        check_at_most("bytes in a recipe", file.size, MAX_RECIPE_BYTES)
+        recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
+        check_sayable(recipe)
+        for name in uploads_of(recipe):
+            runs.runner().files.get(name)
+    except RecipeError as error:
+        st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
+        return
+    controls.set_recipe(recipe)
+    st.toast(literal(f"The sidebar says {pins.title(recipe)} now."), icon=":material/check:")
+
+
+def check_sayable(recipe: Recipe) -> None:
+    """Raise RecipeError where the sidebar has no words for a recipe, which the library would follow all the same."""
+    learning, hankel = recipe.learning, recipe.hankel
+    if learning.is_opponent:
+        raise RecipeError(f"learner: {learning.learner} given, the sidebar has {', '.join(LEARNERS)}; opponents are on Compare")
+    hidden = ",".join(map(str, learning.hidden))
+    if hidden not in controls.LAYERS:
+        raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(controls.LAYERS)}; use the script")
+    width = controls.DEFAULT.learning.width_transitions
+    if learning.width_transitions != width:
+        raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; use the script")
+    bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
+    if hankel.bounded != bounded:
+        raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; use the script")

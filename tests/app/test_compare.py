@@ -1,0 +1,117 @@
+"""Compare: axes, seeds, runs side by side, what is too much, and ranks that can't be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nlwfa_core import run
+from nlwfa_core.links import recipe_code
+from nlwfa_core.spread import Spread
+from nlwfa_core.sweeps import Sweep
+from nlwfa_core.tables import number
+from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained
+
+
+def tables(app):
+    return [entry.value for entry in app.dataframe]
+
+
+def named(app, trace):
+    return next(entry for entry in figure(app, "compare.curves")["data"] if entry["name"] == trace)
+
+
+def test_seeds_give_means_and_bands():
+    app = open_lab("compare", **QUICK | {"data_seed": 31, "learners": "fac.non", "ranks": 2, "seeds": 3})
+    trained(app, "compare.start")
+    assert not complaints(app)
+    recipe = recipe_of(app).with_learner("fac.non", 2)
+    wers = [run(recipe.changed(learning=recipe.learning.changed(seed=seed))).scores.wer for seed in range(3)]
+    assert named(app, "fac.non")["y"] == [Spread.of(wers).mean]
+    assert (len(set(wers)) > 1) == any(trace["name"] == "fac.non ± sd" for trace in figure(app, "compare.curves")["data"])
+    chosen = tables(app)[0].set_index("model")
+    assert chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).text() and chosen.loc["fac.non, k = 2", "seeds"] == "3"
+    listed = tables(app)[1]
+    assert sorted(listed["WER"]) == sorted(number(wer) for wer in wers) and list(listed["seed of the networks"]) != ["0"] * 3
+    assert list(listed["place"]) == ["best", "", "last"]
+    assert figure(app, "compare.parallel")["data"][0]["type"] == "parcoords"
+
+
+def test_a_seed_may_draw_other_strings():
+    app = open_lab("compare", **QUICK | {"data_seed": 32, "learners": "SP", "ranks": 2, "seeds": 2})
+    assert app.button(key="compare.start").label == "Train 1 of 1 models"
+    app.segmented_control(key="compare.new_strings").set_value(True).run()
+    assert app.button(key="compare.start").label == "Train 2 of 2 models"
+    trained(app, "compare.start")
+    assert not complaints(app)
+    assert list(tables(app)[1]["seed of the strings"]) in (["32", "33"], ["33", "32"])
+
+
+def test_curves_against_the_number_of_strings():
+    app = open_lab("compare", **QUICK | {"data_seed": 33, "learners": "SP", "against": "strings"})
+    assert app.pills(key="sizes").value == [100, 200, 300]
+    trained(app, "compare.start")
+    assert not complaints(app)
+    base = recipe_of(app).with_learner("SP")
+    wers = [run(base.changed(data=base.data.changed(num_strings=size))).scores.wer for size in (100, 200, 300)]
+    assert named(app, "SP")["y"] == wers and list(named(app, "5-gram")["x"]) == [100, 200, 300]
+    assert len(set(named(app, "uniform")["y"])) == 1
+    assert list(tables(app)[0]["training strings"]) in (["300", "200", "100"], list(tables(app)[0]["training strings"]))
+    assert "SP, k = 2, 300 strings" in app.selectbox(key="compare.model").options
+
+
+def test_a_file_has_no_more_strings_than_it_has():
+    app = open_lab("compare", **QUICK | {"source": "verbs", "num_strings": 700, "learners": "SP", "against": "strings"})
+    assert not complaints(app)
+    assert app.pills(key="sizes").options == ["100", "200", "500", "700"]
+
+
+def test_runs_in_play_stand_side_by_side():
+    app = open_lab("compare", **QUICK | {"data_seed": 34, "learner": "SP"})
+    pinned = recipe_of(app).with_learner("SP", 3)
+    app = open_lab("compare", **QUICK | {"data_seed": 34, "learner": "SP", "a": recipe_code(pinned)})
+    trained(app, "compare.in_play.start")
+    assert not complaints(app)
+    scores, differences = tables(app)[:2]
+    assert list(scores["model"]) == ["A: SP, k = 3", "now: SP, k = 2"]
+    assert scores["WER"].iloc[0] == number(run(pinned).scores.wer)
+    assert differences.to_dict("list") == {"option": ["rank"], "A: SP, k = 3": ["3"], "now: SP, k = 2": ["2"]}
+    app.toggle(key="compare.in_play.every").set_value(True).run()
+    assert len(tables(app)[1]) > 25
+    app.number_input(key="data_seed").set_value(35).run()
+    assert any("Their strings are not the same" in note.value for note in trained(app, "compare.in_play.start").info)
+
+
+def test_too_many_runs_are_refused_in_one_sentence():
+    app = open_lab("compare", **QUICK | {"learners": ["fac.non"], "seeds": 10})
+    app.pills(key="learners").set_value(["fac.non", "tran.non", "both.non"]).run()
+    app.pills(key="ranks").set_value([1, 2, 3, 4, 5, 8, 10]).run()
+    assert complaints(app) == ["runs (learners × values × seeds): 210 given, at most 200 allowed"]
+    app.pills(key="ranks").set_value([1, 2]).run()
+    assert not complaints(app) and app.button(key="compare.start").label == "Train 60 of 60 models"
+
+
+def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_told():
+    offered = {}
+    for learner in ("SP", "both.non"):
+        app = open_lab("compare", **QUICK | {"learner": learner, "num_strings": 3, "statistic": "prefix"})
+        offered[learner] = app.pills(key="ranks").options
+        app.pills(key="ranks").set_value([1, 30]).run()
+        assert not complaints(app)
+        assert any("SP goes up to rank" in note.value for note in app.info)
+        assert app.button(key="compare.start").label == "Train 1 of 1 models"
+    assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
+
+
+def test_runs_that_fail_are_told_together():
+    given = QUICK | {"rank": 20, "learners": "SP", "against": "strings", "num_suffixes": 200, "num_prefixes": 200, "data_seed": 36}
+    app = open_lab("compare", **given | {"num_strings": 1})
+    app.pills(key="sizes").set_value([1, 500]).run()
+    trained(app, "compare.start")
+    assert not complaints(app)
+    assert [entry.label for entry in app.expander if "could not be trained" in entry.label] == [
+        "1 of 2 models could not be trained"
+    ]
+    assert len(named(app, "SP")["y"]) == 1 and np.isfinite(named(app, "SP")["y"]).all()
+    trained(app, "compare.again")
+    assert not complaints(app) and app.button(key="compare.again")
+    assert len(Sweep(("SP",), "strings", (1, 500)).recipes(recipe_of(app))) == 2

@@ -1,0 +1,121 @@
+"""Take away: what is offered before and after training, and a recipe's file that sets the sidebar, or is refused in words."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from nlwfa_core import LearningRecipe, Recipe, RecipeError, load_model, run
+from nlwfa_core.links import recipe_code
+from nlwfa_core.recipe import PRESETS
+from pages.shared import exports, runs
+from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
+from tests.app.test_uploads import LINES, upload
+
+
+def offered(app: AppTest) -> list[str]:
+    return [button.label for button in app.get("download_button")]
+
+
+def bring(app: AppTest, data: bytes) -> AppTest:
+    return app.file_uploader(key=exports.RECIPE_FILE).set_value(("recipe.json", data, "application/json")).run()
+
+
+def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
+    app = open_lab("take_away", **QUICK | {"learner": "SP", "data_seed": 21})
+    assert not complaints(app) and offered(app) == ["run.py", "run.ipynb", "recipe.json"]
+    assert any("has not been trained yet" in text.value for text in app.main.markdown)
+    trained(app, "take_away.start")
+    assert not complaints(app)
+    assert offered(app)[3:] == ["report.html", "model.zip", "scores.csv", "figures.zip", "strings.zip", "nlwfa-run.zip"]
+    assert any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
+
+
+def test_nothing_is_made_on_demand_while_a_run_is_polled() -> None:
+    """A callable beside a polling fragment is lost in Streamlit 1.67."""
+    app = open_lab("take_away", **QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000, "data_seed": 22})
+    app.button(key="take_away.start").click().run()
+    assert [button.key for button in app.button if button.key == "take_away.cancel"]
+    assert not [button for button in app.get("download_button") if button.proto.HasField("deferred_file_id")]
+    app.button(key="take_away.cancel").click().run()
+    assert not complaints(app)
+
+
+def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
+    app = upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES)
+    recipe = recipe_of(app)
+    result = run(recipe, files=runs.runner().files.get)
+    archive = zipfile.ZipFile(io.BytesIO(exports.finished(recipe, result, "").everything()))
+    names = archive.namelist()
+    assert {"run.py", "run.ipynb", "recipe.json", "report.html", "scores.csv", "data/train.txt", "figures/hankel.png"} <= set(names)
+    assert f"uploads/{recipe.data.upload}" in names and archive.read(f"uploads/{recipe.data.upload}") == LINES
+    assert Recipe.from_json(archive.read("recipe.json").decode()) == recipe
+    archive.extractall(tmp_path)
+    assert load_model(tmp_path / "model").model.num_states == 2
+
+
+def test_a_pinned_run_can_be_taken_away_too() -> None:
+    pinned = Recipe(learning=LearningRecipe(rank=7))
+    app = open_lab("take_away", **QUICK, a=recipe_code(pinned))
+    assert "rank=2," in exports.programs(recipe_of(app))[0].content.decode()
+    app.segmented_control(key="take_away.run").set_value("A").run()
+    assert not complaints(app)
+    assert f"/train?a={recipe_code(pinned)}" in app.main.code[0].value
+
+
+def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> None:
+    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 23})
+    recipe = recipe_of(app).with_learner("HMM")
+    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 23, "a": recipe_code(recipe)})
+    app.segmented_control(key="take_away.run").set_value("A").run()
+    trained(app, "take_away.start")
+    assert not complaints(app) and len(offered(app)) == 9
+    assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
+    names = zipfile.ZipFile(io.BytesIO(exports.finished(recipe, runs.result(recipe), "").everything())).namelist()
+    assert {"model/automaton.pautomac.txt", "model/automaton.openfst.txt", "model/automaton.dot"} <= set(names)
+    assert "figures/hankel.png" not in names
+
+
+@pytest.mark.parametrize("preset", [name for name, (_, recipe) in PRESETS.items() if recipe.data.source != "upload"])
+def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
+    wanted = PRESETS[preset][1]
+    app = bring(open_lab("take_away", **QUICK), exports.recipe_file(wanted))
+    assert not [text for text in complaints(app) if "Nothing was changed" in text]
+    assert recipe_of(app).key() == wanted.key()
+    assert recipe_of(go(app, "data")).key() == wanted.key()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"{", "invalid JSON"),
+        (b"[1]", "given"),
+        (b'{"learning": {"rank": -1}}', "rank: -1 given"),
+        (b'{"learning": {"rang": 1}}', "rang"),
+        (b'{"hankel": {"statistic": "**bigram**"}}', "statistic: '**bigram**' given"),
+        (b" " * 30_000, "30,000 given, at most 20,000"),
+        (b"\xff\xfe\x00", "recipe"),
+        (b'{"learning": {"learner": "HMM"}}', "opponents are on Compare"),
+        (b'{"learning": {"hidden": [3, 1, 3]}}', "hidden: 3,1,3 given"),
+        (b'{"learning": {"width_transitions": 5}}', "width_transitions: 5 given"),
+        (b'{"hankel": {"statistic": "factor", "bounded": true}}', "bounded: True given"),
+        (b'{"data": {"source": "upload", "upload": "' + b"c" * 64 + b'"}}', "no longer on the server"),
+    ],
+)
+def test_a_recipe_that_can_not_be_followed_changes_nothing(data: bytes, said: str) -> None:
+    app = open_lab("take_away", **QUICK)
+    before = recipe_of(app)
+    bring(app, data)
+    (complaint,) = complaints(app)
+    assert said in complaint and "Nothing was changed" in complaint
+    assert recipe_of(app) == before
+
+
+def test_what_the_sidebar_can_say_is_let_through() -> None:
+    for _, recipe in PRESETS.values():
+        exports.check_sayable(recipe)
+    with pytest.raises(RecipeError):
+        exports.check_sayable(Recipe().with_learner("GRU"))

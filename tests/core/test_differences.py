@@ -1,0 +1,73 @@
+"""What differs between runs, which is the best, and the axes of a figure of them, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nlwfa_core import HankelRecipe, RefinementRecipe
+from nlwfa_core.differences import difference_table, differing, parallel_axes, ranking, run_table
+from nlwfa_core.figures.parallel import parallel_figure
+from tests.core.test_sweeps import BASE, outcome
+
+
+def test_only_what_differs_is_told() -> None:
+    other = BASE.with_learner("fac.non", 5)
+    assert differing([BASE, other]) == ["learner", "rank"] and differing([BASE, BASE]) == [] == differing([])
+    table = difference_table({"A": BASE, "now": other})
+    assert table == {"option": ["learner", "rank"], "A": ["SP", "2"], "now": ["fac.non", "5"]}
+    every = difference_table({"A": BASE, "now": other}, every=True)
+    assert len(every["option"]) == sum(len(list(part)) for _, part in BASE) == len(set(every["option"]))
+    hidden = every["option"].index("hidden layers, times k")
+    assert (every["A"][hidden], every["now"][hidden]) == ("–", "2,1,2")
+    assert every["A"][every["option"].index("bounded")] == "no"
+
+
+def test_options_that_mean_nothing_are_no_difference() -> None:
+    idle = BASE.changed(
+        data=BASE.data.changed(num_states=9),
+        learning=BASE.learning.changed(epochs_transitions=7, seed=99),
+        refinement=RefinementRecipe(epochs=3),
+    )
+    assert idle.learning.key() == BASE.learning.key() and differing([BASE, idle]) == []
+    hmm = BASE.with_learner("HMM")
+    counted = hmm.changed(hankel=HankelRecipe(num_prefixes=7), refinement=RefinementRecipe(objective="likelihood"))
+    assert counted.key() == hmm.key() and differing([hmm, counted]) == []
+    seeds = [hmm.changed(learning=hmm.learning.changed(seed=seed)) for seed in (1, 2)]
+    assert differing(seeds) == ["seed of the networks"]
+    refined = [BASE.changed(refinement=RefinementRecipe(objective="likelihood", epochs=epochs)) for epochs in (1, 2)]
+    assert differing(refined) == ["refinement: epochs"] and differing([BASE, refined[0]]) == ["refinement: objective"]
+
+
+def test_the_best_run_comes_first_and_the_last_one_last() -> None:
+    found = {
+        "a": outcome(0.1, 0.6),
+        "b": outcome(0.2, math.nan),
+        "c": outcome(0.3, 0.3, BASE.with_learner("SP", 7)),
+        "d": outcome(0.4, None),
+    }
+    assert ranking(found, "wer") == ["c", "a", "b", "d"]
+    table = run_table(found, "wer")
+    assert table["place"] == ["best", "", "", "last"] and table["rank"] == ["7", "2", "2", "2"]
+    assert table["WER"] == ["0.300", "0.100", "0.200", "0.400"] and table["on validation"] == ["0.300", "0.600", "undefined", "–"]
+    assert "learner" not in table and "learner" in run_table(found, "wer", every=True)
+    assert run_table({"a": found["a"]}, "wer")["place"] == ["only"]
+
+
+def test_parallel_axes_are_what_differs_and_three_scores() -> None:
+    found = {"a": outcome(0.1), "b": outcome(0.2, recipe=BASE.with_learner("fac.non", 9), log2_pauto=math.inf)}
+    axes = parallel_axes(found)
+    assert list(axes) == ["learner", "rank", "WER", "bits / symbol", "log₂ Pautomac"]
+    assert axes["learner"] == ["SP", "fac.non"] and axes["rank"] == [2.0, 9.0]
+    (plot,) = parallel_figure(axes, "WER").data
+    learner, rank, _, bits, log2 = plot.dimensions
+    assert list(learner.ticktext) == ["SP", "fac.non"] and list(rank.tickvals) == [2, 9]
+    assert np.isfinite(log2["values"]).all() and log2.ticktext[-1] == "∞" and log2["values"][1] > log2["values"][0]
+    mixed = parallel_figure({"epochs": ["600", "–", "100"], "y": [1.0, 2.0, 3.0]}, "y").data[0].dimensions[0]
+    assert list(mixed.ticktext) == ["–", "100", "600"] and list(mixed["values"]) == [2, 0, 1]
+    assert len(log2.tickvals) == len(set(log2.tickvals)) == 2
+    assert bits.range[0] < bits.range[1]
+    assert list(parallel_axes({"a": outcome(0.1)})) == ["WER", "bits / symbol", "log₂ Pautomac"]
+    hostile = parallel_figure({"<b>x</b>": ["<i>", "a"], "y": [1.0, 2.0]}, "y").data[0]
+    assert "<b>" not in hostile.dimensions[0].label and "<i>" not in hostile.dimensions[0].ticktext
