@@ -68,6 +68,8 @@ ORDER = (
     "worker",
     "jobs",
     "palette",
+    "approximations",
+    "lens",
     *(f"figures.{name}" for name in ("parts", "bars", "matrices", "metrics", "states")),
     "charts",
     "summaries",

@@ -15,5 +15,5 @@ def plain(texts: Sequence[str]) -> list[str]:
 
 
 def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
-    figure.updatelayout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
     return figure

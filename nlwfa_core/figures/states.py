@@ -88,7 +88,7 @@ def states_figure(
         )
     titles = [f"component {index + 1} ({share:.0%} of the variance)" for index, share in enumerate(projection.explained)]
     if three:
-        figure.updatelayout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
+        figure.update_layout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
     else:
         figure.update_xaxes(title=titles[0], zeroline=True)
         figure.update_yaxes(title=titles[1], zeroline=True)
