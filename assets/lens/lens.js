@@ -1,15 +1,17 @@
 // The linked lens: heat map, points and strings of one matrix, in which the same prefix lights together.
 //
-// Everything that a pointer does stays in the browser. Python hears two things: what was chosen ("selection"), and which part of
-// a matrix that is too large to travel whole is looked at ("window"); the answer comes through a second, empty component.
-// A user's strings are drawn on canvases or set as text; no markup is ever made of them.
+// All that a pointer does stays in the browser. Python hears two things: what was chosen ("selection"), and which part of a matrix
+// that is too large to travel whole is looked at ("window"); the answer comes through a second, empty component.
+// A user's strings are drawn on canvases or set as text: no markup is ever made of them.
 
-const LABELS_FROM = 14; // pixels a row or column must have to be labelled
-const VALUES_FROM = 52; // pixels a column must have for numbers in its cells
-const LARGEST_ROW = 28;
-const LARGEST_COLUMN = 72;
+const LABELS_FROM = 14; // pixels that a row or column must have to be labelled
+const VALUES_FROM = 52; // pixels that a column must have for numbers in its cells
+const [LARGEST_ROW, LARGEST_COLUMN] = [28, 72];
 const LIST_ROW = 26; // as in lens.css
+const MARGIN = 26;
 const SETTLED_MS = 250;
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
+const TOOLS = { "+": "in", "=": "in", "-": "out", "−": "out", 0: "fit", Home: "fit" };
 
 const lenses = new Map(); // name -> Lens; both components share this module
 const windows = new Map(); // name -> the last window that came for it
@@ -22,9 +24,9 @@ export default function (component) {
     return undefined;
   }
   let lens = lenses.get(data.name);
-  if (!lens || lens.root !== parentElement) {
+  if (lens?.root !== parentElement) {
     lens?.close();
-    lens = new Lens(parentElement, data.name);
+    lens = new Lens(parentElement);
     lenses.set(data.name, lens);
   }
   lens.send = setStateValue;
@@ -35,49 +37,65 @@ export default function (component) {
   };
 }
 
-function unpacked(text, Type) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Type(bytes.buffer);
-}
-
-function written(value) {
-  const [digits, exponent] = Number(value.toPrecision(6)).toString().split("e");
-  const power = exponent ? ` · 10${raised(Number(exponent))}` : "";
-  return digits.replace("-", "−") + power;
-}
-
-function raised(exponent) {
-  return String(exponent).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
-}
-
-function powerOfTen(exponent) {
-  return exponent === 0 ? "1" : `10${raised(exponent)}`;
-}
-
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
+const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
+const powerOfTen = (power) => (power === 0 ? "1" : `10${raised(power)}`);
+const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
 
-// Red, green, blue of a colour written in whatever way a stylesheet may: the canvas knows them all.
+function unpacked(text, Type) {
+  return new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+}
+
+function written(value, digits = 6) {
+  const [number, power] = Number(value.toPrecision(digits)).toString().replace(/^-/, "−").split("e");
+  return power ? `${number}·${powerOfTen(Number(power))}` : number;
+}
+
+// Red, green, blue of a colour in whatever way a stylesheet may write it: a canvas knows them all.
 function channels(colour) {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   pen.fillStyle = colour;
   pen.fillRect(0, 0, 1, 1);
-  return pen.getImageData(0, 0, 1, 1).data;
+  return [...pen.getImageData(0, 0, 1, 1).data];
+}
+
+function painted(levels, width, height, inks) {
+  const pen = new OffscreenCanvas(width, height).getContext("2d");
+  const image = pen.createImageData(width, height);
+  levels.forEach((level, i) => level && image.data.set(inks[level], 4 * i));
+  pen.putImageData(image, 0, 0);
+  return pen.canvas;
+}
+
+function textOf(tag, text, className = "") {
+  return Object.assign(document.createElement(tag), { textContent: text, className });
 }
 
 class Lens {
-  constructor(root, name) {
+  constructor(root) {
     this.root = root;
-    this.name = name;
-    this.box = root.querySelector(".lens");
-    this.map = root.querySelector(".matrix canvas");
-    this.plane = root.querySelector(".plane canvas");
-    this.list = root.querySelector(".list");
-    this.tip = root.querySelector(".tip");
-    this.lit = null; // {row, column} under the pointer or the keys
-    this.chosen = null; // what was clicked
-    this.pointers = new Map(); // of fingers that are down
+    const find = (selector) => root.querySelector(selector);
+    [this.box, this.map, this.plane, this.list] = [".lens", ".matrix canvas", ".plane canvas", ".list"].map(find);
+    [this.tip, this.said, this.status, this.legend] = [".tip", ".said", ".status", ".legend"].map(find);
+    this.fingers = new Map();
     this.closing = new AbortController();
-    this.listen();
+    const on = (target, kinds, act) => {
+      for (const kind of kinds.split(" ")) target.addEventListener(kind, act, { signal: this.closing.signal, passive: false });
+    };
+    on(this.map, "pointerdown", (event) => this.press(event));
+    on(this.map, "pointermove", (event) => this.move(event));
+    on(this.map, "pointerup pointercancel", (event) => this.release(event));
+    on(this.map, "wheel", (event) => this.wheel(event));
+    on(this.map, "keydown", (event) => this.keys(event));
+    for (const [view, at] of [[this.plane, (event) => this.pointAt(event)], [this.list, (event) => this.wordAt(event)]]) {
+      on(view, "pointermove", (event) => this.light(at(event), event));
+      on(view, "click", (event) => this.choose(at(event)));
+      on(view, "keydown", (event) => this.walk(event));
+    }
+    for (const view of [this.map, this.plane, this.list]) on(view, "pointerleave blur", () => this.light(null));
+    on(find(".tools"), "click", (event) => this.zoomBy(event.target.dataset.do));
+    this.sizes = new ResizeObserver(() => this.resize());
+    for (const view of [this.map, this.plane]) this.sizes.observe(view);
   }
 
   close() {
@@ -87,73 +105,51 @@ class Lens {
     cancelAnimationFrame(this.frame);
   }
 
-  listen() {
-    const on = (target, kinds, act, options = {}) => {
-      for (const kind of kinds.split(" ")) target.addEventListener(kind, act, { signal: this.closing.signal, ...options });
-    };
-    on(this.map, "pointerdown", (event) => this.press(event));
-    on(this.map, "pointermove", (event) => this.move(event));
-    on(this.map, "pointerup pointercancel", (event) => this.release(event));
-    on(this.map, "wheel", (event) => this.wheel(event), { passive: false });
-    on(this.map, "keydown", (event) => this.keys(event));
-    on(this.plane, "pointermove", (event) => this.light(this.pointAt(event), event));
-    on(this.plane, "click", (event) => this.choose(this.pointAt(event)));
-    on(this.plane, "keydown", (event) => this.walk(event));
-    on(this.list, "pointermove", (event) => this.light(this.wordAt(event), event));
-    on(this.list, "click", (event) => this.choose(this.wordAt(event)));
-    on(this.list, "keydown", (event) => this.walk(event));
-    on(this.list, "scroll", () => this.drawList());
-    for (const view of [this.map, this.plane, this.list]) on(view, "pointerleave blur", () => this.light(null));
-    on(this.root.querySelector(".tools"), "click", (event) => this.zoomBy(event.target.dataset.do));
-    this.sizes = new ResizeObserver(() => this.resize());
-    for (const view of [this.map, this.plane, this.list]) this.sizes.observe(view);
-  }
-
-  // What Python sent, anew or for the first time, or another theme.
+  // What Python sent, anew or for the first time; or another theme.
   update(data) {
     const style = getComputedStyle(this.box);
-    const [red, green, blue] = channels(style.getPropertyValue("--st-background-color") || "white");
-    this.dark = red * 0.3 + green * 0.6 + blue * 0.1 < 128;
-    this.ink = style.getPropertyValue("--st-text-color").trim() || "black";
-    this.paper = style.getPropertyValue("--st-background-color").trim() || "white";
-    this.code = style.getPropertyValue("--st-code-font").trim() || "monospace";
-    this.sans = style.getPropertyValue("--st-font").trim() || "sans-serif";
+    const of = (name) => style.getPropertyValue(`--st-${name}`).trim();
+    [this.ink, this.paper, this.code, this.sans] = ["text-color", "background-color", "code-font", "font"].map(of);
+    this.dark = !isBright(channels(this.paper));
+    this.box.style.setProperty("--mark", data.colours.mark);
     const before = this.data;
     this.data = data;
+    if (before?.basis !== data.basis) this.lit = this.chosen = this.view = null;
     if (before !== data) this.unpack(data);
-    if (before?.basis !== data.basis) {
-      this.lit = this.chosen = this.view = null;
-      this.list.scrollTop = 0;
-    }
-    this.box.style.setProperty("--mark", data.colours.mark);
-    this.root.querySelector(".plane h4").textContent = data.points.title;
-    this.root.querySelector(".matrix h4").textContent = data.title;
-    const size = `${this.numRows} rows, ${this.numColumns} columns`;
-    const keys = "Arrow keys move from cell to cell, Enter chooses, plus and minus zoom, 0 shows all.";
-    this.map.setAttribute("aria-label", `${data.title}, ${size}. ${keys}`);
-    this.plane.setAttribute("aria-label", `${data.points.title}. Arrow keys move from prefix to prefix, Enter chooses.`);
-    this.list.firstElementChild.style.height = `${this.numRows * LIST_ROW}px`;
-    this.inks = this.levelsToColours();
+    this.inks = this.levelsToInks();
+    this.screen = this.picture = this.points = null;
     this.drawLegend();
     this.resize();
     this.loadPicture(data);
   }
 
   unpack(data) {
-    [this.numRows, this.numColumns] = data.layer.shape;
-    const cells = data.layer.cells;
+    const { cells, shape } = data.layer;
+    [this.numRows, this.numColumns] = shape;
     this.cells = cells && {
       bounds: unpacked(cells.bounds, Uint32Array),
       columns: unpacked(cells.columns, this.numColumns <= 65536 ? Uint16Array : Uint32Array),
       codes: unpacked(cells.codes, Uint16Array),
       values: unpacked(cells.values, Float64Array),
     };
-    this.x = unpacked(data.points.x, Float32Array);
-    this.y = unpacked(data.points.y, Float32Array);
-    this.sums = unpacked(data.sums, Float32Array);
-    this.window = null;
-    const held = windows.get(this.name);
-    if (held) this.takeWindow(held);
+    [this.x, this.y, this.sums] = [data.points.x, data.points.y, data.sums].map((text) => unpacked(text, Float32Array));
+    const room = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1) * 7 + 14;
+    this.room = { row: room(data.prefixes), column: room(data.suffixes) };
+    this.window = this.levels = null;
+    if (windows.get(data.name)) this.takeWindow(windows.get(data.name));
+    this.root.querySelector(".matrix h4").textContent = data.title;
+    this.root.querySelector(".plane h4").textContent = data.points.title;
+    const size = `${this.numRows} rows, ${this.numColumns} columns`;
+    const keys = "Arrow keys move from cell to cell, Enter chooses, plus and minus zoom, 0 shows all.";
+    this.map.setAttribute("aria-label", `${data.title}, ${size}. ${keys}`);
+    this.plane.setAttribute("aria-label", `${data.points.title}. Arrow keys move from prefix to prefix, Enter chooses.`);
+    this.words = data.prefixes.map((prefix, row) => {
+      const word = textOf("div", "", "word");
+      word.append(textOf("span", prefix), textOf("span", written(this.sums[row], 3)));
+      Object.entries({ role: "option", id: `${data.name}-${row}`, "data-row": row }).forEach(([name, value]) => word.setAttribute(name, value));
+      return word;
+    });
+    this.list.replaceChildren(...this.words);
   }
 
   takeWindow(data) {
@@ -162,96 +158,82 @@ class Lens {
     this.redraw();
   }
 
-  // The picture and smaller ones of it, each pixel the largest of four: no large entry is lost on a small screen.
   async loadPicture(data) {
-    if (this.loaded !== data.layer.png) {
-      const bytes = unpacked(data.layer.png, Uint8Array);
-      const options = { colorSpaceConversion: "none", premultiplyAlpha: "none" };
-      const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }), options);
+    if (!this.levels) {
+      const blob = new Blob([unpacked(data.layer.png, Uint8Array)], { type: "image/png" });
+      const bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
       if (this.data !== data) return;
       const { width, height } = bitmap;
       const pen = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
       pen.drawImage(bitmap, 0, 0);
       const pixels = pen.getImageData(0, 0, width, height).data;
-      const levels = new Uint8Array(width * height);
-      for (let i = 0; i < levels.length; i += 1) levels[i] = pixels[4 * i];
-      this.pyramid = [{ width, height, levels }];
-      while (this.pyramid.at(-1).width > 64 || this.pyramid.at(-1).height > 64) this.pyramid.push(halved(this.pyramid.at(-1)));
-      this.loaded = data.layer.png;
+      this.levels = { width, height, of: Uint8Array.from({ length: width * height }, (_, i) => pixels[4 * i]) };
     }
-    for (const step of this.pyramid) step.canvas = painted(step, this.inks);
+    this.picture = painted(this.levels.of, this.levels.width, this.levels.height, this.inks);
     this.redraw();
   }
 
-  levelsToColours() {
+  // Levels as nlwfa_core/lens.py makes them: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms.
+  levelsToInks() {
     const { positive, negative } = this.data.colours;
-    const ramp = (colours) => (this.dark ? [...colours].reverse() : colours).map((colour) => [...channels(colour)]);
-    const between = (colours, share) => {
-      const place = share * (colours.length - 1);
-      const low = Math.min(Math.floor(place), colours.length - 2);
-      return colours[low].map((part, i) => Math.round(part + (place - low) * (colours[low + 1][i] - part)));
+    const ramps = [positive, negative].map((ramp) => (this.dark ? [...ramp].reverse() : ramp).map(channels));
+    const between = (ramp, share) => {
+      const place = share * (ramp.length - 1);
+      const low = Math.min(Math.floor(place), ramp.length - 2);
+      return ramp[low].map((part, i) => Math.round(part + (place - low) * (ramp[low + 1][i] - part)));
     };
-    const ramps = [ramp(positive), ramp(negative)];
-    return Array.from({ length: 256 }, (_, level) =>
-      level & 127 ? between(ramps[level >> 7], ((level & 127) - 1) / 126) : [0, 0, 0, 0],
-    );
+    return Array.from({ length: 256 }, (_, level) => between(ramps[level >> 7], Math.max(0, (level & 127) - 1) / 126));
   }
 
   levelOf(value) {
-    const size = Math.abs(value);
-    if (size <= this.data.layer.floor) return 0;
     const [low, high] = this.data.layer.scale;
-    return 1 + Math.round(clamp((Math.log10(size) - low) / (high - low), 0, 1) * 126) + (value < 0 ? 128 : 0);
+    const [size, sign] = [Math.abs(value), value < 0 ? 128 : 0];
+    if (size <= this.data.layer.floor) return 0;
+    return 1 + sign + Math.round(clamp((Math.log10(size) - low) / (high - low), 0, 1) * 126);
   }
 
   // A cell's exact value if it is here, else undefined.
   valueAt(row, column) {
-    if (this.cells) {
-      const { bounds, columns, codes, values } = this.cells;
-      let [low, high] = [bounds[row], bounds[row + 1]];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (columns[middle] < column) low = middle + 1;
-        else high = middle;
-      }
-      return low < bounds[row + 1] && columns[low] === column ? values[codes[low]] : 0;
+    if (!this.cells) {
+      const { row: top, column: left, shape, values } = this.window ?? { shape: [0, 0] };
+      const inside = row >= top && column >= left && row < top + shape[0] && column < left + shape[1];
+      return inside ? values[(row - top) * shape[1] + column - left] : undefined;
     }
-    const held = this.window;
-    const [i, j] = [row - held?.row, column - held?.column];
-    return i >= 0 && j >= 0 && i < held.shape[0] && j < held.shape[1] ? held.values[i * held.shape[1] + j] : undefined;
+    const { bounds, columns, codes, values } = this.cells;
+    let [low, high] = [bounds[row], bounds[row + 1]];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (columns[middle] < column) low = middle + 1;
+      else high = middle;
+    }
+    return low < bounds[row + 1] && columns[low] === column ? values[codes[low]] : 0;
   }
 
-  // What can be said of a cell whose value is not here: its block's largest.
+  // What can be said of a cell whose value is not here: its block's largest entry.
   roughly(row, column) {
     const { factors, scale, floor } = this.data.layer;
-    const picture = this.pyramid?.[0];
-    if (!picture) return "…";
-    const level = picture.levels[Math.floor(row / factors[0]) * picture.width + Math.floor(column / factors[1])];
-    if (level === 0) return floor ? `below ${powerOfTen(Math.log10(floor))}` : "0";
+    if (!this.levels) return "…";
+    const level = this.levels.of[Math.floor(row / factors[0]) * this.levels.width + Math.floor(column / factors[1])];
+    if (level === 0) return floor ? `below ${powerOfTen(Math.round(Math.log10(floor)))}` : "0";
     const size = 10 ** (scale[0] + (((level & 127) - 1) / 126) * (scale[1] - scale[0]));
-    const about = `≈ ${level > 128 ? "−" : ""}${Number(size.toPrecision(1))}`;
+    const about = `≈ ${written(level > 128 ? -size : size, 1)}`;
     return factors[0] * factors[1] > 1 ? `largest of its ${factors[0]} × ${factors[1]} block ${about}` : about;
   }
 
   // Where the matrix is drawn: room for labels only when there are some.
-  plot(view) {
-    const longest = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1);
-    this.widths ??= { basis: null };
-    if (this.widths.basis !== this.data.basis) {
-      this.widths = { basis: this.data.basis, row: longest(this.data.prefixes) * 7 + 14, column: longest(this.data.suffixes) * 7 + 14 };
-    }
+  plot({ sx, sy }) {
     const { clientWidth: width, clientHeight: height } = this.map;
-    const left = view.sy >= LABELS_FROM ? clamp(this.widths.row, 26, Math.min(150, width * 0.32)) : 26;
-    const top = view.sx >= LABELS_FROM ? clamp(this.widths.column, 26, Math.min(110, height * 0.3)) : 26;
+    const left = sy >= LABELS_FROM ? clamp(this.room.row, MARGIN, Math.min(150, width * 0.32)) : MARGIN;
+    const top = sx >= LABELS_FROM ? clamp(this.room.column, MARGIN, Math.min(110, height * 0.3)) : MARGIN;
     return { left, top, width: width - left - 6, height: height - top - 6 };
   }
 
   fit() {
-    const within = (view) => {
-      const { width, height } = this.plot(view);
-      return { x: 0, y: 0, sx: Math.min(width / this.numColumns, LARGEST_COLUMN), sy: Math.min(height / this.numRows, LARGEST_ROW) };
-    };
-    return within(within({ sx: 0, sy: 0 })); // once more: labels take room
+    const within = ({ width, height }) => ({
+      ...{ x: 0, y: 0 },
+      ...{ sx: Math.min(width / this.numColumns, LARGEST_COLUMN), sy: Math.min(height / this.numRows, LARGEST_ROW) },
+    });
+    return within(this.plot(within(this.plot({ sx: 0, sy: 0 })))); // once more: labels take room
   }
 
   get zoomed() {
@@ -260,107 +242,110 @@ class Lens {
   }
 
   zoom(factor, px, py) {
-    const [fit, before, old] = [this.fit(), this.view, this.plot(this.view)];
-    const view = {
-      sx: clamp(before.sx * factor, fit.sx, Math.max(fit.sx, LARGEST_COLUMN)),
-      sy: clamp(before.sy * factor, fit.sy, Math.max(fit.sy, LARGEST_ROW)),
-    };
-    const [column, row] = [before.x + (px - old.left) / before.sx, before.y + (py - old.top) / before.sy];
-    const plot = this.plot(view);
-    this.show({ ...view, x: column - (px - plot.left) / view.sx, y: row - (py - plot.top) / view.sy });
-  }
-
-  show(view) {
-    const plot = this.plot(view);
-    const x = clamp(view.x, 0, Math.max(0, this.numColumns - plot.width / view.sx));
-    const y = clamp(view.y, 0, Math.max(0, this.numRows - plot.height / view.sy));
-    this.view = { ...view, x, y };
-    this.map.parentElement.classList.toggle("zoomed", this.zoomed);
-    this.redraw();
-    this.settle();
+    const [fit, { x, y, sx, sy }, old] = [this.fit(), this.view, this.plot(this.view)];
+    const scales = { sx: clamp(sx * factor, fit.sx, LARGEST_COLUMN), sy: clamp(sy * factor, fit.sy, LARGEST_ROW) };
+    const plot = this.plot(scales);
+    const [column, row] = [x + (px - old.left) / sx, y + (py - old.top) / sy];
+    this.show({ ...scales, x: column - (px - plot.left) / scales.sx, y: row - (py - plot.top) / scales.sy });
   }
 
   zoomBy(what) {
     if (what === "fit") this.show(this.fit());
     if (what !== "in" && what !== "out") return;
     const { left, top, width, height } = this.plot(this.view);
-    const [px, py] = this.lit?.column === undefined ? [left + width / 2, top + height / 2] : this.placeOf(this.lit);
-    this.zoom(what === "in" ? 1.6 : 1 / 1.6, px, py);
+    const place = this.lit?.column === undefined ? [left + width / 2, top + height / 2] : this.placeOf(this.lit);
+    this.zoom(what === "in" ? 1.6 : 1 / 1.6, ...place);
   }
 
-  placeOf({ row, column }) {
+  show(view) {
+    const { width, height } = this.plot(view);
+    const x = clamp(view.x, 0, Math.max(0, this.numColumns - width / view.sx));
+    const y = clamp(view.y, 0, Math.max(0, this.numRows - height / view.sy));
+    this.view = { ...view, x, y };
+    this.screen = null;
+    this.map.parentElement.classList.toggle("zoomed", this.zoomed);
+    this.redraw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.askForWindow(), SETTLED_MS);
+  }
+
+  // The view stands still: ask Python for what is looked at, if it is close enough to be read and is not here.
+  askForWindow() {
+    if (this.cells || this.view.sy < LABELS_FROM) return;
+    const { rows, columns } = this.seen();
+    if (this.valueAt(rows[0], columns[0]) !== undefined && this.valueAt(rows[1] - 1, columns[1] - 1) !== undefined) return;
+    const wider = ([start, end]) => [Math.max(0, start - 20), end - start + 40];
+    const [[row, numRows], [column, numColumns]] = [wider(rows), wider(columns)];
+    this.send("window", { id: this.data.id, row, column, numRows, numColumns });
+  }
+
+  // The rows and columns in sight, as [first, behind the last].
+  seen() {
+    const { x, y, sx, sy } = this.view;
+    const { width, height } = this.plot(this.view);
+    const range = (start, room, size) => [Math.floor(start), Math.min(size, Math.ceil(start + room - 1e-9))];
+    return { rows: range(y, height / sy, this.numRows), columns: range(x, width / sx, this.numColumns) };
+  }
+
+  placeOf({ row, column = 0 }) {
     const { left, top } = this.plot(this.view);
     return [left + (column + 0.5 - this.view.x) * this.view.sx, top + (row + 0.5 - this.view.y) * this.view.sy];
   }
 
-  // The rows and columns that are seen, as [first, behind the last].
-  seen() {
-    const { x, y, sx, sy } = this.view;
-    const { width, height } = this.plot(this.view);
-    const end = (start, room, size) => Math.min(size, Math.ceil(start + room - 1e-9));
-    return {
-      rows: [Math.floor(y), end(y, height / sy, this.numRows)],
-      columns: [Math.floor(x), end(x, width / sx, this.numColumns)],
-    };
-  }
-
-  // Once the view stands still, ask Python for what is looked at, if it is close enough to be read and is not here.
-  settle() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      if (this.cells || this.view.sy < LABELS_FROM) return;
-      const { rows, columns } = this.seen();
-      const corners = [this.valueAt(rows[0], columns[0]), this.valueAt(rows[1] - 1, columns[1] - 1)];
-      if (!corners.includes(undefined)) return;
-      const wider = ([start, end]) => [Math.max(0, start - 20), end - start + 40];
-      const [[row, numRows], [column, numColumns]] = [wider(rows), wider(columns)];
-      this.send("window", { id: this.data.id, row, column, numRows, numColumns });
-    }, SETTLED_MS);
-  }
-
-  cellAt(event) {
+  cellAt({ offsetX, offsetY }) {
     const { left, top, width, height } = this.plot(this.view);
-    const [px, py] = [event.offsetX, event.offsetY];
-    const column = Math.floor(this.view.x + (px - left) / this.view.sx);
-    const row = Math.floor(this.view.y + (py - top) / this.view.sy);
-    if (row < 0 || row >= this.numRows || column >= this.numColumns || py < top || py > top + height || px > left + width) return null;
-    return px < left ? { row } : { row, column }; // on the labels: the row alone
+    if (offsetY < top || offsetY > top + height || offsetX > left + width) return null;
+    const row = Math.floor(this.view.y + (offsetY - top) / this.view.sy);
+    const column = Math.floor(this.view.x + (offsetX - left) / this.view.sx);
+    if (row >= this.numRows || column >= this.numColumns) return null;
+    return offsetX < left ? { row } : { row, column }; // on the labels: the row alone
+  }
+
+  pointAt({ offsetX, offsetY }) {
+    const distances = Array.from(this.x, (_, row) => {
+      const [px, py] = this.pointPlace(row);
+      return Math.hypot(px - offsetX, py - offsetY) || 0;
+    });
+    const row = distances.reduce((best, distance, i) => (Number.isFinite(this.x[i]) && distance < (distances[best] ?? 14) ? i : best), -1);
+    return row < 0 ? null : { row };
+  }
+
+  wordAt(event) {
+    const word = event.target.closest(".word");
+    return word && { row: Number(word.dataset.row) };
   }
 
   press(event) {
     this.map.setPointerCapture(event.pointerId);
-    this.pointers.set(event.pointerId, event);
+    this.fingers.set(event.pointerId, event);
     this.start = { x: event.clientX, y: event.clientY, moved: false };
   }
 
+  // Pointing, dragging with one finger, zooming with two.
   move(event) {
-    const before = this.pointers.get(event.pointerId);
-    if (!before) {
-      this.light(this.cellAt(event), event);
-      return;
-    }
-    const others = [...this.pointers.values()].filter((other) => other.pointerId !== event.pointerId);
+    const before = this.fingers.get(event.pointerId);
+    if (!before) return this.light(this.cellAt(event), event);
+    const [other] = [...this.fingers.values()].filter((finger) => finger.pointerId !== event.pointerId);
     if (Math.hypot(event.clientX - this.start.x, event.clientY - this.start.y) > 4) this.start.moved = true;
-    if (others.length === 1) {
-      const distance = (one) => Math.hypot(one.clientX - others[0].clientX, one.clientY - others[0].clientY) || 1;
-      this.zoom(distance(event) / distance(before), (event.offsetX + others[0].offsetX) / 2, (event.offsetY + others[0].offsetY) / 2);
+    const { x, y, sx, sy } = this.view;
+    if (other) {
+      const apart = (finger) => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY) || 1;
+      this.zoom(apart(event) / apart(before), (event.offsetX + other.offsetX) / 2, (event.offsetY + other.offsetY) / 2);
     } else if (this.start.moved) {
-      const { x, y, sx, sy } = this.view;
-      this.show({ ...this.view, x: x - (event.clientX - before.clientX) / sx, y: y - (event.clientY - before.clientY) / sy });
+      this.show({ sx, sy, x: x - (event.clientX - before.clientX) / sx, y: y - (event.clientY - before.clientY) / sy });
     }
-    this.pointers.set(event.pointerId, event);
+    return this.fingers.set(event.pointerId, event);
   }
 
   release(event) {
-    const clicked = event.type === "pointerup" && this.pointers.size === 1 && !this.start.moved;
-    this.pointers.delete(event.pointerId);
+    const clicked = event.type === "pointerup" && this.fingers.size === 1 && !this.start.moved;
+    this.fingers.delete(event.pointerId);
     if (!clicked) return;
-    const cell = this.cellAt(event);
-    this.light(cell, event);
-    this.choose(cell);
+    this.light(this.cellAt(event), event);
+    this.choose(this.lit);
   }
 
-  // Turning the wheel towards oneself over the whole matrix scrolls the page, as anywhere.
+  // Turned towards oneself over the whole matrix, the wheel scrolls the page, as anywhere.
   wheel(event) {
     if (event.deltaY > 0 && !this.zoomed) return;
     event.preventDefault();
@@ -368,21 +353,14 @@ class Lens {
   }
 
   keys(event) {
-    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
-    const tools = { "+": "in", "=": "in", "-": "out", "−": "out", 0: "fit", Home: "fit" };
-    const at = this.lit ?? this.chosen;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (tools[event.key]) this.zoomBy(tools[event.key]);
-    else if (steps[event.key]) {
-      const [down, right] = steps[event.key];
-      if (event.shiftKey) this.show({ ...this.view, x: this.view.x + 10 * right, y: this.view.y + 10 * down });
-      else {
-        const { rows, columns } = this.seen();
-        const row = clamp(at ? at.row + down : rows[0], 0, this.numRows - 1);
-        const column = clamp(at ? (at.column ?? columns[0]) + right : columns[0], 0, this.numColumns - 1);
-        this.reveal(row, column);
-        this.light({ row, column }, null, true);
-      }
+    const [at, step] = [this.lit ?? this.chosen, STEPS[event.key]];
+    if (TOOLS[event.key]) this.zoomBy(TOOLS[event.key]);
+    else if (step && event.shiftKey) this.show({ ...this.view, x: this.view.x + 10 * step[1], y: this.view.y + 10 * step[0] });
+    else if (step) {
+      const { rows, columns } = this.seen();
+      const row = at ? clamp(at.row + step[0], 0, this.numRows - 1) : rows[0];
+      this.goTo({ row, column: at ? clamp((at.column ?? columns[0]) + step[1], 0, this.numColumns - 1) : columns[0] });
     } else if (event.key === "Enter" || event.key === " ") this.choose(at);
     else if (event.key === "Escape") this.light(null);
     else return;
@@ -391,89 +369,77 @@ class Lens {
 
   // Along the prefixes, in the plane and in the list.
   walk(event) {
-    const steps = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
-    const at = this.lit ?? this.chosen;
-    if (event.key in steps) {
-      const row = clamp(at ? at.row + steps[event.key] : 0, 0, this.numRows - 1);
-      this.reveal(row);
-      this.light({ row }, null, true);
-    } else if (event.key === "Enter" || event.key === " ") this.choose(at);
+    const ends = { Home: -Infinity, End: Infinity };
+    const [at, step] = [this.lit ?? this.chosen, STEPS[event.key] ?? [ends[event.key], 0]];
+    if (step[0] !== undefined) this.goTo({ row: at ? clamp(at.row + step[0] + step[1], 0, this.numRows - 1) : 0 });
+    else if (event.key === "Enter" || event.key === " ") this.choose(at);
     else return;
     event.preventDefault();
   }
 
-  reveal(row, column) {
+  // Light a cell or row from the keyboard: bring it into sight, and say it.
+  goTo(cell) {
     const { rows, columns } = this.seen();
-    const view = { ...this.view };
-    if (row < rows[0] || row >= rows[1] - 1) view.y += row < rows[0] ? row - rows[0] : row - rows[1] + 2;
-    if (column < columns[0] || column >= columns[1] - 1) view.x += column < columns[0] ? column - columns[0] : column - columns[1] + 2;
-    this.show(view);
+    const shift = (place, [first, end]) => (place < first ? place - first : place >= end - 1 ? place - end + 2 : 0);
+    this.show({ ...this.view, x: this.view.x + shift(cell.column, columns), y: this.view.y + shift(cell.row, rows) });
+    this.light(cell);
+    this.describe(cell, null);
+    this.said.textContent = this.facts(cell).flat().join(" ");
   }
 
-  pointAt(event) {
-    let [found, nearest] = [null, 14];
-    for (let row = 0; row < this.numRows; row += 1) {
-      const [px, py] = this.pointPlace(row);
-      const distance = Math.hypot(px - event.offsetX, py - event.offsetY);
-      if (distance < nearest) [found, nearest] = [{ row }, distance];
-    }
-    return found;
-  }
-
-  wordAt(event) {
-    const word = event.target.closest(".word");
-    return word && { row: Number(word.dataset.row) };
-  }
-
-  light(cell, event = null, aloud = false) {
+  light(cell, event = null) {
     this.lit = cell;
-    if (cell && event?.currentTarget !== this.list) this.scrollTo(cell.row);
-    this.tip.hidden = !cell || (!event && !aloud);
+    const top = (cell?.row ?? 0) * LIST_ROW - this.list.scrollTop;
+    if (cell && event?.currentTarget !== this.list && (top < 0 || top > this.list.clientHeight - LIST_ROW)) {
+      this.list.scrollTop += top - this.list.clientHeight / 2;
+    }
+    this.tip.hidden = !cell || !event;
     if (!this.tip.hidden) this.describe(cell, event);
-    if (aloud) this.root.querySelector(".said").textContent = this.facts(cell).flat().join(" ");
     this.redraw();
   }
 
   choose(cell) {
     if (!cell) return;
-    const column = cell.column ?? this.chosen?.column ?? null;
-    this.chosen = { row: cell.row, ...(column === null ? {} : { column }) };
+    this.chosen = { row: cell.row, column: cell.column ?? this.chosen?.column };
     this.redraw();
-    this.send("selection", { basis: this.data.basis, row: cell.row, column });
+    this.send("selection", { basis: this.data.basis, row: cell.row, column: this.chosen.column ?? null });
   }
 
   facts({ row, column }) {
-    const facts = [["prefix", this.data.prefixes[row]]];
-    if (column === undefined) facts.push(["row sum", written(this.sums[row])]);
-    else {
-      const value = this.valueAt(row, column);
-      facts.push(["suffix", this.data.suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value)]);
-    }
-    const known = Number.isFinite(this.x[row]);
-    facts.push(["point", known ? `(${this.x[row].toFixed(3)}, ${this.y[row].toFixed(3)})`.replaceAll("-", "−") : "none: no string begins so"]);
-    return facts;
+    const { prefixes, suffixes } = this.data;
+    const value = column === undefined ? 0 : this.valueAt(row, column);
+    const [x, y] = [this.x[row], this.y[row]];
+    return [
+      ["prefix", prefixes[row]],
+      ...(column === undefined
+        ? [["row sum", written(this.sums[row])]]
+        : [["suffix", suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value)]]),
+      ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
+    ];
   }
 
+  // The tooltip, beside the pointer, or beside what the keys have reached.
   describe(cell, event) {
     const lines = this.facts(cell).map(([name, text]) => {
       const line = document.createElement("div");
-      line.append(document.createElement("i"), document.createElement("b"));
-      line.firstChild.textContent = name;
-      line.lastChild.textContent = text;
+      line.append(textOf("i", name), textOf("b", text));
       return line;
     });
     this.tip.replaceChildren(...lines);
+    this.tip.hidden = false;
     const box = this.box.getBoundingClientRect();
-    let [x, y] = event ? [event.clientX - box.left, event.clientY - box.top] : [0, 0];
+    let [x, y] = [event?.clientX, event?.clientY];
     if (!event) {
       const focused = this.root.activeElement;
-      const place = focused.getBoundingClientRect();
-      const at = focused === this.map ? this.placeOf({ column: 0, ...cell }) : focused === this.plane ? this.pointPlace(cell.row) : [0, 0];
-      [x, y] = [place.left - box.left + (at[0] || 0), place.top - box.top + (at[1] || 0)];
+      const { left, top } = focused.getBoundingClientRect();
+      const inList = [20, cell.row * LIST_ROW - this.list.scrollTop];
+      const [px, py] = focused === this.map ? this.placeOf(cell) : focused === this.plane ? this.pointPlace(cell.row) : inList;
+      [x, y] = [left + (px || 0), top + (py || 0)];
     }
-    const [width, height] = [this.tip.offsetWidth, this.tip.offsetHeight];
-    this.tip.style.left = `${clamp(x + 16 + width > box.width ? x - width - 16 : x + 16, 0, Math.max(0, box.width - width))}px`;
-    this.tip.style.top = `${y + 16 + height > box.height ? y - height - 12 : y + 16}px`;
+    const [left, top, width, height] = [x - box.left, y - box.top, this.tip.offsetWidth, this.tip.offsetHeight];
+    const beside = left + 16 + width > box.width ? left - width - 16 : left + 16;
+    this.tip.style.left = `${clamp(beside, 0, Math.max(0, box.width - width))}px`;
+    this.tip.style.top = `${top + 16 + height > box.height ? top - height - 12 : top + 16}px`;
   }
 
   resize() {
@@ -482,9 +448,8 @@ class Lens {
       const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((size) => Math.round(size * devicePixelRatio));
       if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     }
-    this.backdrop = null;
-    this.show(this.view && this.zoomed && this.fitted ? this.view : this.fit());
-    this.fitted = true;
+    this.points = null;
+    this.show(this.view && this.zoomed ? this.view : this.fit());
   }
 
   redraw() {
@@ -493,7 +458,7 @@ class Lens {
       if (!this.view || !this.map.clientWidth) return;
       this.drawMap();
       this.drawPlane();
-      this.drawList();
+      this.markWords();
       this.drawStatus();
     });
   }
@@ -507,265 +472,199 @@ class Lens {
   }
 
   drawMap() {
-    const pen = this.pen(this.map);
-    const plot = this.plot(this.view);
-    const { x, y, sx, sy } = this.view;
+    const [pen, plot, { x, y, sx, sy }, { rows, columns }] = [this.pen(this.map), this.plot(this.view), this.view, this.seen()];
     const width = Math.min(plot.width, (this.numColumns - x) * sx);
     const height = Math.min(plot.height, (this.numRows - y) * sy);
-    const { rows, columns } = this.seen();
     pen.save();
     pen.beginPath();
     pen.rect(plot.left, plot.top, width, height);
     pen.clip();
-    const close = sx >= 7 && sy >= 7 && this.valueAt(rows[0], columns[0]) !== undefined;
-    if (close) this.drawCells(pen, plot, rows, columns);
-    else if (this.pyramid) this.drawPicture(pen, plot, width, height);
-    this.drawMarks(pen, plot, width, height);
+    this.isClose = sx >= 7 && sy >= 7 && this.valueAt(rows[0], columns[0]) !== undefined;
+    if (this.isClose) this.drawCells(pen, plot, rows, columns);
+    else if (this.picture) this.drawPicture(pen, plot, width, height);
+    this.drawBands(pen, plot, width, height);
     pen.restore();
     pen.strokeStyle = this.ink;
     pen.globalAlpha = 0.25;
     pen.strokeRect(plot.left - 0.5, plot.top - 0.5, width + 1, height + 1);
-    pen.globalAlpha = 1;
     this.drawLabels(pen, plot, rows, columns);
   }
 
+  // A pixel of the picture that is smaller than one of the screen might be lost: then each pixel of the screen is the largest of them.
   drawPicture(pen, plot, width, height) {
     const { x, y, sx, sy } = this.view;
-    const [rowFactor, columnFactor] = this.data.layer.factors;
-    // The finest picture whose pixels are no smaller than the screen's.
-    const pixel = Math.min(sx * columnFactor, sy * rowFactor) * devicePixelRatio;
-    const step = clamp(Math.ceil(Math.log2(1 / pixel) - 1e-6), 0, this.pyramid.length - 1);
-    const [across, down] = [columnFactor * 2 ** step, rowFactor * 2 ** step];
-    this.block = [down, across];
+    const [down, across] = this.data.layer.factors;
     pen.imageSmoothingEnabled = false;
-    const picture = this.pyramid[step].canvas;
-    if (!picture) return;
-    pen.drawImage(picture, x / across, y / down, width / sx / across, height / sy / down, plot.left, plot.top, width, height);
+    if (Math.min(sx * across, sy * down) * devicePixelRatio >= 1) {
+      pen.drawImage(this.picture, x / across, y / down, width / sx / across, height / sy / down, plot.left, plot.top, width, height);
+      return;
+    }
+    this.screen ??= this.pooled(Math.ceil(width * devicePixelRatio), Math.ceil(height * devicePixelRatio));
+    pen.drawImage(this.screen, plot.left, plot.top, width, height);
+  }
+
+  pooled(width, height) {
+    const [{ x, y, sx, sy }, [down, across]] = [this.view, this.data.layer.factors];
+    const largest = new Uint8Array(width * height);
+    const place = (number, factor, start, scale) => Math.floor((number * factor - start) * scale * devicePixelRatio + 1e-6);
+    this.levels.of.forEach((level, i) => {
+      if (level === 0) return;
+      const [px, py] = [place(i % this.levels.width, across, x, sx), place(Math.floor(i / this.levels.width), down, y, sy)];
+      if (px < 0 || py < 0 || px >= width || py >= height) return;
+      if ((level & 127) > (largest[py * width + px] & 127)) largest[py * width + px] = level;
+    });
+    return painted(largest, width, height, this.inks);
   }
 
   drawCells(pen, plot, rows, columns) {
     const { x, y, sx, sy } = this.view;
-    this.block = [1, 1];
-    pen.font = `12px ${this.code}`;
-    pen.textAlign = "center";
+    Object.assign(pen, { font: `12px ${this.code}`, textAlign: "center" });
     for (let row = rows[0]; row < rows[1]; row += 1) {
       for (let column = columns[0]; column < columns[1]; column += 1) {
         const value = this.valueAt(row, column);
         const level = value ? this.levelOf(value) : 0;
         if (level === 0) continue;
-        const colour = this.inks[level];
         const [px, py] = [plot.left + (column - x) * sx, plot.top + (row - y) * sy];
-        pen.fillStyle = `rgb(${colour.slice(0, 3)})`;
+        pen.fillStyle = `rgb(${this.inks[level].slice(0, 3)})`;
         pen.fillRect(px + 0.5, py + 0.5, sx - 1, sy - 1);
         if (sx < VALUES_FROM || sy < LABELS_FROM) continue;
-        pen.fillStyle = colour[0] * 0.3 + colour[1] * 0.6 + colour[2] * 0.1 > 135 ? "#111" : "#fff";
-        pen.fillText(Number(value.toPrecision(3)).toString().replace("-", "−"), px + sx / 2, py + sy / 2 + 0.5, sx - 4);
+        pen.fillStyle = isBright(this.inks[level]) ? "#111" : "#fff";
+        pen.fillText(written(value, 3), px + sx / 2, py + sy / 2 + 0.5, sx - 4);
       }
     }
   }
 
-  // Bands along the rows and columns that are lit or chosen, at least two pixels wide.
-  drawMarks(pen, plot, width, height) {
+  marks() {
+    return [[this.chosen, this.data.colours.mark], [this.lit, this.ink]].filter(([cell]) => cell);
+  }
+
+  // Along the rows and columns that are lit or chosen, at least two pixels wide.
+  drawBands(pen, plot, width, height) {
     const { x, y, sx, sy } = this.view;
-    for (const [cell, colour] of [[this.chosen, this.data.colours.mark], [this.lit, this.ink]]) {
-      if (!cell) continue;
-      pen.strokeStyle = pen.fillStyle = colour;
-      const [top, thick] = [plot.top + (cell.row - y) * sy, Math.max(sy, 2)];
-      const [left, broad] = [plot.left + (cell.column - x) * sx, Math.max(sx, 2)];
-      pen.globalAlpha = 0.14;
+    for (const [{ row, column }, colour] of this.marks()) {
+      const [top, left, thick, broad] = [plot.top + (row - y) * sy, plot.left + (column - x) * sx, Math.max(sy, 2), Math.max(sx, 2)];
+      Object.assign(pen, { strokeStyle: colour, fillStyle: colour, globalAlpha: 0.14, lineWidth: 1.5 });
       pen.fillRect(plot.left, top, width, thick);
-      if (cell.column !== undefined) pen.fillRect(left, plot.top, broad, height);
+      if (column !== undefined) pen.fillRect(left, plot.top, broad, height);
       pen.globalAlpha = 0.8;
-      pen.lineWidth = sy < 4 ? 1 : 1.5;
       pen.strokeRect(plot.left - 5, top, width + 10, thick);
-      pen.globalAlpha = 1;
-      pen.lineWidth = 2;
-      if (cell.column !== undefined) pen.strokeRect(left - 1, top - 1, broad + 2, thick + 2);
+      Object.assign(pen, { globalAlpha: 1, lineWidth: 2 });
+      if (column !== undefined) pen.strokeRect(left - 1, top - 1, broad + 2, thick + 2);
     }
     pen.lineWidth = 1;
   }
 
   drawLabels(pen, plot, rows, columns) {
     const { x, y, sx, sy } = this.view;
-    const say = (text, room, strong) => {
+    const say = (text, px, py, turn, room, strong) => {
+      pen.save();
+      pen.translate(px, py);
+      pen.rotate(turn);
       pen.globalAlpha = strong ? 1 : 0.75;
       const letters = Math.floor(room / 7);
       pen.fillText(text.length > letters ? `${text.slice(0, letters - 1)}…` : text, 0, 0);
+      pen.restore();
     };
-    pen.fillStyle = this.ink;
-    pen.font = `12px ${this.code}`;
-    pen.textAlign = "right";
+    const isMarked = (name, number) => this.lit?.[name] === number || this.chosen?.[name] === number;
+    Object.assign(pen, { fillStyle: this.ink, font: `12px ${this.code}`, textAlign: "right" });
     for (let row = rows[0]; sy >= LABELS_FROM && row < rows[1]; row += 1) {
       const place = plot.top + (row + 0.5 - y) * sy;
       if (place < plot.top || place > plot.top + plot.height) continue;
-      pen.save();
-      pen.translate(plot.left - 6, place);
-      say(this.data.prefixes[row], plot.left - 8, row === this.lit?.row || row === this.chosen?.row);
-      pen.restore();
+      say(this.data.prefixes[row], plot.left - 6, place, 0, plot.left - 8, isMarked("row", row));
     }
     pen.textAlign = "left";
     for (let column = columns[0]; sx >= LABELS_FROM && column < columns[1]; column += 1) {
       const place = plot.left + (column + 0.5 - x) * sx;
       if (place < plot.left || place > plot.left + plot.width) continue;
-      pen.save();
-      pen.translate(place, plot.top - 6);
-      pen.rotate(-Math.PI / 2);
-      say(this.data.suffixes[column], plot.top - 8, column === this.lit?.column || column === this.chosen?.column);
-      pen.restore();
+      say(this.data.suffixes[column], place, plot.top - 6, -Math.PI / 2, plot.top - 8, isMarked("column", column));
     }
     pen.font = `12px ${this.sans}`;
-    pen.globalAlpha = 0.75;
-    if (sx < LABELS_FROM) pen.fillText("suffix v, by frequency →", plot.left, plot.top - 13);
-    if (sy < LABELS_FROM) {
-      pen.translate(13, plot.top);
-      pen.rotate(-Math.PI / 2);
-      pen.textAlign = "right";
-      pen.fillText("← prefix u, by frequency", 0, 0);
-    }
+    if (sx < LABELS_FROM) say("suffix v, by frequency →", plot.left, plot.top - 13, 0, Infinity, false);
+    pen.textAlign = "right";
+    if (sy < LABELS_FROM) say("← prefix u, by frequency", 13, plot.top, -Math.PI / 2, Infinity, false);
   }
 
-  // Points keep their proportions: both axes have one unit.
+  // Both axes have one unit: distances between points are right.
   pointPlace(row) {
-    if (this.backdrop?.basis !== this.data || !this.frameOfPoints) this.framePoints();
-    const { unit, left, top } = this.frameOfPoints;
+    if (!this.points) this.drawPoints();
+    const { unit, left, top } = this.points;
     return [left + this.x[row] * unit, top - this.y[row] * unit];
   }
 
-  framePoints() {
-    const range = (values) => {
-      const [low, high] = values.reduce(([a, b], v) => (Number.isFinite(v) ? [Math.min(a, v), Math.max(b, v)] : [a, b]), [1e9, -1e9]);
-      return low > high ? [0, 0] : [low, high];
-    };
-    const [[x0, x1], [y0, y1]] = [range(this.x), range(this.y)];
+  drawPoints() {
     const { clientWidth: width, clientHeight: height } = this.plane;
+    const [[x0, x1], [y0, y1]] = [this.x, this.y].map((values) => {
+      const known = values.filter(Number.isFinite);
+      return known.length ? [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))] : [0, 0];
+    });
     const unit = Math.min((width - 40) / (x1 - x0 || 1), (height - 64) / (y1 - y0 || 1));
     const [left, top] = [width / 2 - ((x0 + x1) / 2) * unit, (height - 24) / 2 + ((y0 + y1) / 2) * unit];
-    this.frameOfPoints = { unit, left, top };
-    const canvas = new OffscreenCanvas(this.plane.width, this.plane.height);
-    this.backdrop = { basis: this.data, canvas };
-    const pen = canvas.getContext("2d");
+    const pen = new OffscreenCanvas(this.plane.width, this.plane.height).getContext("2d");
+    this.points = { unit, left, top, canvas: pen.canvas };
     pen.scale(devicePixelRatio, devicePixelRatio);
-    pen.strokeStyle = pen.fillStyle = this.ink;
-    pen.globalAlpha = 0.15;
-    pen.strokeRect(-9, top, width + 18, 0.01);
-    pen.strokeRect(left, -9, 0.01, height + 18);
-    pen.fillStyle = this.dark ? this.data.colours.positive[3] : this.data.colours.point;
-    pen.globalAlpha = this.numRows > 1500 ? 0.35 : 0.55;
+    Object.assign(pen, { fillStyle: this.ink, globalAlpha: 0.15, font: `12px ${this.sans}` });
+    pen.fillRect(0, Math.round(top), width, 1);
+    pen.fillRect(Math.round(left), 0, 1, height);
+    const colour = this.dark ? this.data.colours.positive[3] : this.data.colours.point;
+    Object.assign(pen, { fillStyle: colour, globalAlpha: this.numRows > 1500 ? 0.35 : 0.55 });
     for (let row = this.numRows - 1; row >= 0; row -= 1) {
       pen.beginPath();
-      pen.arc(left + this.x[row] * unit, top - this.y[row] * unit, 3.5, 0, 7);
+      pen.arc(...this.pointPlace(row), 3.5, 0, 7);
       pen.fill();
     }
-    pen.fillStyle = this.ink;
-    pen.globalAlpha = 0.75;
-    pen.font = `12px ${this.sans}`;
-    const [first, second] = this.data.points.explained.map((share) => `${Math.round(share * 100)} %`);
-    pen.fillText(`Variance: across ${first}, up ${second}`, 8, height - 9);
+    const [across, up] = this.data.points.explained.map((share) => `${Math.round(share * 100)}%`);
+    Object.assign(pen, { fillStyle: this.ink, globalAlpha: 0.75 });
+    pen.fillText(`Variance: ${across} across, ${up} up`, 8, height - 9);
   }
 
   drawPlane() {
     const pen = this.pen(this.plane);
-    if (this.backdrop?.basis !== this.data) this.framePoints();
-    pen.drawImage(this.backdrop.canvas, 0, 0, this.plane.clientWidth, this.plane.clientHeight);
-    for (const [cell, colour] of [[this.chosen, this.data.colours.mark], [this.lit, this.ink]]) {
-      if (!cell || !Number.isFinite(this.x[cell.row])) continue;
-      const [px, py] = this.pointPlace(cell.row);
-      pen.fillStyle = pen.strokeStyle = colour;
-      pen.lineWidth = 2;
+    if (!this.points) this.drawPoints();
+    const { clientWidth: width, clientHeight: height } = this.plane;
+    pen.drawImage(this.points.canvas, 0, 0, width, height);
+    for (const [{ row }, colour] of this.marks()) {
+      const [px, py] = this.pointPlace(row);
+      if (!Number.isFinite(px)) continue;
+      const side = px > width / 2 ? -1 : 1;
+      Object.assign(pen, { fillStyle: colour, strokeStyle: colour, lineWidth: 2, font: `600 13px ${this.code}` });
       pen.beginPath();
       pen.arc(px, py, 7, 0, 7);
       pen.stroke();
-      pen.font = `600 13px ${this.code}`;
-      pen.textAlign = px > this.plane.clientWidth / 2 ? "right" : "left";
-      pen.lineWidth = 4;
-      pen.strokeStyle = this.paper;
-      const place = [px + (pen.textAlign === "left" ? 11 : -11), clamp(py, 10, this.plane.clientHeight - 10)];
-      pen.strokeText(this.data.prefixes[cell.row], ...place);
-      pen.fillText(this.data.prefixes[cell.row], ...place);
+      Object.assign(pen, { textAlign: side < 0 ? "right" : "left", lineWidth: 4, strokeStyle: this.paper });
+      pen.strokeText(this.data.prefixes[row], px + 11 * side, clamp(py, 10, height - 10));
+      pen.fillText(this.data.prefixes[row], px + 11 * side, clamp(py, 10, height - 10));
     }
   }
 
-  scrollTo(row) {
-    const [top, room] = [row * LIST_ROW, this.list.clientHeight];
-    if (top < this.list.scrollTop || top + LIST_ROW > this.list.scrollTop + room) this.list.scrollTop = top - room / 2;
-  }
-
-  // Only the strings in sight are there.
-  drawList() {
-    if (!this.data) return;
-    const first = Math.max(0, Math.floor(this.list.scrollTop / LIST_ROW) - 2);
-    const last = Math.min(this.numRows, first + Math.ceil(this.list.clientHeight / LIST_ROW) + 4);
-    const words = Array.from({ length: Math.max(0, last - first) }, (_, i) => {
-      const row = first + i;
-      const word = this.list.querySelector(`[data-row="${row}"]`) ?? this.newWord(row);
-      word.firstChild.textContent = this.data.prefixes[row];
-      word.lastChild.textContent = Number(this.sums[row].toPrecision(3));
-      word.classList.toggle("lit", row === this.lit?.row);
-      word.classList.toggle("chosen", row === this.chosen?.row);
-      word.setAttribute("aria-selected", row === this.chosen?.row);
-      return word;
-    });
-    const space = this.list.firstElementChild;
-    if (words.length + 1 !== this.list.children.length || words.some((word) => !word.parentElement)) this.list.replaceChildren(space, ...words);
-    const lit = this.lit ?? this.chosen;
-    if (lit && lit.row >= first && lit.row < last) this.list.setAttribute("aria-activedescendant", `${this.name}-${lit.row}`);
-    else this.list.removeAttribute("aria-activedescendant");
-  }
-
-  newWord(row) {
-    const word = document.createElement("div");
-    Object.assign(word, { className: "word", id: `${this.name}-${row}` });
-    Object.assign(word.dataset, { row });
-    word.style.top = `${row * LIST_ROW}px`;
-    word.setAttribute("role", "option");
-    word.setAttribute("aria-posinset", row + 1);
-    word.setAttribute("aria-setsize", this.numRows);
-    word.append(document.createElement("span"), document.createElement("span"));
-    return word;
+  markWords() {
+    for (const [name, cell] of [["lit", this.lit], ["chosen", this.chosen]]) {
+      this.list.querySelector(`.${name}`)?.classList.remove(name);
+      if (cell) this.words[cell.row].classList.add(name);
+    }
+    this.list.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+    if (this.chosen) this.words[this.chosen.row].setAttribute("aria-selected", "true");
+    this.list.setAttribute("aria-activedescendant", this.words[(this.lit ?? this.chosen)?.row]?.id ?? "");
   }
 
   drawStatus() {
     const { rows, columns } = this.seen();
-    const [down, across] = this.block ?? [1, 1];
     const span = (name, [start, end], size) => (end - start < size ? `${name} ${start + 1}–${end} of ${size}` : `${size} ${name}`);
-    const pooled = down * across > 1 ? ` · a pixel is the largest of ${down} × ${across}` : "";
-    const text = `${span("rows", rows, this.numRows)}, ${span("columns", columns, this.numColumns)}${pooled}`;
-    this.root.querySelector(".status").textContent = text;
+    const entries = (scale, factor) => Math.max(factor, Math.ceil(1 / (scale * devicePixelRatio) - 1e-6));
+    const [down, across] = [entries(this.view.sy, this.data.layer.factors[0]), entries(this.view.sx, this.data.layer.factors[1])];
+    const pooled = this.isClose || down * across === 1 ? "" : ` · a pixel is the largest of up to ${down} × ${across}`;
+    this.status.textContent = `${span("rows", rows, this.numRows)}, ${span("columns", columns, this.numColumns)}${pooled}`;
   }
 
   drawLegend() {
     const { scale, negative, floor } = this.data.layer;
-    const ramps = document.createElement("div");
-    ramps.className = "ramps";
+    const ramps = textOf("div", "", "ramps");
     for (const sign of negative ? [0, 128] : [0]) {
-      const ramp = document.createElement("div");
       const stops = [1, 32, 64, 96, 127].map((level) => `rgb(${this.inks[level + sign].slice(0, 3)})`);
-      ramp.className = "ramp";
-      ramp.style.background = `linear-gradient(to right, ${stops})`;
-      ramps.append(ramp);
+      ramps.append(textOf("div", "", "ramp"));
+      ramps.lastChild.style.background = `linear-gradient(to right, ${stops})`;
     }
-    const [low, high] = scale.map((exponent) => Object.assign(document.createElement("span"), { textContent: powerOfTen(exponent) }));
-    const blank = document.createElement("span");
-    blank.textContent = (negative ? "red: negative; " : "") + (floor ? "blank: smaller" : "blank: 0");
-    this.root.querySelector(".legend").replaceChildren(low, ramps, high, blank);
+    const blank = (negative ? "red: negative; " : "") + (floor ? "blank: smaller" : "blank: 0");
+    const [low, high] = scale.map((power) => textOf("span", powerOfTen(power)));
+    this.legend.replaceChildren(low, ramps, high, textOf("span", blank));
   }
-}
-
-function halved({ width, height, levels }) {
-  const [w, h] = [Math.ceil(width / 2), Math.ceil(height / 2)];
-  const smaller = new Uint8Array(w * h);
-  for (let i = 0; i < levels.length; i += 1) {
-    if (levels[i] === 0) continue;
-    const place = (Math.floor(i / width) >> 1) * w + ((i % width) >> 1);
-    if ((levels[i] & 127) > (smaller[place] & 127)) smaller[place] = levels[i];
-  }
-  return { width: w, height: h, levels: smaller };
-}
-
-function painted({ width, height, levels }, inks) {
-  const pen = new OffscreenCanvas(width, height).getContext("2d");
-  const image = pen.createImageData(width, height);
-  levels.forEach((level, i) => level && image.data.set([...inks[level].slice(0, 3), 255], 4 * i));
-  pen.putImageData(image, 0, 0);
-  return pen.canvas;
 }

@@ -39,27 +39,17 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     if layer == "H":
         _linked_lens(recipe, Shown(symbol), "H")
         return
-    maker = recipe if by == SVD else recipe.with_learner(by)
-    shown = Shown(symbol, layer, rank, "" if by == SVD else maker.key())
-    # A trained run of the sidebar's own rank; the SVD is computed so far and no further.
-    limit = min(rank, runs.MAX_SINGULAR_VALUES)
-    said = f"rank {limit}" if by == SVD else f"{by}, k = {rank}"
+    found = min(rank, runs.MAX_SINGULAR_VALUES)
+    shown = Shown(symbol, layer, found) if by == SVD else Shown(symbol, layer, rank, recipe.with_learner(by).key())
     error = runs.lens_error(recipe.data, recipe.hankel, shown)
-    _linked_lens(recipe, shown, f"{layer} ({said})")
-    ratio = f"‖H − Ĥ‖ / ‖H‖ = **{error:.3%}**" if error < 100 else f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}**"
-    how = (
-        "Ĥ = H V Vᵀ with the first right singular vectors of H_λ"
-        if by == SVD
-        else f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
+    how = "Ĥ = H V Vᵀ, V the first right singular vectors of H_λ" if by == SVD else f"Ĥ[u, v] = f(uv), what {by} gives uv"
+    beyond = f" The decomposition stops at rank {found}." if by == SVD and found < rank else ""
+    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {literal(how)}.{beyond}")
+    _linked_lens(recipe, shown, f"{layer}, rank {shown.rank}" if by == SVD else f"{layer}, {by}")
+    st.caption(
+        "A trained network keeps what the weights of strings need, not its whole decoder. Where H holds string frequencies in at "
+        f"most {MAX_MODEL_CELLS:,} cells, trained learners stand beside the SVD, with the weight f(uv) in each cell."
     )
-    beyond = f" The decomposition stops at {limit} of the {rank} asked for." if by == SVD and limit < rank else ""
-    st.markdown(f"{ratio}, {literal(how)}.{beyond}")
-    if by == SVD:
-        st.caption(
-            "A trained network keeps of its decoder what the weights of strings need, not whole rows. Where H holds string "
-            f"frequencies and at most {MAX_MODEL_CELLS:,} cells, a learner that has been trained stands beside the SVD, with "
-            "f(uv) in each cell."
-        )
 
 
 @st.fragment
@@ -79,7 +69,7 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
         _say_chosen(recipe, shown, chosen)
     else:
         st.caption(
-            "Point at a cell, a point or a string: the same prefix lights in all three. Click to keep it, and to see how it is counted."
+            "Point at a cell, a point or a string: the same prefix lights in all three. A click keeps it and counts it by hand."
         )
     with st.expander("As a table", icon=":material/table:"):
         _table(matrix, payload, chosen or asked or {"row": 0, "column": 0})
@@ -138,7 +128,7 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
         if shown.layer != "H":
             near = runs.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
-            st.markdown(literal(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}."))
+            st.markdown(literal(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}.".replace("-", "−")))
 
 
 def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> None:
