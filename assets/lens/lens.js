@@ -467,8 +467,7 @@ class Lens {
     const pen = canvas.getContext("2d");
     pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     pen.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
-    pen.textBaseline = "middle";
-    return pen;
+    return Object.assign(pen, { textBaseline: "middle", globalAlpha: 1 });
   }
 
   drawMap() {
@@ -506,12 +505,19 @@ class Lens {
   pooled(width, height) {
     const [{ x, y, sx, sy }, [down, across]] = [this.view, this.data.layer.factors];
     const largest = new Uint8Array(width * height);
-    const place = (number, factor, start, scale) => Math.floor((number * factor - start) * scale * devicePixelRatio + 1e-6);
+    const range = (number, factor, start, scale, end) => {
+      const [first, next] = [number, number + 1].map((edge) => Math.floor((edge * factor - start) * scale * devicePixelRatio + 1e-6));
+      return [Math.max(first, 0), Math.min(Math.max(next, first + 1), end)];
+    };
     this.levels.of.forEach((level, i) => {
       if (level === 0) return;
-      const [px, py] = [place(i % this.levels.width, across, x, sx), place(Math.floor(i / this.levels.width), down, y, sy)];
-      if (px < 0 || py < 0 || px >= width || py >= height) return;
-      if ((level & 127) > (largest[py * width + px] & 127)) largest[py * width + px] = level;
+      const [left, right] = range(i % this.levels.width, across, x, sx, width);
+      const [top, bottom] = range(Math.floor(i / this.levels.width), down, y, sy, height);
+      for (let py = top; py < bottom; py += 1) {
+        for (let place = py * width + left; place < py * width + right; place += 1) {
+          if ((level & 127) > (largest[place] & 127)) largest[place] = level;
+        }
+      }
     });
     return painted(largest, width, height, this.inks);
   }

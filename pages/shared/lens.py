@@ -116,7 +116,7 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
         suffix = hankel.basis.suffixes[column]
         value = float(block[row, column])
         st.markdown(
-            f"**u = {written}**, **v = {literal(alphabet.decode(suffix))}**, uv = {literal(alphabet.decode(prefix + suffix))}: "
+            f"**u = {written}**, **v = {literal(alphabet.decode(suffix))}**, **uv = {literal(alphabet.decode(prefix + suffix))}**: "
             f"**H[u, v] = {value:.6g}**"
         )
         said = [f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}"]
@@ -144,7 +144,8 @@ def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> No
         table,
         hide_index=True,
         key="hankel.table",
-        column_config={"prefix": st.column_config.Column(pinned=True)},
+        column_config={"prefix": st.column_config.Column(pinned=True)}
+        | dict.fromkeys(names, st.column_config.NumberColumn(format="%.6g")),
         alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
     )
 
