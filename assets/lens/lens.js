@@ -246,7 +246,9 @@ class Lens {
     const scales = { sx: clamp(sx * factor, fit.sx, LARGEST_COLUMN), sy: clamp(sy * factor, fit.sy, LARGEST_ROW) };
     const plot = this.plot(scales);
     const [column, row] = [x + (px - old.left) / sx, y + (py - old.top) / sy];
-    this.show({ ...scales, x: column - (px - plot.left) / scales.sx, y: row - (py - plot.top) / scales.sy });
+    // What was under the pointer stays there, or beside the labels where these take its place.
+    const [across, down] = [Math.max(px - plot.left, scales.sx / 2), Math.max(py - plot.top, scales.sy / 2)];
+    this.show({ ...scales, x: column - across / scales.sx, y: row - down / scales.sy });
   }
 
   zoomBy(what) {

@@ -144,8 +144,9 @@ def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> No
         table,
         hide_index=True,
         key="hankel.table",
-        column_config={"prefix": st.column_config.Column(pinned=True)}
-        | dict.fromkeys(names, st.column_config.NumberColumn(format="%.6g")),
+        # By position, the hidden index counted: names are a user's strings.
+        column_config={1: st.column_config.Column(pinned=True)}
+        | {2 + number: st.column_config.NumberColumn(format="%.6g") for number in range(num_columns)},
         alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
     )
 
