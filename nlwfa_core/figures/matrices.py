@@ -16,7 +16,7 @@ def singular_values_figure(values: FloatArray, rank: int) -> go.Figure:
     figure = go.Figure(
         go.Bar(
             x=np.arange(1, len(values) + 1),
-            y=np.where(values > 0, values, np.nan),
+            y=np.where(values > 1e-14 * values.max(initial=0), values, np.nan),  # the others are rounding
             marker={"color": [ACCENT if keep else MUTED for keep in kept]},
             unselected={"marker": {"opacity": 1}},
             hoverinfo="skip",

@@ -110,7 +110,7 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
     written = literal(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in chosen:
-            st.markdown(f"**u = {written}**: {block[[row]].nnz:,} suffixes, which sum to {block[[row]].sum():.6g}.")
+            st.markdown(f"**u = {written}**: {block[[row]].nnz:,} cells other than zero, in all {block[[row]].sum():.6g}.")
             return
         column = chosen["column"]
         suffix = hankel.basis.suffixes[column]
