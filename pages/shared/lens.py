@@ -84,7 +84,7 @@ def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
         "basis": basis,
         "id": f"{basis} {shown}",
         "layer": runs.lens_layer(*key, shown),
-        "points": runs.lens_points(*key, shown.symbol, 0 if model else recipe.learning.rank, model),
+        "points": runs.lens_points(*key, shown.symbol, recipe.learning.rank, model),
     }
 
 

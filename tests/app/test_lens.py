@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import run
 from nlwfa_core.approximations import LAYERS, model_block
 from nlwfa_core.data import load_data
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import build_hankel, no_files
+from pages.shared.navigation import ASSETS
 from tests.app.lab import QUICK, complaints, go, lens_payload, open_lab, recipe_of, trained
 
 
@@ -66,6 +71,25 @@ def test_every_layer_is_drawn_at_the_edges(odd: dict[str, int]) -> None:
     for layer in LAYERS:
         app.segmented_control(key="hankel.layer").set_value(layer).run()
         assert not complaints(app)
+
+
+def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(*_: object) -> None:
+        raise RecipeError("The states grow beyond every bound")
+
+    monkeypatch.setattr("nlwfa_core.lens.states", diverge)
+    app = go(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 32})), "hankel")
+    assert not complaints(app)
+    assert lens_payload(app)["points"]["title"] == "Rows of UD, rank 2"
+
+
+def test_the_script_is_well_formed_and_makes_no_markup_and_no_request() -> None:
+    script = (ASSETS / "lens" / "lens.js").read_text(encoding="utf-8")
+    for word in ("innerHTML", "outerHTML", "insertAdjacent", "fetch(", "XMLHttpRequest", "import ", "eval(", "http"):
+        assert word not in script
+    assert max(map(len, script.splitlines())) <= 150
+    if node := shutil.which("node"):
+        subprocess.run([node, "--check", "--input-type=module"], input=script.encode(), check=True)
 
 
 def test_another_rank_sends_the_same_picture() -> None:

@@ -60,6 +60,7 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
         shown = chart(page, "data.symbols").locator(".xtick text").all_text_contents()
         assert shown and set(shown) <= set(TOKENS)
         go(page, "hankel")
+        expect(page.locator(".lens .word").first).to_be_visible()
         shown = page.locator(".lens .word span:first-child").all_text_contents()
         assert {"<b>b</b>", "**x**", "&lt;"} <= set(shown)
         words = page.locator(".lens .word").filter(has_text="<b>b</b>")
