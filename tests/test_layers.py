@@ -71,6 +71,8 @@ ORDER = (
     "worker",
     "jobs",
     "palette",
+    "approximations",
+    "lens",
     *(f"figures.{name}" for name in ("parts", "bars", "matrices", "metrics", "parallel", "states")),
     "charts",
     "summaries",

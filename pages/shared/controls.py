@@ -126,6 +126,11 @@ def set_recipe(recipe: Recipe) -> None:
         st.session_state[key] = value
 
 
+def set_rank(rank: int) -> None:
+    """Make the sidebar say another rank. For callbacks."""
+    st.session_state["rank"] = rank
+
+
 def _apply_preset() -> None:
     name = st.session_state["controls.preset"]
     if name:

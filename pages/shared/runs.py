@@ -7,11 +7,14 @@ import os
 import tempfile
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, evaluate, experiment, select_basis
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, experiment, lens, select_basis, views
+from nlwfa_core.approximations import Matrix, Shown, reconstruction, relative_error
 from nlwfa_core.data import Data, load_data
 from nlwfa_core.experiment import Result, no_files
 from nlwfa_core.hankel import HankelMatrix
@@ -52,6 +55,51 @@ def hankel(recipe: DataRecipe, basis: HankelRecipe) -> HankelMatrix:
 @st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
 def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
     return truncated_svd(weighted_block(hankel(recipe, basis)), MAX_SINGULAR_VALUES)
+
+
+def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> Matrix:
+    """What a lens shows; made of cached things in a moment, but for a model's."""
+    return _model_matrix(recipe, basis, shown) if shown.model else _matrix(recipe, basis, shown)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Weighing all strings uv…", hash_funcs=KEYED)
+def _model_matrix(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> Matrix:
+    return _matrix(recipe, basis, shown)
+
+
+def _matrix(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> Matrix:
+    model = _result(shown.model).model if shown.model else None
+    return shown.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Drawing the matrix…", hash_funcs=KEYED)
+def lens_layer(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> dict[str, Any]:
+    floor = None if shown.layer == "H" else lens.floor_of(hankel(recipe, basis).block)
+    return lens.layer(matrix(recipe, basis, shown), floor)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
+def lens_error(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> float:
+    """‖H − Ĥ‖ / ‖H‖ of the matrix whose residual is shown."""
+    return relative_error(shown.block(hankel(recipe, basis)), matrix(recipe, basis, shown))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
+def lens_basis(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str, Any]:
+    alphabet = views.hankel_alphabet(data(recipe).alphabet, basis)
+    return lens.basis_payload(hankel(recipe, basis), alphabet, Shown(symbol))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Projecting the states…", hash_funcs=KEYED)
+def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int, model: str) -> dict[str, Any]:
+    """Points of a run's states; of the singular vectors if there is no run, or its states have none."""
+    H, shown = hankel(recipe, basis), Shown(symbol)
+    if model:
+        found = _result(model)
+        with suppress(RecipeError):
+            return lens.points(lens.states(found.model, H, shown.after), f"States of {found.recipe.learning.learner}")
+    rows = reconstruction(shown.block(H), singular_values(recipe, basis), rank).left
+    return lens.points(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
 
 
 @st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)

@@ -94,12 +94,19 @@ def figure(app: AppTest, key: str) -> dict[str, Any]:
     return figure
 
 
+def lens_payload(app: AppTest) -> dict[str, Any]:
+    """What the linked lens is given."""
+    [node] = [node for node in app.get("bidi_component") if node.proto.component_name == "nlwfa.lens"]
+    payload: dict[str, Any] = json.loads(node.proto.json)
+    return payload
+
+
 def markdown_texts(app: AppTest) -> list[str]:
     """Every text of a page, its sidebar and its labels that may be read as Markdown."""
     texts = []
     for node in app:
         proto = getattr(node, "proto", None)
-        if isinstance(proto, Message) and getattr(node, "type", "") != "plotly_chart":
+        if isinstance(proto, Message) and getattr(node, "type", "") not in ("plotly_chart", "bidi_component"):
             texts += _texts(proto)
     return texts
 

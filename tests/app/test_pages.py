@@ -16,7 +16,7 @@ from nlwfa_core.perplexity import CONVENTIONS
 from pages.shared import runs
 from pages.shared.blocks import number
 from pages.shared.navigation import PAGES
-from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, open_lab, recipe_of, trained
+from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, lens_payload, open_lab, recipe_of, trained
 
 TITLES = {
     "start": "Learn automata from strings, and see it happen",
@@ -153,7 +153,7 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
     for _, shown in all_pages(app):
         assert not complaints(shown)
     go(app, "hankel")
-    labels = "".join(figure(app, "hankel.window")["layout"]["yaxis"]["ticktext"])
+    labels = "".join(lens_payload(app)["prefixes"])
     assert set(labels) & set("⊣⊢") <= set(marks) and set(marks[-1:]) <= set(labels)
     assert len(app.selectbox(key="hankel.block").options) == 1 + 2 + len(marks)
     points = figure(go(app, "states"), "states.pca")["data"]

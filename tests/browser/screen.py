@@ -109,10 +109,19 @@ def traces(page: Page, key: str) -> list[dict[str, Any]]:
     return found
 
 
-def heat_map(page: Page, key: str) -> int:
-    """Waits for a heat map's picture; how many cells it has that are not zero."""
-    expect(chart(page, key).locator(".heatmaplayer image").first).to_have_attribute("href", re.compile("^data:image/"))
-    return sum(trace["count"] for trace in traces(page, key))
+def drawn(page: Page) -> int:
+    """Waits for the lens's heat map; how many of its pixels are blue or red."""
+    script = """canvas => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4) count += data[i + 3] > 200 && Math.abs(data[i] - data[i + 2]) > 40;
+        return count;
+    }"""
+    canvas = page.locator(".lens .matrix canvas")
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_function(f"canvas => ({script})(canvas) > 0", arg=canvas.element_handle())
+    found: int = canvas.evaluate(script)
+    return found
 
 
 def rows(page: Page, table: int = 0) -> list[list[str]]:

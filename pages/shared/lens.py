@@ -1,0 +1,169 @@
+"""The linked lens: heat map, states and strings of one matrix, linked in the browser; what is chosen there is told here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nlwfa_core import Recipe, lens, views
+from nlwfa_core.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
+from nlwfa_core.figures.matrices import singular_values_figure
+from nlwfa_core.learning.spectral import TruncatedSVD
+from pages.shared import controls, runs
+from pages.shared.navigation import ASSETS
+from pages.shared.text import literal
+
+NAME = "hankel-lens"
+SVD = "Truncated SVD"
+TRANSFORMED = {"sqrt": "then its square root", "row": "then divided by the frequency of the row's prefix"}
+TABLE_ROWS, TABLE_COLUMNS = 30, 12
+_HTML, _CSS, _JS = ((ASSETS / "lens" / f"lens.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
+_lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
+_window = st.components.v2.component("nlwfa.lens_window", js=_JS)  # the same module: it hands windows to the lens
+
+
+def makers(recipe: Recipe) -> list[str]:
+    """Who can make an Ĥ: the truncated SVD, and learners that have been run, where a cell is what a model gives a string."""
+    hankel = runs.hankel(recipe.data, recipe.hankel)
+    comparable = recipe.hankel.statistic == "string" and recipe.hankel.transform == "none"
+    small = hankel.num_prefixes * hankel.num_suffixes <= MAX_MODEL_CELLS
+    return [SVD, *(runs.results_of_learners(recipe) if comparable and small else ())]
+
+
+def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
+    """A block of the matrix, an approximation of it or what that leaves, under the lens."""
+    rank = recipe.learning.rank
+    if layer == "H":
+        _linked_lens(recipe, Shown(symbol), "H")
+        return
+    found = min(rank, runs.MAX_SINGULAR_VALUES)
+    shown = Shown(symbol, layer, found) if by == SVD else Shown(symbol, layer, rank, recipe.with_learner(by).key())
+    error = runs.lens_error(recipe.data, recipe.hankel, shown)
+    how = "Ĥ = H V Vᵀ, V the first right singular vectors of H_λ" if by == SVD else f"Ĥ[u, v] = f(uv), what {by} gives uv"
+    beyond = f" The decomposition stops at rank {found}." if by == SVD and found < rank else ""
+    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {literal(how)}.{beyond}")
+    _linked_lens(recipe, shown, f"{layer}, rank {shown.rank}" if by == SVD else f"{layer}, {by}")
+    st.caption(
+        "A trained network keeps what the weights of strings need, not its whole decoder. Where H holds string frequencies in at "
+        f"most {MAX_MODEL_CELLS:,} cells, trained learners stand beside the SVD, with the weight f(uv) in each cell."
+    )
+
+
+@st.fragment
+def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
+    """Draw it, and below it what is known of the cell or prefix that was clicked.
+
+    A fragment: what is chosen or zoomed to draws this part of the page again, and nothing else.
+    """
+    payload = _payload(recipe, shown) | {"title": title}
+    told = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
+    asked, chosen = _place(told.get("window"), "id", payload), _place(told.get("selection"), "basis", payload)
+    matrix = runs.matrix(recipe.data, recipe.hankel, shown)
+    if asked and "cells" not in payload["layer"]:
+        values = lens.window(matrix, asked["row"], asked["column"], asked["numRows"], asked["numColumns"])
+        _window(key="hankel.lens_window", data={"lens": NAME, "id": payload["id"], "window": values}, height=1)
+    if chosen:
+        _say_chosen(recipe, shown, chosen)
+    else:
+        st.caption(
+            "Point at a cell, a point or a string: the same prefix lights in all three. A click keeps it and counts it by hand."
+        )
+    with st.expander("As a table", icon=":material/table:"):
+        _table(matrix, payload, chosen or asked or {"row": 0, "column": 0})
+
+
+def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
+    key = (recipe.data, recipe.hankel)
+    model = recipe.key() if runs.result(recipe) and not recipe.learning.is_opponent else ""
+    basis = f"{recipe.data.key()[:16]}{recipe.hankel.key()[:16]}"
+    return runs.lens_basis(*key, shown.symbol) | {
+        "name": NAME,
+        "basis": basis,
+        "id": f"{basis} {shown}",
+        "layer": runs.lens_layer(*key, shown),
+        "points": runs.lens_points(*key, shown.symbol, recipe.learning.rank, model),
+    }
+
+
+def _nothing() -> None:
+    """A state of the component has to have a callback."""
+
+
+def _place(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] | None:
+    """What the browser said, if it is a place in the matrix that is shown."""
+    if not isinstance(value, dict) or value.get(name) != payload[name]:
+        return None
+    place = {key: entry for key, entry in value.items() if type(entry) is int and entry >= 0}
+    rows, columns = payload["layer"]["shape"]
+    wanted = {"row", "column", "numRows", "numColumns"} if name == "id" else {"row"}
+    return place if wanted <= set(place) and place["row"] < rows and place.get("column", 0) < columns else None
+
+
+def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
+    data, hankel = runs.data(recipe.data), runs.hankel(recipe.data, recipe.hankel)
+    alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
+    prefix = hankel.basis.prefixes[chosen["row"]] + shown.after
+    row, block = chosen["row"], shown.block(hankel)
+    written = literal(alphabet.decode(prefix))
+    with st.container(border=True, key="hankel.chosen"):
+        if "column" not in chosen:
+            st.markdown(f"**u = {written}**: {block[[row]].nnz:,} cells other than zero, in all {block[[row]].sum():.6g}.")
+            return
+        column = chosen["column"]
+        suffix = hankel.basis.suffixes[column]
+        value = float(block[row, column])
+        st.markdown(
+            f"**u = {written}**, **v = {literal(alphabet.decode(suffix))}**, **uv = {literal(alphabet.decode(prefix + suffix))}**: "
+            f"**H[u, v] = {value:.6g}**"
+        )
+        said = [f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}"]
+        if recipe.hankel.transform != "none":
+            said.append(
+                {"sqrt": "then its square root", "row": "then divided by what its row begins with"}[recipe.hankel.transform]
+            )
+        st.markdown(literal("; ".join(said) + "."))
+        if shown.layer != "H":
+            near = runs.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
+            entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
+            st.markdown(literal(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}.".replace("-", "−")))
+
+
+def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> None:
+    """The part around a place, exact: what the picture says to who can't see it."""
+    held = lens.window(matrix, place["row"], place.get("column", 0), TABLE_ROWS, TABLE_COLUMNS)
+    row, column, (num_rows, num_columns) = held["row"], held["column"], held["shape"]
+    values = part(matrix, slice(row, row + num_rows), slice(column, column + num_columns))
+    # Labels that are cut short may repeat: a table's columns must not.
+    names = [f"{column + number + 1} · {text}" for number, text in enumerate(payload["suffixes"][column : column + num_columns])]
+    table = pd.DataFrame(values, columns=names)
+    table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="hankel.table",
+        # By position, the hidden index counted: names are a user's strings.
+        column_config={1: st.column_config.Column(pinned=True)}
+        | {2 + number: st.column_config.NumberColumn(format="%.6g") for number in range(num_columns)},
+        alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
+    )
+
+
+def rank_cut(svd: TruncatedSVD, rank: int) -> None:
+    """Singular values; a click on one makes its number the rank."""
+    figure = singular_values_figure(svd.singular_values, rank)
+    st.plotly_chart(
+        figure,
+        key="hankel.singular_values",
+        on_select=_cut,
+        selection_mode="points",
+        alt="Singular values, the kept ones filled; a click sets the rank, as the field in the sidebar does",
+    )
+
+
+def _cut() -> None:
+    points = st.session_state["hankel.singular_values"].selection.points
+    if points:
+        controls.set_rank(int(points[0]["x"]))

@@ -1,0 +1,179 @@
+"""The linked lens in a real browser: what lights without the server, what reaches it, keys, zoom, a phone, bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, WebSocket, expect
+
+from tests.browser.screen import QUICK, chart, drawn, keyed, settled, visit, watched, write
+
+LENS = QUICK | {"data_seed": 41}
+# Where a canvas has the ink of a ring: points are lighter than the ring around the one that is lit.
+DIFFERENT = """([canvas, before]) => {
+    const now = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    let count = 0;
+    for (let i = 0; i < now.length; i += 4) count += Math.abs(now[i] - before[i]) + Math.abs(now[i + 3] - before[i + 3]) > 60;
+    return count;
+}"""
+PIXELS = "canvas => Array.from(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data)"
+
+
+def frames(page: Page) -> dict[str, int]:
+    """How many frames go over the page's websocket from now on, and their bytes."""
+    counted = {"sent": 0, "received": 0, "bytes": 0}
+
+    def count(kind: str, frame: str | bytes) -> None:
+        counted[kind] += 1
+        counted["bytes"] += len(frame)
+
+    def opened(socket: WebSocket) -> None:
+        socket.on("framesent", lambda frame: count("sent", frame))
+        socket.on("framereceived", lambda frame: count("received", frame))
+
+    page.on("websocket", opened)
+    return counted
+
+
+def canvas(page: Page, name: str) -> Any:
+    return page.locator(f".lens .{name} canvas")
+
+
+def test_a_row_lights_in_all_three_views_without_a_word_to_the_server(page: Page, lab: str) -> None:
+    counted = frames(page)
+    visit(page, lab, "hankel", **LENS)
+    assert drawn(page) > 100
+    page.wait_for_timeout(1500)
+    before, plane = dict(counted), canvas(page, "plane").evaluate(PIXELS)
+    map_pixels = canvas(page, "matrix").evaluate(PIXELS)
+    canvas(page, "matrix").hover(position={"x": 200, "y": 200})
+    lit = page.locator(".lens .word.lit")
+    expect(lit).to_have_count(1)
+    prefix = lit.locator("span").first.text_content()
+    expect(page.locator(".lens .tip")).to_contain_text(f"prefix{prefix}suffix")
+    expect(page.locator(".lens .tip")).to_contain_text("value")
+    expect(page.locator(".lens .tip")).to_contain_text("point")
+    assert page.evaluate(DIFFERENT, [canvas(page, "plane").element_handle(), plane]) > 20
+    # From the list to the others.
+    page.locator(".lens .word").nth(3).hover()
+    expect(lit).to_have_count(1)
+    expect(page.locator(".lens .tip")).to_contain_text("row sum")
+    assert page.evaluate(DIFFERENT, [canvas(page, "matrix").element_handle(), map_pixels]) > 100
+    page.mouse.move(5, 5)
+    expect(lit).to_have_count(0)
+    expect(page.locator(".lens .tip")).to_be_hidden()
+    page.wait_for_timeout(500)
+    assert counted == before
+
+
+def test_a_click_reaches_python_and_stays(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", **LENS)
+    drawn(page)
+    canvas(page, "matrix").focus()
+    for key in ("ArrowDown", "Enter"):  # the cell of λ and λ: how often the empty string was seen
+        page.keyboard.press(key)
+    box = keyed(page, "hankel.chosen")
+    expect(box).to_contain_text("u = λ, v = λ, uv = λ: H[u, v] = 0")
+    expect(box).to_contain_text("By hand: training strings that equal uv: 0, of 300: 0 / 300 = 0.")
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(box).to_contain_text(re.compile(r"uv = \[\]: H\[u, v\] = 0\.\d+"))
+    told = box.inner_text()
+    count, value = re.search(r"uv: (\d+), of 300", told), re.search(r"H\[u, v\] = ([\d.]+)", told)
+    assert count and value and abs(int(count[1]) / 300 - float(value[1])) < 1e-6
+    write(page, "rank", 3)
+    expect(box).to_contain_text("uv = []")
+    expect(page.locator(".lens .word.chosen")).to_have_count(1)
+    page.locator(".lens .word").nth(2).click()
+    expect(box).not_to_contain_text("u = λ")
+
+
+def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", **LENS | {"num_strings": 2000, "num_prefixes": 100, "num_suffixes": 100})
+    drawn(page)
+    status, said = page.locator(".lens .status"), page.locator(".lens .said")
+    expect(status).to_have_text("100 rows, 100 columns")
+    canvas(page, "matrix").focus()
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("prefix λ suffix λ value 0")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("prefix [ suffix λ value 0")
+    for _ in range(6):
+        page.keyboard.press("+")
+    expect(status).to_have_text(re.compile(r"^rows [12]–\d+ of 100, columns 1–\d+ of 100$"))
+    for _ in range(30):
+        page.keyboard.press("ArrowDown")
+    expect(status).to_have_text(re.compile(r"^rows [1-9]\d+–\d+ of 100"))
+    page.keyboard.press("Shift+ArrowRight")
+    expect(status).to_have_text(re.compile(r"columns [1-9]\d*–\d+ of 100$"))
+    page.keyboard.press("Home")
+    expect(status).to_have_text("100 rows, 100 columns")
+    page.locator(".lens .list").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".lens .word.lit")).to_have_attribute("data-row", re.compile(r"\d+"))
+    page.keyboard.press("Enter")
+    expect(keyed(page, "hankel.chosen")).to_be_visible()
+
+
+def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page: Page, lab: str) -> None:
+    counted = frames(page)
+    visit(page, lab, "hankel", num_strings=20_000, num_prefixes=1000, num_suffixes=1000, rank=5, learner="SP")
+    page.get_by_text("H − Ĥ", exact=True).click()
+    expect(page.locator(".lens .matrix h4")).to_have_text("H − Ĥ, rank 5")
+    settled(page)
+    drawn(page)
+    page.wait_for_timeout(1000)
+    roughly = re.compile("≈|below 10")  # what a pixel of the picture says
+    canvas(page, "matrix").hover(position={"x": 60, "y": 60})
+    expect(page.locator(".lens .tip")).to_contain_text(roughly)
+    before = dict(counted)
+    for _ in range(14):
+        page.mouse.wheel(0, -300)
+    expect(page.locator(".lens .status")).to_have_text(re.compile(r"^rows \d+–\d+ of 1000, columns \d+–\d+ of 1000$"))
+    page.wait_for_timeout(1500)
+    canvas(page, "matrix").hover(position={"x": 200, "y": 150})
+    expect(page.locator(".lens .tip")).not_to_contain_text(roughly)
+    assert 0 < counted["bytes"] - before["bytes"] < 200_000  # not the picture again
+    assert counted["bytes"] < 3e6
+
+
+def test_wheel_over_the_whole_matrix_scrolls_the_page(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", **LENS)
+    drawn(page)
+    main = page.get_by_test_id("stMain")
+    main.evaluate("box => box.scrollTo(0, 0)")
+    canvas(page, "matrix").hover(position={"x": 200, "y": 100})
+    top = main.evaluate("box => box.scrollTop")
+    page.mouse.wheel(0, 300)
+    page.wait_for_function("([box, top]) => box.scrollTop > top", arg=[main.element_handle(), top])
+
+
+def test_a_click_on_a_singular_value_is_the_rank(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", **LENS)
+    chart(page, "hankel.singular_values").scroll_into_view_if_needed()
+    bars = keyed(page, "hankel.singular_values").locator(".bars").last.locator(".point path")
+    box = bars.nth(4).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 10)  # far above the bar that is seen
+    expect(keyed(page, "rank").locator("input")).to_have_value("5")
+    expect(page).to_have_url(re.compile("rank=5"))
+    expect(page.locator(".lens .plane h4")).to_have_text("Rows of UD, rank 5")
+
+
+def test_the_lens_fits_a_phone_in_both_themes(new_page: Callable[..., Page], lab: str) -> None:
+    page = new_page(390, 844)
+    with watched(page) as found:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            visit(page, lab, "hankel", **LENS)
+            assert drawn(page) > 100
+            widths: list[int] = page.get_by_test_id("stMain").evaluate("box => [box.scrollWidth, box.clientWidth]")
+            assert widths[0] <= widths[1]
+            tops = [canvas(page, name).bounding_box() for name in ("matrix", "plane")]
+            assert tops[0] and tops[1] and tops[1]["y"] > tops[0]["y"] + tops[0]["height"]
+            # A tap is a click.
+            canvas(page, "matrix").click(position={"x": 200, "y": 200})
+            expect(keyed(page, "hankel.chosen")).to_be_visible()
+    assert found == {"requests": [], "errors": [], "dialogs": []}
