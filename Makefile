@@ -16,6 +16,9 @@ test: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
+screens: .venv/dev
+	$(BIN)/python -m tests.browser.take_screens
+
 .venv/lab: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
