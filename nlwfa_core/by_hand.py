@@ -77,7 +77,9 @@ def _linear(model: WFA, word: Word, alphabet: Alphabet) -> Calculation:
         made = rf"\mathbf{{z}}_{{{place}}} = \mathbf{{z}}_{{{place - 1}}}\mathbf{{A}}_{{{_tex(symbol, alphabet)}}}"
         steps.append(Block(f"z{place}", f"z{place - 1} · A_{alphabet.symbols[symbol]}", made, state))
     factors = _dot(state[0], model.termination, f"z{len(word)}", "α∞")
-    return Calculation(alphabet.decode(word), tuple(given), tuple(steps), "sum of the products", factors, float(state[0] @ model.termination), ())
+    return Calculation(
+        alphabet.decode(word), tuple(given), tuple(steps), "sum of the products", factors, float(state[0] @ model.termination), ()
+    )
 
 
 def _dot(row: FloatArray, column: FloatArray, left: str, right: str) -> tuple[tuple[str, tuple[float, ...]], ...]:

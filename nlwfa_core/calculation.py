@@ -13,7 +13,7 @@ import numpy as np
 from .words import FloatArray
 
 IN_FULL, KEPT = 6, 3  # in formulas, matrices beyond so many rows or columns are cut to the first few and the last
-MAX_STEPS = 24  # the same for steps
+MAX_LINES = 24  # the same for lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +92,7 @@ class Calculation:
         return "\n".join(lines) + "\n"
 
     def latex(self, digits: int = 4) -> tuple[str, str, str]:
-        """The same as three formulas, what is given, the steps and the weight; large matrices and long strings cut in the middle."""
-        steps = [_tex_line(block, digits) for block in self.steps]
-        if len(steps) > MAX_STEPS:
-            dots = rf"& \;\vdots\quad({len(steps) - MAX_STEPS}\text{{ more lines}})"
-            steps = [*steps[: MAX_STEPS // 2], dots, *steps[-MAX_STEPS // 2 :]]
+        """The same as three formulas, what is given, the steps and the weight; large matrices and many lines cut in the middle."""
         joined = r"\,\cdot\," if self.how.startswith("product") else " + "
         terms = [r" \cdot ".join(_in_sum(value, digits) for value in numbers) for _, numbers in self.factors]
         if len(terms) > IN_FULL:
@@ -104,10 +100,14 @@ class Calculation:
         total = joined.join(terms)
         total = f"({total})^2" if self.how.startswith("square") else total
         weight = f"f(x) &= {total} \\\\ &= {_tex_number(self.weight, digits)}"
-        return _aligned([_tex_line(block, digits) for block in self.given]), _aligned(steps), _aligned([weight])
+        given, steps = ([_tex_line(block, digits) for block in blocks] for blocks in (self.given, self.steps))
+        return _aligned(given), _aligned(steps), _aligned([weight])
 
 
 def _aligned(lines: list[str]) -> str:
+    if len(lines) > MAX_LINES:
+        dots = rf"& \;\vdots\quad({len(lines) - MAX_LINES}\text{{ more lines}})"
+        lines = [*lines[: MAX_LINES // 2], dots, *lines[-MAX_LINES // 2 :]]
     body = r" \\[4pt] ".join(lines)
     return rf"\begin{{aligned}}{body}\end{{aligned}}"
 

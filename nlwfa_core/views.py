@@ -141,7 +141,7 @@ class Projection:
 
     def coordinates(self, states: FloatArray) -> FloatArray:
         """Array, shape (n, num_components)."""
-        placed: FloatArray = (_direction(states, self.unit_length) - self.mean) @ self.axes.T
+        placed: FloatArray = ((directions(states) if self.unit_length else states) - self.mean) @ self.axes.T
         return placed
 
 
@@ -157,7 +157,7 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
 
     if not np.isfinite(states).all():
         raise RecipeError("The states grow beyond every bound, so there is nothing to draw: the model diverges.")
-    points = _direction(states, unit_length)
+    points = directions(states) if unit_length else states
     found = min(num_components, *points.shape)
     axes, explained = np.zeros((num_components, points.shape[1])), np.zeros(num_components)
     with np.errstate(divide="ignore", invalid="ignore"):  # one state, or all alike: no variance to take shares of
@@ -167,12 +167,11 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
     return Projection(points.mean(axis=0), axes, explained, unit_length)
 
 
-def _direction(states: FloatArray, unit_length: bool) -> FloatArray:
-    if not unit_length:
-        return states
+def directions(states: FloatArray) -> FloatArray:
+    """Each state, a row, divided by its length; 0 stays 0."""
     lengths = np.linalg.norm(states, axis=1, keepdims=True)
-    directions: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
-    return directions
+    divided: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
+    return divided
 
 
 def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
