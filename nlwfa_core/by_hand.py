@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .calculation import Block, Calculation
+from .calculation import Block, Calculation, cleaned
 from .errors import RecipeError
 from .metrics import Model
 from .nlwfa import LINKS, NLWFA, activate
@@ -19,7 +19,7 @@ from .words import Alphabet, FloatArray, Word, Words
 
 MAX_NUMBERS = 20_000  # written in all: beyond that nobody checks anything by hand
 LINKED = {"identity": "{}", "square": "{} squared", "softmax": "softmax of {}"}
-SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789[]()+-*/=.,:;|")
+PLAIN = frozenset("[]()+-*/=.,:;|")  # single characters that mean nothing to LaTeX; so do ASCII letters and digits
 
 
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
@@ -52,7 +52,7 @@ def symbol_legend(alphabet: Alphabet, word: Word) -> dict[str, str]:
 
 
 def _is_safe(text: str) -> bool:
-    return set(text) <= SAFE
+    return text in PLAIN or (text.isascii() and text.isalnum())
 
 
 def _tex(symbol: int, alphabet: Alphabet) -> str:
@@ -83,7 +83,7 @@ def _linear(model: WFA, word: Word, alphabet: Alphabet) -> Calculation:
 
 
 def _dot(row: FloatArray, column: FloatArray, left: str, right: str) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    pairs = zip(row.tolist(), column.tolist(), strict=True)
+    pairs = zip(cleaned(row).tolist(), cleaned(column).tolist(), strict=True)
     return tuple((f"{left}[{place}] × {right}[{place}]", pair) for place, pair in enumerate(pairs, start=1))
 
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from .words import FloatArray
 
+ROUNDING = 1e-12  # what is smaller than this share of a block's largest number is rounding, and written as 0
 IN_FULL, KEPT = 6, 3  # in formulas, matrices beyond so many rows or columns are cut to the first few and the last
+DUST = "Numbers below 10^-12 of the largest in their matrix are rounding, and written as 0."
 MAX_LINES = 24  # the same for lines
 
 
@@ -68,12 +70,18 @@ class Calculation:
     def num_numbers(self) -> int:
         return sum(block.values.size for block in (*self.given, *self.steps))
 
+    @property
+    def has_dust(self) -> bool:
+        """Whether some numbers are rounding only, and written as 0."""
+        return any(bool(((block.values != 0) & (cleaned(block.values) == 0)).any()) for block in (*self.given, *self.steps))
+
     def text(self, digits: int = 4) -> str:
         """The whole calculation as plain text, its numbers rounded to so many significant digits."""
         lines = [
             f"f({self.written}), by hand",
             f"Each number is the exact one, rounded to {digits} significant digits: what a calculator makes of",
             "the rounded ones may differ in the last digits.",
+            *([DUST] if self.has_dust else []),
             *self.notes,
             "",
             "GIVEN",
@@ -117,6 +125,14 @@ def _tex_line(block: Block, digits: int) -> str:
     return f"{name} &{equals}{made} = {_matrix(block.values, digits)}"
 
 
+def cleaned(values: FloatArray) -> FloatArray:
+    """
+    >>> cleaned(np.array([1.0, -2e-17])).tolist()
+    [1.0, 0.0]
+    """
+    return np.where(np.abs(values) < ROUNDING * np.abs(values).max(initial=0.0), 0.0, values)
+
+
 def number(value: float, digits: int) -> str:
     """
     >>> number(0.25, 4), number(-1 / 3, 3), number(-0.0, 4), number(1234567.0, 3)
@@ -128,7 +144,7 @@ def number(value: float, digits: int) -> str:
 def _lines(block: Block, digits: int) -> Iterator[str]:
     rows, columns = block.values.shape
     yield f"{block.name}{' = ' if block.made else ''}{block.made}  ({rows} × {columns})"
-    cells = [[number(value, digits) for value in row] for row in block.values.tolist()]
+    cells = [[number(value, digits) for value in row] for row in cleaned(block.values).tolist()]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -136,6 +152,7 @@ def _lines(block: Block, digits: int) -> Iterator[str]:
 
 def _matrix(values: FloatArray, digits: int) -> str:
     rows, columns = values.shape
+    values = cleaned(values)
     down, across = _kept(rows), _kept(columns)
     lines = []
     for row in down:

@@ -13,7 +13,8 @@ from .wfa import WFA
 from .words import Alphabet
 
 MAX_STATES = 15  # beyond that, lines cover each other whatever the threshold
-READABLE = 24  # transitions
+ROUNDING = 1e-12  # weights below this share of the largest are never shown
+READABLE = 18  # transitions
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,15 @@ def largest_weight(wfa: WFA) -> float:
 
 
 def edges(wfa: WFA, smallest: float) -> list[Edge]:
-    """Transitions with |weight| ≥ smallest and other than 0, by source, target and sign.
+    """Transitions with |weight| ≥ smallest, and more than rounding, by source, target and sign.
 
     >>> wfa = WFA(np.ones(2), np.array([[[0.5, -0.2], [0.0, 0.01]]]), np.ones(2))
     >>> [(edge.source, edge.target, edge.negative, edge.weights) for edge in edges(wfa, 0.1)]
     [(0, 0, False, ((0, 0.5),)), (0, 1, True, ((0, -0.2),))]
     """
     found: dict[tuple[int, int, bool], list[tuple[int, float]]] = {}
-    shown = (np.abs(wfa.transitions) >= smallest) & (wfa.transitions != 0)
+    sizes = np.abs(wfa.transitions)
+    shown = (sizes >= smallest) & (sizes > ROUNDING * largest_weight(wfa))
     for symbol, source, target in np.argwhere(shown).tolist():
         weight = float(wfa.transitions[symbol, source, target])
         found.setdefault((source, target, weight < 0), []).append((symbol, weight))
@@ -51,7 +53,7 @@ def readable_share(wfa: WFA) -> float:
     sizes = np.abs(wfa.transitions)
     steps = (step / 100 for step in range(0, 95, 5))
     largest = largest_weight(wfa)
-    return next((share for share in steps if ((sizes >= share * largest) & (sizes > 0)).sum() <= READABLE), 0.95)
+    return next((share for share in steps if (sizes >= max(share, ROUNDING) * largest).sum() <= READABLE), 0.95)
 
 
 def weights_table(wfa: WFA, alphabet: Alphabet, smallest: float) -> dict[str, list[str]]:

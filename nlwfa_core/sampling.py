@@ -19,6 +19,7 @@ from .words import Alphabet, FloatArray, IntArray, Words
 
 MAX_DRAWN = 2000
 MAX_DRAWN_LENGTH = 200
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class Drawn:
 def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """|scores| of what follows, normalised to sum to 1 in each row, and the share in it of negative scores, shape (n,).
 
-    Rows are 0 where all scores are 0 or one is not finite.
+    Rows are 0 where all scores are 0 or one is not finite. A negative score that is no more than rounding is none.
 
     >>> shares, negative = next_shares(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0]]))
     >>> shares.tolist(), negative.tolist()
@@ -69,7 +70,7 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         sums = magnitudes.sum(axis=1, keepdims=True)
     usable = np.isfinite(sums) & (sums > 0)
     shares: FloatArray = np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=usable)
-    return shares, np.where(scores < 0, shares, 0.0).sum(axis=1)
+    return shares, np.where((scores < 0) & (shares > ROUNDING), shares, 0.0).sum(axis=1)
 
 
 def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Drawn:

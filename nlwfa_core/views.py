@@ -246,6 +246,12 @@ def most_frequent_word(sample: Sample) -> Word:
     return sample.words[int(sample.counts.argmax())]
 
 
+def word_to_follow(sample: Sample, length: int = 3) -> Word:
+    """The most frequent string of at least so many symbols; without one, the most frequent string."""
+    long = np.flatnonzero(sample.words.lengths >= length)
+    return sample.words[int(long[sample.counts[long].argmax()])] if len(long) else most_frequent_word(sample)
+
+
 COLOURINGS = {
     "last symbol": "last symbol",
     "length": "length of the prefix",

@@ -1,6 +1,6 @@
 """Predict: one string under every model in play, while it is typed; the calculation by hand; strings drawn from a model."""
 
-from pages.shared import blocks, predict_view, runs
+from pages.shared import blocks, in_play, predict_view, runs
 
 recipe = blocks.page_recipe(
     "Predict",
@@ -10,6 +10,7 @@ recipe = blocks.page_recipe(
 )
 with blocks.errors_shown():
     data = runs.data(recipe.data)
+    in_play.train_controls(recipe, "predict")
     models = predict_view.models_in_play(recipe, data)
 predict_view.one_string(recipe, data, models)
 predict_view.sampler(data, models)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import views
-from pages.shared import blocks, runs, states_view
+from pages.shared import blocks, in_play, runs, states_view
 
 recipe = blocks.page_recipe(
     "States",
@@ -15,8 +15,7 @@ with blocks.errors_shown():
     prefixes = runs.prefixes(recipe.data, recipe.hankel.num_prefixes)
     references = runs.reference_models(recipe.data)
 found = runs.results_of_learners(recipe)
-if recipe.learning.learner not in found:
-    blocks.train_controls([recipe], f"Train {recipe.learning.learner}", "states")
+in_play.train_controls(recipe, "states")
 
 if found:
     first, second, third = st.columns([3, 4, 1])
@@ -38,13 +37,17 @@ if found:
         persist_state="session",
         help="States shrink as their prefixes get rarer. In a linear model the direction alone says what comes next.",
     )
-    text = st.text_input("Follow one string", key="states.string", persist_state="session", placeholder="the most frequent one")
+    text = st.text_input(
+        "Follow one string",
+        key="states.string",
+        persist_state="session",
+        placeholder="the most frequent one of three symbols or more",
+    )
     states_view.states(name, found[name].model, data, prefixes, text, colour, axes, unit)
 
     st.subheader("One model over another", anchor=False)
     states_view.overlay(recipe, data, prefixes, axes, unit)
 
-models = {name: entry.model for name, entry in found.items()} | states_view.drawable(references)
-if models:
     st.subheader("The automaton as a graph", anchor=False)
-    states_view.automaton(models, runs.chosen(recipe, found) if found else next(iter(models)), data)
+    models = {name: entry.model for name, entry in found.items()} | references
+    states_view.automaton(models, runs.chosen(recipe, found), data)

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from ..graph import Edge, edges, largest_weight
+from ..graph import ROUNDING, Edge, edges, largest_weight
 from ..palette import ACCENT, MARK, MONOSPACE
 from ..wfa import WFA
 from ..words import FloatArray
@@ -16,10 +16,15 @@ from .parts import layout
 
 MAX_LABELS = 30
 NODE = 34  # pixels across
-BEND, LOOP = 0.13, 0.30
+BEND, LOOP = 0.13, 0.27
+ACCENT_IN_THE_DARK = "#56B4E9"
+GREY = "#7a8699"  # text that is read on white as on black
+SIDES = {
+    (x, y): f"{('bottom', 'middle', 'top')[y]} {('left', 'center', 'right')[x]}" for x in range(3) for y in range(3)
+}  # where text stands that points outwards, by the signs of x and y
 
 
-def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, digits: int = 2) -> go.Figure:
+def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool = False, digits: int = 2) -> go.Figure:
     """Transitions with |weight| ≥ smallest; beside each state its initial and its final weight.
 
     Up to MAX_LABELS arrows carry their symbols and weights; with more, these are seen on hover alone.
@@ -32,7 +37,7 @@ def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, digits: int 
     middles, texts, colours = [], [], []
     for edge in shown:
         way = _way(edge, places)
-        colour = MARK if edge.negative else ACCENT
+        colour = MARK if edge.negative else (ACCENT_IN_THE_DARK if dark else ACCENT)
         width = 1.0 + 3.0 * max(abs(weight) for _, weight in edge.weights) / largest
         figure.add_trace(
             go.Scatter(
@@ -44,14 +49,14 @@ def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, digits: int 
                 marker={
                     "symbol": "arrow",
                     "angleref": "previous",
-                    "size": [0] * (len(way) - 1) + [9 + width],
-                    "standoff": NODE / 2,
+                    "size": [0] * (len(way) - 1) + [11 + width],
+                    "standoff": [0] * (len(way) - 1) + [NODE / 2],
                     "color": colour,
                 },
                 hoverinfo="skip",
             )
         )
-        middles.append(way[len(way) // 2])
+        middles.append(_beside(way, len(edge.weights)))
         texts.append("<br>".join(f"{escape(symbols[symbol], quote=False)}: {weight:.{digits}g}" for symbol, weight in edge.weights))
         colours.append(colour)
     if shown:
@@ -64,13 +69,14 @@ def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, digits: int 
                 text=texts,
                 textfont=MONOSPACE | {"size": 12, "color": colours},
                 marker={"size": 18, "color": "rgba(0,0,0,0)"},
+                cliponaxis=False,
                 customdata=[f"{edge.source + 1} → {edge.target + 1}" for edge in shown],
                 hovertemplate="%{customdata}<br>%{text}<extra></extra>",
             )
         )
     _add_states(figure, wfa, places, digits)
-    figure.update_xaxes(visible=False, range=[-1.75, 1.75], constrain="domain")
-    figure.update_yaxes(visible=False, range=[-1.7, 1.7], scaleanchor="x", constrain="domain")
+    figure.update_xaxes(visible=False, range=[-1.65, 1.65], constrain="domain")
+    figure.update_yaxes(visible=False, range=[-1.6, 1.6], scaleanchor="x", constrain="domain")
     return layout(figure, 560, showlegend=False, hovermode="closest")
 
 
@@ -87,17 +93,33 @@ def _add_states(figure: go.Figure, wfa: WFA, places: FloatArray, digits: int) ->
             hovertemplate="state %{text}<br>α₀ %{customdata[0]:.6g}<br>α∞ %{customdata[1]:.6g}<extra></extra>",
         )
     )
-    for values, sign, side in ((wfa.initial, "α₀", 0.2), (wfa.termination, "α∞", 0.32)):
-        figure.add_trace(
-            go.Scatter(
-                x=places[:, 0],
-                y=places[:, 1] - side,
-                mode="text",
-                text=[f"{sign} {value:.{digits}g}" for value in values],
-                textfont={"size": 12, "color": [MARK if value < 0 else "#7a8699" for value in values]},
-                hoverinfo="skip",
-            )
+    outwards = places if wfa.num_states > 1 else np.array([[0.0, -1.0]])
+    figure.add_trace(
+        go.Scatter(
+            x=places[:, 0] + 0.2 * outwards[:, 0],
+            y=places[:, 1] + 0.2 * outwards[:, 1],
+            mode="text",
+            text=[
+                f"{_weight('α₀', first, wfa.initial, digits)}<br>{_weight('α∞', last, wfa.termination, digits)}"
+                for first, last in zip(wfa.initial.tolist(), wfa.termination.tolist(), strict=True)
+            ],
+            textposition=[SIDES[round(float(x)) + 1, round(float(y)) + 1] for x, y in 1.3 * outwards],
+            textfont={"size": 12, "color": GREY},
+            hoverinfo="skip",
+            cliponaxis=False,
         )
+    )
+
+
+def _weight(name: str, value: float, values: FloatArray, digits: int) -> str:
+    """One of a state's weights; in the warning colour below 0, and ≈ 0 where it is no more than rounding."""
+    if 0 < abs(value) < ROUNDING * float(np.abs(values).max()):
+        return f"{name} ≈ 0"
+    written = f"{name} {value:.{digits}g}"
+    return f'<span style="color:{MARK}">{written}</span>' if value < 0 else written
+
+
+TURN = np.array([[0.57, 0.82], [-0.82, 0.57]])  # 55° clockwise
 
 
 def _way(edge: Edge, places: FloatArray) -> FloatArray:
@@ -107,13 +129,20 @@ def _way(edge: Edge, places: FloatArray) -> FloatArray:
     if edge.source == edge.target:
         length = float(np.hypot(*start))
         outwards = start / length if length else np.array([0.0, 1.0])
-        turned = np.array([[0.8, -0.6], [0.6, 0.8]]) if edge.negative else np.array([[0.8, 0.6], [-0.6, 0.8]])
-        centre = turned @ outwards * LOOP
-        across = np.array([-centre[1], centre[0]])
-        turn = np.pi * (2 * t - 1)
-        loop: FloatArray = start + 0.9 * centre * (1 + np.cos(turn)) + across * np.sin(turn) * 0.6
+        turned = TURN.T if edge.negative else TURN
+        along = turned @ outwards * 2 * LOOP
+        across = np.array([-along[1], along[0]])
+        loop: FloatArray = start + along * np.sin(np.pi * t) + 0.45 * across * np.sin(2 * np.pi * t)
         return loop
     straight = end - start
     bow = np.array([-straight[1], straight[0]]) * (2.2 if edge.negative else 1.0) * BEND
     way: FloatArray = start + straight * t + bow * (4 * t * (1 - t))
     return way
+
+
+def _beside(way: FloatArray, lines: int) -> FloatArray:
+    """Where an arrow's text stands: outside its bow, further out the more lines it has."""
+    middle = way[len(way) // 2]
+    out = middle - (way[0] + way[-1]) / 2
+    place: FloatArray = middle + out / (float(np.hypot(*out)) or 1.0) * (0.06 + 0.035 * lines)
+    return place

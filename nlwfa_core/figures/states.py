@@ -14,6 +14,7 @@ from ..views import Projection
 from ..words import FloatArray
 from .parts import layout, plain
 
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
 OVER = "#E69F00"  # of what is laid over something
 
 
@@ -88,7 +89,7 @@ def states_figure(
                 hovertemplate="%{text}<extra></extra>",
             )
         )
-    return _with_axes(figure, projection, three, {"title": {"text": colour_title}, "itemsizing": "constant"})
+    return _with_axes(figure, projection, three, LEGEND | {"title": {"text": colour_title}})
 
 
 def overlay_figure(
@@ -133,7 +134,7 @@ def overlay_figure(
                 hovertemplate=f"%{{text}} · {escape(title, quote=False)}<extra></extra>",
             )
         )
-    return _with_axes(figure, projection, three, {"orientation": "h", "y": 1.1, "itemsizing": "constant"})
+    return _with_axes(figure, projection, three, LEGEND)
 
 
 def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]) -> go.Figure:

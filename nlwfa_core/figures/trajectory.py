@@ -11,8 +11,9 @@ from ..palette import MARK, MONOSPACE, MUTED
 from ..words import FloatArray
 from .parts import plain
 
+GREY = "#7a8699"  # text that is read on white as on black
 STEP_MS, MOVE_MS = 800, 400
-CONTROLS = 130  # pixels below the axes
+CONTROLS = 150  # pixels below the axes
 
 
 def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], three: bool = False) -> go.Figure:
@@ -61,10 +62,12 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
             textposition="top center",
             textfont=MONOSPACE | {"size": 15, "color": MARK},
             hovertemplate="%{hovertext}<extra></extra>",
-            cliponaxis=None if three else False,
+            **({} if three else {"cliponaxis": False}),
             **common,
         )
     )
+    if not last:
+        return figure
     figure.frames = [
         go.Frame(name=str(step), data=[so_far(step), now(step)], traces=[start + 1, start + 2]) for step in range(last + 1)
     ]
@@ -79,8 +82,8 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
         "active": last,
         "x": 0,
         "len": 1,
-        "pad": {"t": 44, "b": 0, "l": 4, "r": 4},
-        "currentvalue": {"prefix": "prefix: ", "font": MONOSPACE | {"size": 14}, "xanchor": "left"},
+        "pad": {"t": 64, "b": 0, "l": 4, "r": 4},
+        "currentvalue": {"prefix": "prefix: ", "font": MONOSPACE | {"size": 14, "color": GREY}, "xanchor": "left"},
         "steps": [
             {"method": "animate", "label": name, "value": str(step), "args": [[str(step)], at_once]}
             for step, name in enumerate(names)
@@ -100,9 +103,10 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
         "xanchor": "right",
         "y": 0,
         "yanchor": "top",
-        "pad": {"t": 38, "r": 4},
+        "pad": {"t": 56, "r": 4},
         "bgcolor": "rgba(0,0,0,0)",
         "bordercolor": MUTED,
+        "font": {"color": GREY},
         "buttons": [
             {"label": "▶ Play", "method": "animate", "args": [None, playing]},
             {"label": "❚❚ Pause", "method": "animate", "args": [[None], at_once]},

@@ -9,6 +9,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError, sampling, tables, views
 from nlwfa_core.by_hand import by_hand, symbol_legend
+from nlwfa_core.calculation import DUST
 from nlwfa_core.data import Data
 from nlwfa_core.figures.bars import next_symbol_figure
 from nlwfa_core.metrics import Model
@@ -16,7 +17,7 @@ from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.opponents.recurrent import RecurrentModel
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Word
-from pages.shared import blocks, pins, runs
+from pages.shared import blocks, in_play, pins, runs
 from pages.shared.text import literal
 from pages.shared.typing import typed
 
@@ -27,15 +28,7 @@ CODE_HEIGHT = 420
 
 def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
     """Pinned runs by name, the sidebar's learners that are trained, and what they are judged against."""
-    pinned = pins.pinned()
-    strange = [name for name, run in pinned.items() if run.data != recipe.data and runs.data(run.data).alphabet != data.alphabet]
-    if strange:
-        blocks.notes(f"{' and '.join(strange)}: learned from another alphabet than the sidebar's strings, so left out here.")
-    kept = {name: run for name, run in pinned.items() if name not in strange}
-    waiting = [run for run in (*kept.values(), recipe) if runs.result(run) is None]
-    if waiting:
-        label = f"Train {recipe.learning.learner}" if waiting == [recipe] else "Train what is in play"
-        blocks.train_controls(list(dict.fromkeys(waiting)), label, "predict")
+    kept = in_play.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
         f"{name}: {pins.title(run)}": entry.model for name, run in kept.items() if (entry := runs.result(run)) is not None
     }
@@ -101,7 +94,7 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
         st.markdown(f"**{title}**")
         st.latex(formula)
     legend = [f"{short} is {symbol}" for short, symbol in symbol_legend(data.alphabet, word).items()]
-    said = [*found.notes, *([f"{'; '.join(legend)}."] if legend else [])]
+    said = [*([DUST] if found.has_dust else []), *found.notes, *([f"{'; '.join(legend)}."] if legend else [])]
     rounding = f"Every number is the exact one, rounded to {digits} significant digits when it is written: what a calculator"
     st.caption(f"{literal(' '.join(said))} {rounding} makes of the rounded ones may differ in the last digits.")
     st.markdown("**The same as text, with all rows and columns**")
@@ -114,14 +107,16 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
     st.subheader("Draw strings from a model", anchor=False)
     st.markdown("Symbol by symbol, by what the model says comes next, until it says that the string ends.")
     first, second, third, fourth = st.columns([3, 2, 2, 2])
-    name = first.selectbox("Model", list(models), key="predict.sampler", format_func=str)
+    name = first.selectbox("Model", list(models), key="predict.sampler")
     number = second.number_input("Strings", 1, sampling.MAX_DRAWN, 200, key="predict.drawn_strings", persist_state="session")
     longest = third.number_input("Longest", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session")
     seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
     drawn = _drawn(models[name], number, seed, longest)
     blocks.warnings(*sampling.sentences(drawn, longest))
     table = sampling.drawn_table(drawn, data.alphabet)
-    st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt="The strings drawn, with counts and weights")
+    written = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
+    alt = "The strings drawn, with counts and weights"
+    st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=written)
     st.caption(
         f"{int(drawn.counts.sum()):,} strings, {len(drawn.words):,} of them distinct. Expected: the number of strings × the "
         "probability of being drawn, the product of the normalised |scores|. f(x) is the model's weight; where its scores are "

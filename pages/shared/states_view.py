@@ -13,17 +13,19 @@ from nlwfa_core.figures.graph import MAX_LABELS, graph_figure
 from nlwfa_core.figures.states import overlay_figure, states_figure
 from nlwfa_core.figures.trajectory import add_trajectory
 from nlwfa_core.metrics import Model
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.opponents.recurrent import RecurrentModel
 from nlwfa_core.store import LearnedModel
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Words
-from pages.shared import blocks, pins, runs
+from pages.shared import blocks, in_play, pins, runs
 from pages.shared.text import literal
 
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """All prefixes' states, and the way of one string through them."""
     with blocks.errors_shown():
-        word = data.alphabet.encode(text) if text else views.most_frequent_word(data.train)
+        word = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
         found = views.prefix_states(model, prefixes)
         projection = views.project(found, 3, unit)
         colours = views.colouring(colour, prefixes, data.alphabet, model, data.train)
@@ -50,23 +52,13 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     if len(playing) < 2:
         st.caption("Pin a run as A in the sidebar, then change the recipe or pin another as B: here one is laid over the other.")
         return
-    blocks.train_controls(list(playing.values()), "Train what is in play", "states.play")
-    found = {name: entry for name, run in playing.items() if (entry := runs.result(run))}
-    strange = [name for name, entry in found.items() if runs.data(entry.recipe.data).alphabet != data.alphabet]
-    if strange:
-        blocks.notes(f"{' and '.join(strange)}: learned from another alphabet than the sidebar's strings, so left out here.")
-    names = [name for name in found if name not in strange]
-    pairs = [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
+    found = {name: entry for name, run in in_play.comparable(playing, data).items() if (entry := runs.result(run))}
+    names = list(found)
+    pairs = {f"{second} over {first}": (first, second) for place, first in enumerate(names) for second in names[place + 1 :]}
     if not pairs:
         return
-    first, second = st.segmented_control(
-        "Frame of the first, the second laid over it",
-        pairs,
-        default=pairs[0],
-        format_func=" and ".join,
-        required=True,
-        key="states.pair",
-    )
+    pair = st.segmented_control("Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair")
+    first, second = pairs[pair]
     with blocks.errors_shown():
         sets = [views.prefix_states(found[name].model, prefixes) for name in (first, second)]
         sets = [views.directions(states) if unit else states for states in sets]
@@ -89,13 +81,9 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     )
 
 
-def drawable(references: Mapping[str, Model]) -> dict[str, Model]:
-    """The true model, where it is a WFA that a graph can show."""
-    return {name: model for name, model in references.items() if isinstance(model, WFA) and model.num_states <= graph.MAX_STATES}
-
-
 def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
-    """A WFA as a weighted graph; of other models, why there is none."""
+    """A WFA as a weighted graph; of other models that were learned, why there is none. The true model, too, where it is a WFA."""
+    models = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
     name = st.segmented_control("Graph of", list(models), default=chosen, required=True, key="states.graph_of")
     model = models[name]
     if not isinstance(model, WFA):
@@ -123,7 +111,7 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
     shown = sum(len(edge.weights) for edge in graph.edges(model, smallest))
     labelled = len(graph.edges(model, smallest)) <= MAX_LABELS
     st.plotly_chart(
-        graph_figure(model, data.alphabet.symbols, smallest),
+        graph_figure(model, data.alphabet.symbols, smallest, blocks.dark()),
         key="states.graph",
         alt="States and the transitions between them, with their weights; the table below has the numbers",
     )
