@@ -18,7 +18,7 @@ found = runs.results_of_learners(recipe)
 in_play.train_controls(recipe, "states")
 
 if found:
-    first, second, third = st.columns([3, 4, 1])
+    first, second, third = st.columns([4, 6, 1.4])
     name = first.segmented_control("Model", list(found), default=runs.chosen(recipe, found), required=True, key="states.learner")
     colour = second.segmented_control(
         "Colour",
