@@ -39,7 +39,7 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
         return kind(**part(0, step + 1), text=names[: step + 1])
 
     def now(step: int) -> Any:
-        return kind(**part(step, step + 1), text=[f"<b>{names[step]}</b>"], hovertext=[names[step]])
+        return kind(**part(step, step + 1), text=[names[step]])
 
     start, last = len(figure.data), len(names) - 1
     common = {"showlegend": False, "name": ""}
@@ -60,8 +60,8 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
             mode="markers+text",
             marker={"color": MARK, "size": 2 * size, "line": {"color": "white", "width": 2}},
             textposition="top center",
-            textfont=MONOSPACE | {"size": 15, "color": MARK},
-            hovertemplate="%{hovertext}<extra></extra>",
+            textfont=MONOSPACE | {"size": 15, "weight": 700, "color": MARK},
+            hovertemplate="%{text}<extra></extra>",
             **({} if three else {"cliponaxis": False}),
             **common,
         )

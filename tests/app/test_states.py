@@ -28,7 +28,7 @@ def test_the_animation_follows_the_string_that_is_written() -> None:
     app = learned("states", **SP)
     app.text_input(key="states.string").set_value("[[][]]").run()
     drawn = figure(app, "states.pca")
-    assert [frame["data"][1]["hovertext"][0] for frame in drawn["frames"]] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
+    assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
     assert [step["label"] for step in drawn["layout"]["sliders"][0]["steps"]][-1] == "[[][]]"
     app.text_input(key="states.string").set_value("λ").run()
     assert not complaints(app) and not figure(app, "states.pca").get("frames")
