@@ -17,8 +17,8 @@ from .metrics import Model
 from .trie import Trie, chain_weights
 from .words import Alphabet, FloatArray, IntArray, Words
 
-MAX_DRAWN = 2000
-MAX_DRAWN_LENGTH = 200
+MAX_DRAWN = 1000
+MAX_DRAWN_LENGTH = 100
 ROUNDING = 1e-12
 
 

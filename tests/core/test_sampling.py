@@ -30,13 +30,13 @@ ENDLESS = WFA(np.array([1.0]), np.array([[[1.0 - 1e-9]]]), np.array([1e-9]))
 
 
 def test_counts_fit_the_exact_probabilities() -> None:
-    drawn = draw(TWO_STATES, 2000, seed=3, max_length=60)
+    drawn = draw(TWO_STATES, 1000, seed=3, max_length=60)
     exact = {(): 0.25, (0,): 0.125, (1,): 0.15, (0, 0): 0.0625, (1, 0): 0.025, (0, 1): 0.075, (0, 0, 1): 0.0375, (0, 0, 0): 0.03125}
     seen = dict(zip(drawn.words, drawn.counts.tolist(), strict=True))
     observed = [seen.get(word, 0) for word in exact]
-    observed.append(2000 - sum(observed))
-    expected = [2000 * probability for probability in exact.values()]
-    assert chisquare(observed, [*expected, 2000 - sum(expected)]).pvalue > 0.01
+    observed.append(1000 - sum(observed))
+    expected = [1000 * probability for probability in exact.values()]
+    assert chisquare(observed, [*expected, 1000 - sum(expected)]).pvalue > 0.01
     assert drawn.num_cut == drawn.num_stuck == drawn.num_negative == 0 and drawn.negative_share == 0
     assert drawn.chances == pytest.approx(drawn.weights)
     assert not sentences(drawn, 60)
@@ -55,15 +55,15 @@ def test_the_most_frequent_come_first_and_all_are_counted_once() -> None:
 
 
 def test_negative_mass_is_counted_and_told() -> None:
-    drawn = draw(SIGNED, 2000, seed=5)
+    drawn = draw(SIGNED, 1000, seed=5)
     seen = dict(zip(drawn.words, drawn.chances.tolist(), strict=True))
     # |0.6|, |−0.2| and |0.6| over 1.4: drawn as a, b and λ, though f(b) = −0.2.
     assert seen == pytest.approx({(): 0.6 / 1.4, (0,): 0.6 / 1.4, (1,): 0.2 / 1.4})
     went_b = int(drawn.counts[list(drawn.words).index((1,))])
-    went_on = 2000 - int(drawn.counts[list(drawn.words).index(())])
-    assert drawn.num_choices == 2000 + went_on
-    assert drawn.num_negative == 2000 + went_b
-    assert drawn.negative_share == pytest.approx((2000 * 0.2 / 1.4 + went_b) / (2000 + went_on))
+    went_on = 1000 - int(drawn.counts[list(drawn.words).index(())])
+    assert drawn.num_choices == 1000 + went_on
+    assert drawn.num_negative == 1000 + went_b
+    assert drawn.negative_share == pytest.approx((1000 * 0.2 / 1.4 + went_b) / (1000 + went_on))
     assert "of the next-symbol mass met on the way was negative" in sentences(drawn, 100)[0]
 
 
@@ -80,9 +80,9 @@ def test_strings_without_an_end_are_cut_and_told() -> None:
 
 
 def test_strings_of_the_maximal_length_are_whole() -> None:
-    drawn = draw(Uniform(2), 2000, seed=1, max_length=2)
+    drawn = draw(Uniform(2), 1000, seed=1, max_length=2)
     assert set(drawn.words) == {word for length in range(3) for word in product((0, 1), repeat=length)}
-    assert drawn.num_cut + drawn.counts.sum() == 2000
+    assert drawn.num_cut + drawn.counts.sum() == 1000
 
 
 def test_a_model_that_says_nothing_is_stuck() -> None:
