@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -17,7 +17,9 @@ from .learning.learners import LEARNERS
 from .metrics import Model, Scores
 from .opponents.table import OF_STATES
 from .perplexity import CONVENTIONS, pautomac_score
+from .sampling import next_shares
 from .store import LearnedModel
+from .trie import Trie
 from .views import labels, path, prefix_states
 from .words import Alphabet, FloatArray, Word, Words
 
@@ -101,13 +103,36 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
     new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in seen})
     if new:
         sentences.append(f"No training string has {', '.join(new)}: what the models say of it is not learned from anything.")
-    for name, model in models.items():
-        weight = float(model.weights(Words.of([word]))[0])
-        if weight < 0:
-            sentences.append(f"{name} gives this string a negative weight, {weight:.4g}: no probability.")
-        elif not np.isfinite(weight):
-            sentences.append(f"{name}'s weight of this string is not a finite number: the model diverges.")
+    weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
+    negative = [f"{name} ({weight:.4g})" for name, weight in weights.items() if weight < 0 and np.isfinite(weight)]
+    if negative:
+        sentences.append(f"A negative weight is no probability: {'; '.join(negative)}.")
+    endless = [name for name, weight in weights.items() if not np.isfinite(weight)]
+    if endless:
+        sentences.append(f"The weight of this string is not a finite number, the model diverges: {'; '.join(endless)}.")
     return tuple(sentences)
+
+
+def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
+    """Sentences on scores of what follows a string that are negative, or not finite, or all 0."""
+    scores = {
+        name: model.next_scores(trie := Trie.of(Words.of([word]), model.num_symbols))[trie.ends] for name, model in models.items()
+    }
+    found = {name: (shares[0], float(below[0])) for name, given in scores.items() for shares, below in [next_shares(given)]}
+    negative = [f"{name} ({below:.1%} of the bars)" for name, (_, below) in found.items() if below > 0]
+    none = [name for name, (shares, _) in found.items() if not shares.any()]
+    sentences = [f"Negative scores, drawn without their sign: {'; '.join(negative)}."] if negative else []
+    if none:
+        sentences.append(f"All scores are 0, or one is not finite, so there are no bars: {'; '.join(none)}.")
+    return tuple(sentences)
+
+
+def points_table(
+    prefixes: Words, alphabet: Alphabet, coordinates: FloatArray, colours: Sequence[object], title: str
+) -> dict[str, Sequence[object]]:
+    """Columns prefix, component 1 … and what colours it: the points of a figure of states."""
+    components = {f"component {index + 1}": column.tolist() for index, column in enumerate(coordinates.T)}
+    return {"prefix": labels(prefixes, alphabet), **components, title: colours}
 
 
 def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from .metrics import Model
 from .nlwfa import LINKS, NLWFA, READINGS
 from .recipe import HankelRecipe
 from .sample import Sample
+from .sampling import next_shares
 from .store import LearnedModel
 from .trie import Trie
 from .words import LAMBDA, Alphabet, FloatArray, IntArray, Word, Words
@@ -140,7 +141,7 @@ class Projection:
 
     def coordinates(self, states: FloatArray) -> FloatArray:
         """Array, shape (n, num_components)."""
-        placed: FloatArray = (_direction(states, self.unit_length) - self.mean) @ self.axes.T
+        placed: FloatArray = ((directions(states) if self.unit_length else states) - self.mean) @ self.axes.T
         return placed
 
 
@@ -156,7 +157,7 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
 
     if not np.isfinite(states).all():
         raise RecipeError("The states grow beyond every bound, so there is nothing to draw: the model diverges.")
-    points = _direction(states, unit_length)
+    points = directions(states) if unit_length else states
     found = min(num_components, *points.shape)
     axes, explained = np.zeros((num_components, points.shape[1])), np.zeros(num_components)
     with np.errstate(divide="ignore", invalid="ignore"):  # one state, or all alike: no variance to take shares of
@@ -166,12 +167,11 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
     return Projection(points.mean(axis=0), axes, explained, unit_length)
 
 
-def _direction(states: FloatArray, unit_length: bool) -> FloatArray:
-    if not unit_length:
-        return states
+def directions(states: FloatArray) -> FloatArray:
+    """Each state, a row, divided by its length; 0 stays 0."""
     lengths = np.linalg.norm(states, axis=1, keepdims=True)
-    directions: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
-    return directions
+    divided: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
+    return divided
 
 
 def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
@@ -195,11 +195,25 @@ def next_probabilities(model: Model, prefixes: Words) -> FloatArray:
     Rows are 0 where all scores are 0 or one is not finite.
     """
     trie = Trie.of(prefixes, model.num_symbols)
-    with np.errstate(over="ignore", invalid="ignore"):
-        magnitudes = np.abs(model.next_scores(trie)[trie.ends])
-        sums = magnitudes.sum(axis=1, keepdims=True)
-    usable = np.isfinite(sums) & (sums > 0)
-    shares: FloatArray = np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=usable)
+    return next_shares(model.next_scores(trie)[trie.ends])[0]
+
+
+def next_entropy(shares: FloatArray) -> FloatArray:
+    """Entropy of each row of `next_probabilities` in bits, shape (num_prefixes,); undefined where a row is 0.
+
+    >>> next_entropy(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+    [1.0, 0.0, nan]
+    """
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    bits: FloatArray = np.where(shares.any(axis=1), -(shares * logs).sum(axis=1) + 0.0, np.nan)
+    return bits
+
+
+def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
+    """Share of the strings that begin with each prefix, shape (num_prefixes,)."""
+    trie = Trie.of(Words.joined([prefixes, sample.words]), sample.num_symbols)
+    begins = trie.prefix_counts(np.concatenate((np.zeros(len(prefixes), dtype=np.int64), sample.counts)))
+    shares: FloatArray = begins[trie.ends[: len(prefixes)]] / max(sample.num_strings, 1)
     return shares
 
 
@@ -232,23 +246,44 @@ def most_frequent_word(sample: Sample) -> Word:
     return sample.words[int(sample.counts.argmax())]
 
 
-COLOURINGS = {"length": "length of the prefix", "last symbol": "last symbol", "next symbol": "most likely next symbol"}
+def word_to_follow(sample: Sample, length: int = 3) -> Word:
+    """The most frequent string of at least so many symbols; without one, the most frequent string."""
+    long = np.flatnonzero(sample.words.lengths >= length)
+    return sample.words[int(long[sample.counts[long].argmax()])] if len(long) else most_frequent_word(sample)
+
+
+COLOURINGS = {
+    "last symbol": "last symbol",
+    "length": "length of the prefix",
+    "next symbol": "most likely next symbol",
+    "entropy": "next-symbol entropy, bits (end counted)",
+    "row weight": "log₁₀ of the share of training strings that begin so",
+}
 MAX_CLASSES = 7
 
 
-def colouring(kind: str, prefixes: Words, alphabet: Alphabet, model: Model) -> list[int] | list[str]:
-    """What colours each prefix: its length, or a class (of many, the largest ones by name, the rest as "others").
+def colouring(
+    kind: str, prefixes: Words, alphabet: Alphabet, model: Model, train: Sample | None = None
+) -> list[int] | list[float] | list[str]:
+    """What colours each prefix: a number, or a class (of many, the largest ones by name, the rest as "others").
 
     Raises
     ------
     RecipeError
-        If the kind is not one of COLOURINGS.
+        If the kind is not one of COLOURINGS, or row weights are asked for without training strings.
     """
-    if kind not in COLOURINGS:
-        raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}")
+    if kind not in COLOURINGS or (kind == "row weight" and train is None):
+        raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}; row weight needs training strings")
     if kind == "length":
         lengths: list[int] = prefixes.lengths.tolist()
         return lengths
+    if kind == "entropy":
+        bits: list[float] = next_entropy(next_probabilities(model, prefixes)).tolist()
+        return bits
+    if kind == "row weight" and train is not None:
+        shares = prefix_shares(train, prefixes)
+        logs: list[float] = np.log10(shares, out=np.full_like(shares, np.nan), where=shares > 0).tolist()
+        return logs
     if kind == "last symbol":
         names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
     else:

@@ -11,6 +11,8 @@ from ..palette import ACCENT, PATTERNS, colour_of, kind_of
 from ..words import FloatArray, IntArray
 from .parts import layout, plain
 
+PINNED = {"A": "\\", "B": "x"}  # patterns of bars
+
 
 def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
     """Plain counts."""
@@ -22,10 +24,12 @@ def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: s
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
-    """Next-symbol probabilities of several models, side by side."""
+    """Next-symbol probabilities of several models, side by side; pinned ones, "A: SP, k = 3", are hatched."""
     figure = go.Figure()
     for name, values in shares.items():
-        look = {"color": colour_of(name), "pattern": {"shape": PATTERNS.get(kind_of(name), "")}}
+        pin, _, learner = name.rpartition(": ")
+        kind = kind_of(learner.split(",")[0])
+        look = {"color": colour_of(kind), "pattern": {"shape": PINNED.get(pin, PATTERNS.get(kind, ""))}}
         hover = f"{name}: %{{y:.4f}}<extra></extra>"
         figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, hovertemplate=hover))
     figure.update_xaxes(type="category", title="next symbol")

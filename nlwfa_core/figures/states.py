@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ..palette import CLASSES, MARK, MONOSPACE
+from ..palette import ACCENT, CLASSES, MARK, MONOSPACE, MUTED
 from ..views import Projection
 from ..words import FloatArray
 from .parts import layout, plain
+
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
+OVER = "#E69F00"  # of what is laid over something
 
 
 def states_figure(
@@ -65,7 +68,7 @@ def states_figure(
                     "opacity": 0.85,
                     "color": list(colours),
                     "colorscale": "Viridis",
-                    "colorbar": {"title": colour_title, "thickness": 12},
+                    "colorbar": {"title": {"text": colour_title, "side": "right"}, "thickness": 12},
                 },
                 hovertemplate="%{text}<extra></extra>",
                 showlegend=False,
@@ -86,10 +89,59 @@ def states_figure(
                 hovertemplate="%{text}<extra></extra>",
             )
         )
+    return _with_axes(figure, projection, three, LEGEND | {"title": {"text": colour_title}})
+
+
+def overlay_figure(
+    first: FloatArray,
+    second: FloatArray,
+    projection: Projection,
+    names: Sequence[str],
+    titles: tuple[str, str],
+    three: bool = False,
+) -> go.Figure:
+    """Two models' states of the same prefixes in one frame, with a thin line between the two of each.
+
+    Parameters
+    ----------
+    first, second : arrays, shape (n, num_components)
+    projection : Projection
+        Of the first model's states.
+    """
+    names = plain(names)
+    figure = go.Figure()
+    scatter: Any = go.Scatter3d if three else go.Scattergl
+    axes = "xyz" if three else "xy"
+    gaps = np.full_like(first, np.nan)
+    links = np.stack((first, second, gaps), axis=1).reshape(-1, first.shape[1])
+    figure.add_trace(
+        scatter(
+            **{axis: links[:, index] for index, axis in enumerate(axes)},
+            mode="lines",
+            line={"color": MUTED, "width": 1},
+            hoverinfo="skip",
+            name="the same prefix",
+        )
+    )
+    for points, title, colour, symbol in ((first, titles[0], ACCENT, "circle"), (second, titles[1], OVER, "diamond")):
+        figure.add_trace(
+            scatter(
+                **{axis: points[:, index] for index, axis in enumerate(axes)},
+                mode="markers",
+                name=escape(title, quote=False),
+                text=names,
+                marker={"size": 4 if three else 8, "opacity": 0.8, "color": colour, "symbol": symbol},
+                hovertemplate=f"%{{text}} · {escape(title, quote=False)}<extra></extra>",
+            )
+        )
+    return _with_axes(figure, projection, three, LEGEND)
+
+
+def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]) -> go.Figure:
     titles = [f"component {index + 1} ({share:.0%} of the variance)" for index, share in enumerate(projection.explained)]
     if three:
         figure.update_layout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
     else:
         figure.update_xaxes(title=titles[0], zeroline=True)
         figure.update_yaxes(title=titles[1], zeroline=True)
-    return layout(figure, 560, legend={"title": colour_title, "itemsizing": "constant"})
+    return layout(figure, 560, legend=legend)

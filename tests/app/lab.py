@@ -30,6 +30,7 @@ QUICK = {
     "epochs_transitions": 5,
 }
 # What a browser shows as it is; every other text of an element may be read as Markdown.
+SHOWN_PLAIN = ("plotly_chart", "bidi_component", "code")  # whole elements
 PLAIN = {"id", "options", "default", "value", "set_value", "form_id", "alt", "placeholder", "query_param_key", "url", "css", "key"}
 
 
@@ -87,6 +88,18 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
     return app.run()
 
 
+def learned(page: str, **parameters: Any) -> AppTest:
+    """A page whose recipe has been run, by this test or by one before."""
+    app = open_lab("train", **parameters)
+    return go(trained(app) if any(button.key == "train.start" for button in app.button) else app, page)
+
+
+def type_text(app: AppTest, text: str) -> AppTest:
+    """Writes into the Predict page's field; what it does in a browser is tested there."""
+    app.session_state["typing.predict.string"] = {"text": text, "version": "typed"}
+    return app.run()
+
+
 def figure(app: AppTest, key: str) -> dict[str, Any]:
     """A Plotly chart's data and layout."""
     found = next(node for node in app.get("plotly_chart") if node.key == key)
@@ -106,7 +119,7 @@ def markdown_texts(app: AppTest) -> list[str]:
     texts = []
     for node in app:
         proto = getattr(node, "proto", None)
-        if isinstance(proto, Message) and getattr(node, "type", "") not in ("plotly_chart", "bidi_component"):
+        if isinstance(proto, Message) and getattr(node, "type", "") not in SHOWN_PLAIN:
             texts += _texts(proto)
     return texts
 

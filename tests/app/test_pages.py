@@ -157,7 +157,7 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
     assert set(labels) & set("⊣⊢") <= set(marks) and set(marks[-1:]) <= set(labels)
     assert len(app.selectbox(key="hankel.block").options) == 1 + 2 + len(marks)
     points = figure(go(app, "states"), "states.pca")["data"]
-    assert not set("⊣⊢") & set(str([trace["text"] for trace in points]))
+    assert not set("⊣⊢") & set(str([trace.get("text") for trace in points]))
     captions = [entry.value for entry in go(app, "predict").main.caption]
     assert reading == "WFA" or any(READINGS[reading] in text for text in captions)
 

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.text import literal
-from tests.app.lab import QUICK, all_pages, complaints, go, markdown_texts, open_lab, trained
+from tests.app.lab import QUICK, all_pages, complaints, go, markdown_texts, open_lab, trained, type_text
 from tests.app.test_uploads import upload
 
 HOSTILE = (
@@ -54,10 +54,11 @@ def test_strings_are_shown_as_written_on_every_page(data: bytes) -> None:
         assert not complaints(shown)
         assert_shown_as_written(shown)
         if page == "predict":
-            shown.text_input(key="predict.string").set_value(" ".join(HOSTILE[:6]) if data is TOKENS else "<b>**$").run()
+            type_text(shown, " ".join(HOSTILE[:6]) if data is TOKENS else "<b>**$")
             assert_shown_as_written(shown)
+            assert_shown_as_written(shown.toggle(key="predict.by_hand").set_value(True).run())
         if page == "states":
-            for colour in ("last symbol", "next symbol"):
+            for colour in ("length", "next symbol"):
                 assert_shown_as_written(shown.segmented_control(key="states.colour").set_value(colour).run())
         if page == "hankel":
             assert_shown_as_written(shown.selectbox(key="hankel.block").set_value(0).run())
@@ -73,6 +74,6 @@ def test_errors_and_notes_quote_as_written(token: str) -> None:
     upload(app, f"1 2\n1 {token}\n".encode())
     assert len(complaints(app)) == 1
     assert_shown_as_written(app)
-    go(app, "predict").text_input(key="predict.string").set_value(f"a {token}x").run()
+    type_text(go(app, "predict"), f"a {token}x")
     assert len(complaints(app)) == 1
     assert_shown_as_written(app)

@@ -1,0 +1,136 @@
+"""What the Predict page shows: one string under all models while it is typed, the calculation by hand, strings drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError, sampling, tables, views
+from nlwfa_core.by_hand import by_hand, symbol_legend
+from nlwfa_core.calculation import DUST
+from nlwfa_core.data import Data
+from nlwfa_core.figures.bars import next_symbol_figure
+from nlwfa_core.metrics import Model
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.opponents.recurrent import RecurrentModel
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Word
+from pages.shared import blocks, in_play, pins, runs
+from pages.shared.text import literal
+from pages.shared.typing import typed
+
+HELP = "Symbols side by side; with spaces between, where a symbol is longer than one character. λ, or nothing, is the empty string."
+DRAWN = "predict.drawn"
+CODE_HEIGHT = 420
+
+
+def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
+    """Pinned runs by name, the sidebar's learners that are trained, and what they are judged against."""
+    kept = in_play.comparable(pins.pinned(), data)
+    models: dict[str, Model] = {
+        f"{name}: {pins.title(run)}": entry.model for name, run in kept.items() if (entry := runs.result(run)) is not None
+    }
+    for learner, entry in runs.results_of_learners(recipe).items():
+        if recipe.with_learner(learner) not in kept.values():
+            models[learner] = entry.model
+    return models | runs.reference_models(recipe.data)
+
+
+@st.fragment
+def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
+    """Redrawn alone at each pause in typing."""
+    text = typed("String", data.alphabet.decode(views.most_frequent_word(data.train)), "predict.string", HELP)
+    try:
+        word = data.alphabet.encode(text)
+    except RecipeError as error:
+        st.error(literal(str(error)), icon=":material/error:")
+        return
+    blocks.text_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
+    blocks.warnings(*tables.weight_warnings(models, word, data))
+    _what_comes_next(data, models, word)
+    automata = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
+    if automata:
+        _states_and_calculation(recipe, data, automata, word)
+
+
+def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> None:
+    st.subheader("What comes next", anchor=False)
+    prefixes = views.path(word)
+    labels = views.labels(prefixes, data.alphabet)
+    place = st.select_slider("After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__) if word else 0
+    shares = {name: views.next_probabilities(model, prefixes)[place] for name, model in models.items()}
+    figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
+    st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
+    blocks.warnings(*tables.score_warnings(models, word[:place]))
+    st.caption("|scores| normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
+    if readings := views.reading_sentences(models):
+        st.caption(" ".join(readings))
+
+
+def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA | NLWFA | RecurrentModel], word: Word) -> None:
+    st.subheader("The states, symbol by symbol", anchor=False)
+    default = recipe.learning.learner if recipe.learning.learner in models else next(iter(models))
+    name = st.segmented_control("Model", list(models), default=default, required=True, key="predict.learner")
+    model = models[name]
+    blocks.text_table(tables.trajectory_table(model, word, data.alphabet), "predict.states", "State and weight after each prefix")
+    by_hand_shown = st.toggle(
+        "By hand",
+        key="predict.by_hand",
+        bind="query-params",
+        help="The whole calculation, every matrix and every product, to check with a pocket calculator.",
+    )
+    if not by_hand_shown:
+        return
+    digits = st.slider("Significant digits", 2, 12, 4, key="predict.digits", persist_state="session")
+    try:
+        found = by_hand(model, word, data.alphabet)
+    except RecipeError as error:
+        st.info(literal(str(error)), icon=":material/info:")
+        return
+    given, steps, weight = found.latex(digits)
+    for title, formula in (("Given", given), ("Step by step; a state is a row", steps), ("The weight", weight)):
+        st.markdown(f"**{title}**")
+        st.latex(formula)
+    legend = [f"{short} is {symbol}" for short, symbol in symbol_legend(data.alphabet, word).items()]
+    said = [*([DUST] if found.has_dust else []), *found.notes, *([f"{'; '.join(legend)}."] if legend else [])]
+    rounding = f"Every number is the exact one, rounded to {digits} significant digits when it is written: what a calculator"
+    st.caption(f"{literal(' '.join(said))} {rounding} makes of the rounded ones may differ in the last digits.")
+    st.markdown("**The same as text, with all rows and columns**")
+    st.code(found.text(digits), language=None, height=CODE_HEIGHT)
+
+
+@st.fragment
+def sampler(data: Data, models: Mapping[str, Model]) -> None:
+    """Strings drawn from one model, and what in its scores is no probability."""
+    st.subheader("Draw strings from a model", anchor=False)
+    st.markdown("Symbol by symbol, by what the model says comes next, until it says that the string ends.")
+    first, second, third, fourth = st.columns([3, 2, 2, 2])
+    name = first.selectbox("Model", list(models), key="predict.sampler")
+    number = second.number_input("Strings", 1, sampling.MAX_DRAWN, 200, key="predict.drawn_strings", persist_state="session")
+    longest = third.number_input("Longest", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session")
+    seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
+    drawn = _drawn(models[name], number, seed, longest)
+    blocks.warnings(*sampling.sentences(drawn, longest))
+    table = sampling.drawn_table(drawn, data.alphabet)
+    written = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
+    alt = "The strings drawn, with counts and weights"
+    st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=written)
+    st.caption(
+        f"{int(drawn.counts.sum()):,} strings, {len(drawn.words):,} of them distinct. Expected: the number of strings × the "
+        "probability of being drawn, the product of the normalised |scores|. f(x) is the model's weight; where its scores are "
+        "probabilities, the two agree."
+    )
+    csv = sampling.drawn_csv(drawn, data.alphabet)
+    st.download_button("Strings as CSV", csv, "drawn.csv", "text/csv", key="predict.sample_csv", icon=":material/download:")
+
+
+def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn:
+    """The last draw is kept: a rerun for another reason costs nothing."""
+    asked = (id(model), number, seed, longest)
+    kept = st.session_state.get(DRAWN)
+    if kept is None or kept[0] != asked:
+        kept = st.session_state[DRAWN] = (asked, model, sampling.draw(model, number, seed, longest))
+    drawn: sampling.Drawn = kept[2]
+    return drawn

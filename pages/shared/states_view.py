@@ -1,0 +1,124 @@
+"""The three pictures of the States page: one string on its way, one model's states over another's, a WFA as a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from nlwfa_core import Recipe, alignment, graph, tables, views
+from nlwfa_core.data import Data
+from nlwfa_core.figures.graph import MAX_LABELS, graph_figure
+from nlwfa_core.figures.states import overlay_figure, states_figure
+from nlwfa_core.figures.trajectory import add_trajectory
+from nlwfa_core.metrics import Model
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.opponents.recurrent import RecurrentModel
+from nlwfa_core.store import LearnedModel
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Words
+from pages.shared import blocks, in_play, pins, runs
+from pages.shared.text import literal
+
+
+def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
+    """All prefixes' states, and the way of one string through them."""
+    with blocks.errors_shown():
+        word = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
+        found = views.prefix_states(model, prefixes)
+        projection = views.project(found, 3, unit)
+        colours = views.colouring(colour, prefixes, data.alphabet, model, data.train)
+        steps = views.path(word)
+        way = projection.coordinates(views.prefix_states(model, steps))
+    points, title = projection.coordinates(found), views.COLOURINGS[colour]
+    figure = states_figure(points, projection, views.labels(prefixes, data.alphabet), colours, title, three=axes == 3)
+    add_trajectory(figure, way, views.labels(steps, data.alphabet), three=axes == 3)
+    alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"
+    st.plotly_chart(figure, key="states.pca", alt=alt)
+    st.caption(
+        f"The {len(prefixes):,} most frequent prefixes under {literal(name)}, k = {model.num_states}; the line follows "
+        f"{literal(data.alphabet.decode(word))}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
+    )
+    with st.expander("The numbers", icon=":material/table:"):
+        table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
+        st.dataframe(pd.DataFrame(table), hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
+        blocks.text_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
+
+
+def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
+    """The states of two runs in play, the second turned and scaled onto the first."""
+    playing = pins.in_play(recipe)
+    if len(playing) < 2:
+        st.caption("Pin a run as A in the sidebar, then change the recipe or pin another as B: here one is laid over the other.")
+        return
+    found = {name: entry for name, run in in_play.comparable(playing, data).items() if (entry := runs.result(run))}
+    names = list(found)
+    pairs = {f"{second} over {first}": (first, second) for place, first in enumerate(names) for second in names[place + 1 :]}
+    if not pairs:
+        return
+    pair = st.segmented_control("Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair")
+    first, second = pairs[pair]
+    with blocks.errors_shown():
+        sets = [views.prefix_states(found[name].model, prefixes) for name in (first, second)]
+        sets = [views.directions(states) if unit else states for states in sets]
+        laid = alignment.align(*sets)
+        projection = views.project(laid.target)
+    titles = tuple(f"{name}: {pins.title(playing[name])}" for name in (first, second))
+    figure = overlay_figure(
+        projection.coordinates(laid.target),
+        projection.coordinates(laid.moved),
+        projection,
+        views.labels(prefixes, data.alphabet),
+        (titles[0], titles[1]),
+        three=axes == 3,
+    )
+    st.plotly_chart(figure, key="states.overlay", alt=f"States of {first} and {second} in one frame, the same prefixes joined")
+    st.markdown(
+        f"**{laid.residual:.1%} of the variance of {first}'s states is left unexplained** by {second}'s, moved, turned and scaled "
+        "as a whole to fit them best (orthogonal Procrustes, over all components). 0 %: the same states but for the basis; "
+        "100 %: nothing in common."
+    )
+
+
+def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
+    """A WFA as a weighted graph; of other models that were learned, why there is none. The true model, too, where it is a WFA."""
+    models = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
+    name = st.segmented_control("Graph of", list(models), default=chosen, required=True, key="states.graph_of")
+    model = models[name]
+    if not isinstance(model, WFA):
+        st.info(
+            f"{literal(name)} has no such graph: a map takes each state to the next, not a matrix, and its states are points in "
+            "space, not a list of k. Its picture is the one above.",
+            icon=":material/info:",
+        )
+        return
+    if model.num_states > graph.MAX_STATES:
+        st.info(
+            f"{literal(name)} has {model.num_states} states; a graph shows up to {graph.MAX_STATES}. Take a smaller rank.",
+            icon=":material/info:",
+        )
+        return
+    largest = graph.largest_weight(model)
+    percent = st.slider(
+        "Smallest |weight| shown, in % of the largest",
+        0,
+        100,
+        round(100 * graph.readable_share(model)),
+        key=f"states.smallest.{name}",
+    )
+    smallest = percent / 100 * largest
+    shown = sum(len(edge.weights) for edge in graph.edges(model, smallest))
+    labelled = len(graph.edges(model, smallest)) <= MAX_LABELS
+    st.plotly_chart(
+        graph_figure(model, data.alphabet.symbols, smallest, blocks.dark()),
+        key="states.graph",
+        alt="States and the transitions between them, with their weights; the table below has the numbers",
+    )
+    hidden = "" if labelled else "; the weights show when you point at the middle of an arrow"
+    st.caption(
+        f"{shown} of {model.transitions.size} transitions, those with |weight| ≥ {smallest:.3g}{hidden}. Orange: below 0. "
+        "A learned WFA is unique up to a change of basis only: another basis gives the same weights of strings, and another graph."
+    )
+    with st.expander("The weights", icon=":material/table:"):
+        blocks.text_table(graph.weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")

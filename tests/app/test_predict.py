@@ -1,0 +1,91 @@
+"""The Predict page: weights of what is in play, the calculation by hand, strings drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from nlwfa_core import sampling
+from nlwfa_core.by_hand import by_hand
+from nlwfa_core.words import Words
+from pages.shared import runs
+from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text
+
+SP = QUICK | {"learner": "SP", "data_seed": 22}
+
+
+def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
+    app = learned("train", **SP)
+    app.button(key="pins.A").click().run()
+    app.number_input(key="rank").set_value(3).run()
+    trained(go(app, "predict"), "predict.start")
+    assert not complaints(app)
+    app = type_text(app, "[[]]")
+    table = app.dataframe[0].value.set_index("model")
+    assert list(table.index) == ["A: SP, k = 2", "SP", "uniform", "5-gram", "true model"]
+    recipe = recipe_of(app)
+    for name, run in (("A: SP, k = 2", recipe.with_learner("SP", 2)), ("SP", recipe)):
+        model = runs.result(run).model  # type: ignore[union-attr]
+        assert table.loc[name, "f(x)"] == f"{model.weights(Words.of([(0, 0, 1, 1)]))[0]:.6g}"
+    bars = figure(app, "predict.next")["data"]
+    assert [trace["name"] for trace in bars] == list(table.index)
+    assert bars[0]["marker"]["pattern"]["shape"] and not bars[1]["marker"]["pattern"]["shape"]
+
+
+def test_the_sidebars_run_is_named_once_where_it_is_pinned() -> None:
+    app = learned("train", **SP)
+    app.button(key="pins.B").click().run()
+    assert list(go(app, "predict").dataframe[0].value["model"])[:2] == ["B: SP, k = 2", "uniform"]
+
+
+def test_a_string_that_is_not_in_the_alphabet_is_one_error_and_the_page_goes_on() -> None:
+    app = type_text(learned("predict", **SP), "[x")
+    assert len(complaints(app)) == 1 and "'x' is not in the alphabet" in complaints(app)[0]
+    assert app.selectbox(key="predict.sampler")
+    assert not complaints(type_text(app, ""))
+
+
+def test_a_string_is_kept_from_page_to_page() -> None:
+    app = type_text(open_lab("predict", **SP), "[[[]]]")
+    weight = app.dataframe[0].value
+    assert go(go(app, "data"), "predict").dataframe[0].value.equals(weight)
+
+
+@pytest.mark.parametrize("learner", ["SP", "both.non"])
+def test_by_hand_writes_the_librarys_calculation(learner: str) -> None:
+    app = learned("predict", **SP | {"learner": learner})
+    app = type_text(app, "[]")
+    app.toggle(key="predict.by_hand").set_value(True).run()
+    app.slider(key="predict.digits").set_value(6).run()
+    assert not complaints(app)
+    recipe = recipe_of(app)
+    found = by_hand(runs.result(recipe).model, (0, 1), runs.data(recipe.data).alphabet)  # type: ignore[union-attr]
+    assert app.code[0].value.strip() == found.text(6).strip()
+    assert [entry.value.strip().strip("$").strip() for entry in app.latex] == list(found.latex(6))
+
+
+def test_a_link_opens_the_calculation() -> None:
+    app = learned("train", **SP)
+    again = open_lab("predict", **SP | {"predict.by_hand": "true"})
+    assert again.toggle(key="predict.by_hand").value and again.code
+    assert not complaints(app)
+
+
+def test_the_sampler_draws_the_librarys_strings() -> None:
+    app = learned("predict", **SP)
+    app.selectbox(key="predict.sampler").set_value("5-gram")
+    app.number_input(key="predict.seed").set_value(4)
+    app.number_input(key="predict.drawn_strings").set_value(300).run()
+    assert not complaints(app)
+    data = runs.data(recipe_of(app).data)
+    expected = sampling.draw(runs.reference_models(recipe_of(app).data)["5-gram"], 300, 4)
+    table = next(entry.value for entry in app.dataframe if "expected" in entry.value)
+    assert list(table["string"]) == [data.alphabet.decode(word) for word in expected.words]
+    assert list(table["count"]) == expected.counts.tolist()
+
+
+def test_the_sampler_tells_of_negative_mass() -> None:
+    app = learned("predict", **SP | {"rank": 8})
+    drawn = sampling.draw(runs.result(recipe_of(app)).model, 200, 0)  # type: ignore[union-attr]
+    assert drawn.num_negative
+    app.selectbox(key="predict.sampler").set_value("SP").run()
+    assert any("next-symbol mass met on the way was negative" in entry.value.replace("\\", "") for entry in app.warning)

@@ -1,0 +1,105 @@
+"""The States page: colours, the animated string, one model over another, the graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nlwfa_core import graph, views
+from nlwfa_core.alignment import align
+from pages.shared import runs
+from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
+
+SP = QUICK | {"learner": "SP", "data_seed": 21}
+
+
+def test_every_colouring_is_drawn_in_two_and_three_dimensions() -> None:
+    app = learned("states", **SP)
+    for colour in views.COLOURINGS:
+        for axes in (2, 3):
+            app.segmented_control(key="states.colour").set_value(colour)
+            app.segmented_control(key="states.axes").set_value(axes).run()
+            assert not complaints(app)
+            drawn = figure(app, "states.pca")
+            assert drawn["frames"] and drawn["data"][0]["type"] == ("scatter3d" if axes == 3 else "scattergl")
+
+
+def test_the_animation_follows_the_string_that_is_written() -> None:
+    app = learned("states", **SP)
+    app.text_input(key="states.string").set_value("[[][]]").run()
+    drawn = figure(app, "states.pca")
+    assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
+    assert [step["label"] for step in drawn["layout"]["sliders"][0]["steps"]][-1] == "[[][]]"
+    app.text_input(key="states.string").set_value("λ").run()
+    assert not complaints(app) and not figure(app, "states.pca").get("frames")
+    app.text_input(key="states.string").set_value("[a").run()
+    assert len(complaints(app)) == 1 and "'a' is not in the alphabet" in complaints(app)[0]
+
+
+def test_the_table_has_the_points_of_the_figure() -> None:
+    app = learned("states", **SP)
+    table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
+    points = [trace for trace in figure(app, "states.pca")["data"] if trace["mode"] == "markers"]
+    assert sum(len(trace["text"]) for trace in points) == len(table) == len(runs.prefixes(recipe_of(app).data, 30))
+
+
+def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
+    app = learned("train", **SP)
+    assert "Pin a run as A" in str([entry.value for entry in go(app, "states").caption])
+    app.button(key="pins.A").click().run()
+    app.number_input(key="rank").set_value(4).run()
+    trained(app, "states.start")
+    assert not complaints(app)
+    assert app.segmented_control(key="states.pair").options == ["now over A"]
+    first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
+    prefixes = runs.prefixes(second.data, 30)
+    states = [views.directions(views.prefix_states(runs.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
+    said = next(entry.value for entry in app.markdown if "left unexplained" in entry.value)
+    assert f"{align(*states).residual:.1%}" in said
+    _, below, above = figure(app, "states.overlay")["data"]
+    assert below["name"] == "A: SP, k = 2" and above["name"] == "now: SP, k = 4"
+    assert len(below["text"]) == len(above["text"]) == len(prefixes)
+
+
+def test_another_alphabet_can_not_be_laid_over() -> None:
+    app = learned("train", **SP | {"source": "automaton", "num_symbols": 3, "num_states": 2})
+    app.button(key="pins.A").click().run()
+    app.selectbox(key="source").set_value("dyck").run()
+    assert not complaints(go(app, "states"))
+    assert any("another alphabet" in note.value for note in app.info)
+    assert not complaints(go(app, "predict"))
+    assert any("another alphabet" in note.value for note in app.info)
+
+
+def test_the_graph_shows_what_is_above_the_threshold() -> None:
+    app = learned("states", **SP | {"rank": 4})
+    model = runs.result(recipe_of(app)).model  # type: ignore[union-attr]
+    for percent in (0, 60):
+        app.slider(key="states.smallest.SP").set_value(percent).run()
+        shown = graph.edges(model, percent / 100 * graph.largest_weight(model))
+        arrows = [trace for trace in figure(app, "states.graph")["data"] if trace["mode"] == "lines+markers"]
+        assert len(arrows) == len(shown)
+        assert f"{sum(len(edge.weights) for edge in shown)} of {model.transitions.size} transitions" in str(
+            [entry.value for entry in app.caption]
+        )
+
+
+def test_what_has_no_graph_says_why() -> None:
+    app = learned("states", **QUICK | {"learner": "fac.non", "data_seed": 21, "source": "automaton"})
+    assert any("no such graph" in note.value for note in app.info)
+    assert app.segmented_control(key="states.graph_of").options == ["fac.non", "true model"]
+    app.segmented_control(key="states.graph_of").set_value("true model").run()
+    assert not complaints(app) and figure(app, "states.graph")["data"]
+    wide = learned("states", **SP | {"rank": 16})
+    assert any("a graph shows up to 15" in note.value for note in wide.info)
+
+
+@pytest.mark.parametrize("colour", ["entropy", "row weight"])
+def test_colours_are_the_librarys_numbers(colour: str) -> None:
+    app = learned("states", **SP)
+    app.segmented_control(key="states.colour").set_value(colour).run()
+    recipe = recipe_of(app)
+    data, model = runs.data(recipe.data), runs.result(recipe).model  # type: ignore[union-attr]
+    expected = views.colouring(colour, runs.prefixes(recipe.data, 30), data.alphabet, model, data.train)
+    table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
+    assert np.allclose(table[views.COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)

@@ -1,0 +1,135 @@
+"""What only a browser shows of the States and Predict pages: the animation, and typing."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PATIENCE_SECONDS
+from tests.browser.screen import QUICK, chart, go, keyed, press, rows, settled, train, visit, watched
+from tests.browser.test_lab import FITS, PHONE
+
+RECIPE = QUICK | {"data_seed": 31, "rank": 3}
+
+
+def path_length(page: Page) -> int:
+    """How many prefixes the highlighted way has now."""
+    length: int = chart(page, "states.pca").evaluate("plot => plot._fullData.at(-2).x.length")
+    return length
+
+
+def label(page: Page) -> str:
+    text: str = chart(page, "states.pca").evaluate("plot => [plot._fullData.at(-1).text].flat()[0]")
+    return text
+
+
+def weight_is(page: Page, model: str, wanted: str) -> None:
+    """Waits for the table to say so; nobody presses anything."""
+    for _ in range(PATIENCE_SECONDS * 10):
+        if any(row[:2] == [model, wanted] for row in rows(page)):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(rows(page))
+
+
+def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab, "train", **RECIPE)
+        train(page)
+        go(page, "states")
+        field = keyed(page, "states.string").get_by_role("textbox")
+        field.fill("[[]]")
+        field.press("Enter")
+        settled(page)
+        plot = chart(page, "states.pca")
+        page.wait_for_function(
+            "() => document.querySelector('.st-key-states-pca .js-plotly-plot')._transitionData?._frames.length === 5"
+        )
+        assert path_length(page) == 5 and label(page) == "[[]]"
+        sent: list[int] = []
+        page.on("websocket", lambda socket: sent.append(1))
+        rail = plot.locator(".slider-rail-touch-rect")
+        rail.scroll_into_view_if_needed()
+        box = rail.bounding_box()
+        assert box
+        page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
+        page.wait_for_function("() => document.querySelector('.st-key-states-pca .js-plotly-plot')._fullData.at(-2).x.length === 1")
+        assert label(page) == "λ"
+        expect(plot.locator(".slider-label").first).to_have_text("prefix: λ")
+        plot.locator(".updatemenu-button").first.click()
+        page.wait_for_function("() => document.querySelector('.st-key-states-pca .js-plotly-plot')._fullData.at(-2).x.length === 3")
+        plot.locator(".updatemenu-button").last.click()
+        page.wait_for_timeout(1500)
+        assert path_length(page) < 5 and not sent
+    # Who pauses breaks a promise of Plotly's, which says so.
+    assert found == {"requests": [], "errors": ["undefined"], "dialogs": []}
+
+
+def test_the_weight_follows_each_letter_and_the_field_keeps_focus_and_caret(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab, "train", **RECIPE)
+        if keyed(page, "train.start").count():
+            train(page)
+        go(page, "predict")
+        field = page.get_by_role("textbox", name="String", exact=True)
+        expect(field).to_have_value("[]")
+        field.click()
+        field.press("Control+a")
+        uniform = {"[": 1 / 9, "[[": 1 / 27, "[[]": 1 / 81, "[[]]": 1 / 243}
+        for letter, (text, weight) in zip("[[]]", uniform.items(), strict=True):
+            page.keyboard.type(letter)
+            weight_is(page, "uniform", f"{weight:.6g}")
+            assert field.input_value() == text
+            expect(field).to_be_focused()
+        field.press("Home")
+        page.keyboard.type("[]")  # in front of the rest: the caret stays where it is
+        page.wait_for_timeout(500)
+        settled(page)
+        page.keyboard.type("[")
+        assert field.input_value() == "[][[[]]"
+        assert field.evaluate("input => [input.selectionStart, input.selectionEnd]") == [3, 3]
+        weight_is(page, "uniform", f"{3.0**-8:.6g}")
+        go(page, "data")
+        go(page, "predict")
+        expect(field).to_have_value("[][[[]]")
+    assert found == {"requests": [], "errors": [], "dialogs": []}
+
+
+def test_html_that_is_typed_is_text(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab, "predict", **RECIPE)
+        field = page.get_by_role("textbox", name="String", exact=True)
+        field.fill("<img src=x onerror=alert(1)>")
+        error = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+        expect(error).to_contain_text("'<img' is not in the alphabet")
+        expect(page.get_by_test_id("stMain").locator("img")).to_have_count(0)
+        expect(field).to_have_value("<img src=x onerror=alert(1)>")
+        field.fill("[]")
+        expect(page.get_by_text("is not in the alphabet")).to_have_count(0)
+    assert found == {"requests": [], "errors": [], "dialogs": []}
+
+
+def test_states_and_predict_fit_a_phone_with_all_that_they_have(page: Page, lab: str) -> None:
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    visit(page, lab, "train", **RECIPE)
+    if keyed(page, "train.start").count():
+        train(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    press(page, "pins.A")
+    expect(page).to_have_url(re.compile("[?&]a="))
+    address = page.url.partition("?")[2] + "&rank=4"
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    page.goto(f"{lab}/states?{address}")
+    settled(page)
+    if keyed(page, "states.start").count():
+        train(page, "states")
+    expect(chart(page, "states.overlay")).to_be_visible()
+    expect(chart(page, "states.graph")).to_be_visible()
+    page.wait_for_function(FITS, arg=PHONE[0])
+    page.goto(f"{lab}/predict?{address}&predict.by_hand=true")
+    settled(page)
+    expect(page.locator(".katex").last).to_be_visible()
+    expect(page.locator(".stDataFrame canvas [role=gridcell]", has_text="A: SP, k = 3").first).to_be_attached()
+    page.wait_for_function(FITS, arg=PHONE[0])
+    expect(page.locator(".katex-error")).to_have_count(0)

@@ -1,0 +1,66 @@
+"""A WFA as a graph: which arrows are there, and what the figure says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nlwfa_core.figures.graph import graph_figure
+from nlwfa_core.graph import MAX_STATES, READABLE, edges, largest_weight, readable_share, weights_table
+from nlwfa_core.palette import MARK
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet
+from tests.references import BINARY
+
+AB = Alphabet(("a", "b"))
+
+
+def random_wfa(k: int) -> WFA:
+    rng = np.random.default_rng(k)
+    return WFA(rng.normal(size=k), rng.normal(size=(2, k, k)), rng.normal(size=k))
+
+
+def test_edges_hold_every_weight_above_the_threshold_once() -> None:
+    wfa = random_wfa(4)
+    for smallest in (0.0, 0.5, 1.0):
+        found = {(s, e.source, e.target): w for e in edges(wfa, smallest) for s, w in e.weights}
+        assert found == {tuple(place): wfa.transitions[tuple(place)] for place in np.argwhere(np.abs(wfa.transitions) >= smallest)}
+        assert all((weight < 0) == edge.negative for edge in edges(wfa, smallest) for _, weight in edge.weights)
+
+
+def test_the_automaton_of_binary_numbers() -> None:
+    assert {(e.source, e.target): e.weights for e in edges(BINARY.wfa, 0.0)} == {
+        (0, 0): ((0, 1.0), (1, 1.0)),
+        (0, 1): ((1, 1.0),),
+        (1, 1): ((0, 2.0), (1, 2.0)),
+    }
+    table = weights_table(BINARY.wfa, AB, 1.5)
+    assert table["symbol"][:2] == ["a", "b"] and table["weight"] == ["2", "2", "1", "0", "0", "1"]
+
+
+def test_rounding_is_never_an_arrow() -> None:
+    wfa = WFA(np.ones(2), np.array([[[0.5, -1e-16], [0.0, 1e-17]]]), np.ones(2))
+    assert len(edges(wfa, 0.0)) == 1 and readable_share(wfa) == 0
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, MAX_STATES])
+def test_the_usual_threshold_leaves_a_graph_that_can_be_read(k: int) -> None:
+    wfa = random_wfa(k)
+    shown = edges(wfa, readable_share(wfa) * largest_weight(wfa))
+    assert 0 < sum(len(edge.weights) for edge in shown) <= READABLE
+    figure = graph_figure(wfa, AB.symbols, readable_share(wfa) * largest_weight(wfa))
+    arrows = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    assert len(arrows) == len(shown)
+    assert [arrow.line.color == MARK for arrow in arrows] == [edge.negative for edge in shown]
+    assert all(np.isfinite(arrow.x).all() and np.isfinite(arrow.y).all() for arrow in arrows)
+
+
+def test_a_graph_of_zeros_is_drawn() -> None:
+    zeros = WFA(np.zeros(2), np.zeros((2, 2, 2)), np.zeros(2))
+    assert not edges(zeros, 0.0) and len(graph_figure(zeros, AB.symbols, 0.0).data) == 2
+
+
+def test_symbols_are_shown_as_written() -> None:
+    figure = graph_figure(BINARY.wfa, ("<b>", "&"), 0.0)
+    texts = str([trace.text for trace in figure.data])
+    assert "&lt;b&gt;" in texts and "<b>" not in texts
