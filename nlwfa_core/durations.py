@@ -15,7 +15,9 @@ class Durations:
         self._seconds: dict[str, float] = {}
 
     def note(self, job: Job) -> None:
-        """A job is done."""
+        """A job is over; those that failed or were cancelled tell nothing."""
+        if job.state != "done":
+            return
         kind = _kind(job.recipe)
         self._seconds[kind] = (self._seconds.get(kind, job.seconds) + job.seconds) / 2
 

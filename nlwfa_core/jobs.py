@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Thread, Timer
-from time import monotonic
 
 from . import pausing
 from .data import FileShelf
@@ -133,7 +132,7 @@ class Runner:
                 self._stop(job)
 
     def pause(self, key: str, owner: str, epochs: int = 0, gone: Iterable[str] = ()) -> None:
-        """As `pausing.pause`. Raises RecipeError also if the job is over. `gone` are owners who will not ask again."""
+        """As `pausing.pause`; raises RecipeError also if the job is over. `gone` are owners who will not ask again."""
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
@@ -146,8 +145,7 @@ class Runner:
     def play(self, key: str) -> None:
         """Let a paused job go on, whoever paused it."""
         with self._changed:
-            job = self._jobs.get(key)
-            if job is not None and job.paused:
+            if (job := self._jobs.get(key)) is not None and job.paused:
                 pausing.play(job, self._pool)
 
     def jobs(self, owner: str) -> tuple[JobStatus, ...]:
@@ -188,8 +186,7 @@ class Runner:
     def _status(self, job: Job) -> JobStatus:
         if job.state != "queued":
             return job.status(None, len(self._line))
-        before = (*self._pool.working, *self._line.before(job))
-        until = self._durations.until(before, self._pool.num_working)
+        until = self._durations.until((*self._pool.working, *self._line.before(job)), self._pool.num_working)
         return job.status(self._line.place(job), len(self._line), until)
 
     def _later(self, seconds: float, function: Callable[..., None], *arguments: object) -> None:
@@ -267,8 +264,7 @@ class Runner:
                 self._attempt(worker, job)
             with self._changed:
                 job.end("failed", DIED)
-                if job.state == "done":
-                    self._durations.note(job)
+                self._durations.note(job)
                 worker.job = None
                 if self._pool.too_many:
                     worker.bury()

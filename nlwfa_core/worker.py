@@ -1,8 +1,8 @@
 """Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.worker` is the process.
 
 They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …}`, which it runs, one experiment at a time;
-`{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), and `{"hold": null}`, to go on. From it, any number
-of `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
+`{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), or null, to go on. From it, any number of
+`{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
 `{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
 not outlive its server.
 """
