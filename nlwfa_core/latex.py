@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from .words import FloatArray
 
@@ -52,6 +53,12 @@ def _harmless(character: str) -> str:
     return f"{{{character}}}" if re.match(r"[^{}$%#&_]", character) else rf"{{\{character}}}"
 
 
+def sized(name: str, values: FloatArray | sparse.csr_array, written: str) -> str:
+    """name = a written matrix, with its size below."""
+    size = r" \times ".join(f"{number:,}".replace(",", "{,}") for number in values.shape)
+    return rf"{name}=\underset{{{size}}}{{{written}}}"
+
+
 def row(values: FloatArray) -> str:
     """A vector lying down, shape (n,)."""
     return matrix(values[None])
@@ -63,17 +70,17 @@ def column(values: FloatArray) -> str:
 
 
 def matrix(
-    values: FloatArray,
-    row_names: Sequence[str] | None = None,
-    column_names: Sequence[str] | None = None,
+    values: FloatArray | sparse.csr_array,
+    row_name: Callable[[int], str] | None = None,
+    column_name: Callable[[int], str] | None = None,
 ) -> str:
     """A matrix in round brackets, or with names at its sides; what is left out is ⋯ and ⋮.
 
     Parameters
     ----------
-    values : array, shape (num_rows, num_columns)
-    row_names, column_names : sequences of str, optional
-        LaTeX, as long as the matrix is high and wide.
+    values : array or sparse array, shape (num_rows, num_columns)
+    row_name, column_name : callables, optional
+        Number of a row or column -> its name in LaTeX.
     """
     num_rows, num_columns = values.shape
     rows, columns = _places(num_rows, MAX_ROWS), _places(num_columns, MAX_COLUMNS)
@@ -83,12 +90,12 @@ def matrix(
             cells = [r"\ddots" if across is None else r"\vdots" for across in columns]
         else:
             cells = [r"\cdots" if across is None else number(float(values[place, across])) for across in columns]
-        if row_names is not None:
-            cells.insert(0, r"\vdots" if place is None else row_names[place])
+        if row_name is not None:
+            cells.insert(0, r"\vdots" if place is None else row_name(place))
         lines.append(" & ".join(cells))
-    if row_names is None or column_names is None:
+    if row_name is None or column_name is None:
         return r"\begin{pmatrix}" + r" \\ ".join(lines) + r"\end{pmatrix}"
-    head = " & ".join(["", *(r"\cdots" if across is None else column_names[across] for across in columns)])
+    head = " & ".join(["", *(r"\cdots" if across is None else column_name(across) for across in columns)])
     return rf"\begin{{array}}{{r|{'r' * len(columns)}}}{head} \\ \hline " + r" \\ ".join(lines) + r"\end{array}"
 
 
