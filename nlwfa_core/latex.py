@@ -13,6 +13,8 @@ from .words import FloatArray
 # Up to so many rows and columns are written in full; of more, the first four and the last.
 MAX_ROWS = MAX_COLUMNS = 6
 MAX_TEXT = 8
+# What is so much smaller than a matrix's largest entry is rounding.
+ROUNDING = 1e-12
 SPECIAL = {"\\": r"\textbackslash ", "^": r"\textasciicircum ", "~": r"\textasciitilde "}
 
 
@@ -84,12 +86,13 @@ def matrix(
     """
     num_rows, num_columns = values.shape
     rows, columns = _places(num_rows, MAX_ROWS), _places(num_columns, MAX_COLUMNS)
+    noise = ROUNDING * float(np.abs(values.data).max(initial=0.0))
     lines = []
     for place in rows:
         if place is None:
             cells = [r"\ddots" if across is None else r"\vdots" for across in columns]
         else:
-            cells = [r"\cdots" if across is None else number(float(values[place, across])) for across in columns]
+            cells = [r"\cdots" if across is None else _cell(float(values[place, across]), noise) for across in columns]
         if row_name is not None:
             cells.insert(0, r"\vdots" if place is None else row_name(place))
         lines.append(" & ".join(cells))
@@ -97,6 +100,10 @@ def matrix(
         return r"\begin{pmatrix}" + r" \\ ".join(lines) + r"\end{pmatrix}"
     head = " & ".join(["", *(r"\cdots" if across is None else column_name(across) for across in columns)])
     return rf"\begin{{array}}{{r|{'r' * len(columns)}}}{head} \\ \hline " + r" \\ ".join(lines) + r"\end{array}"
+
+
+def _cell(value: float, noise: float) -> str:
+    return r"{\approx}0" if 0 < abs(value) <= noise else number(value)
 
 
 def diagonal(values: FloatArray) -> str:

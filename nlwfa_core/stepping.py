@@ -87,6 +87,12 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
     return Spectral(hankel, svd, (fit_spectral if plain else fit_linear_maps)(hankel, svd, rank), model)
 
 
+def names(learned: Spectral) -> list[str]:
+    """What the steps are called."""
+    converted = learned.plain and learned.hankel.statistic != "string"
+    return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if converted else []), "weight"]
+
+
 def steps(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
     """The steps with their numbers.
 

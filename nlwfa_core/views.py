@@ -232,11 +232,17 @@ def most_frequent_word(sample: Sample) -> Word:
     return sample.words[int(sample.counts.argmax())]
 
 
+def short_word(sample: Sample, longest: int) -> Word:
+    """The most frequent string of at least one symbol and no more than so many; the most frequent of all, if there is none."""
+    fits = (sample.words.lengths > 0) & (sample.words.lengths <= longest)
+    return sample.words[int(np.where(fits, sample.counts, 0).argmax())] if fits.any() else most_frequent_word(sample)
+
+
 COLOURINGS = {"length": "length of the prefix", "last symbol": "last symbol", "next symbol": "most likely next symbol"}
 MAX_CLASSES = 7
 
 
-def colouring(kind: str, prefixes: Words, alphabet: Alphabet, model: Model) -> list[int] | list[str]:
+def colouring(kind: str, prefixes: Words, alphabet: Alphabet, model: Model | None = None) -> list[int] | list[str]:
     """What colours each prefix: its length, or a class (of many, the largest ones by name, the rest as "others").
 
     Raises
@@ -252,6 +258,7 @@ def colouring(kind: str, prefixes: Words, alphabet: Alphabet, model: Model) -> l
     if kind == "last symbol":
         names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
     else:
+        assert model is not None
         following = [*alphabet.symbols, "end"]
         names = [following[symbol] for symbol in next_probabilities(model, prefixes).argmax(axis=1)]
     frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}

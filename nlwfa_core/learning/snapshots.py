@@ -61,6 +61,11 @@ def snapshot(stage: str, epoch: int, seen: RowStates, before: Snapshot | None = 
     return Snapshot(stage, epoch, tuple(seen.rows.tolist()), _pairs(points @ turn), _pairs(targets), explained)
 
 
+def picture_of(stage: str, states: FloatArray, before: Snapshot | None = None) -> Snapshot | None:
+    """As `snapshot`, of the first rows."""
+    return snapshot(stage, 0, RowStates(np.arange(len(states)), states), before)
+
+
 def plane(states: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """The mean of states, shape (k,); their first two principal axes, shape (k, 2); the share of the variance along those."""
     centre: FloatArray = states.mean(axis=0)

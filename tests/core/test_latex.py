@@ -41,6 +41,9 @@ def test_small_matrices_are_written_in_full_and_large_ones_by_their_corners() ->
     assert row(np.array([1.0, 2])) == r"\begin{pmatrix}1 & 2\end{pmatrix}"
     assert column(np.array([1.0, 2])) == r"\begin{pmatrix}1 \\ 2\end{pmatrix}"
     assert diagonal(np.arange(8.0)) == r"\operatorname{diag}(0,\ 1,\ 2,\ 3,\ \ldots,\ 7)"
+    assert row(np.array([1.0, 1e-13, -1e-10, 0])) == (
+        r"\begin{pmatrix}1 & {\approx}0 & -1.00{\scriptstyle\cdot 10^{-10}} & 0\end{pmatrix}"
+    )
     large = np.arange(100.0).reshape(10, 10)
     for values in (large, sparse.csr_array(large)):
         lines = matrix(values).removeprefix(r"\begin{pmatrix}").removesuffix(r"\end{pmatrix}").split(r" \\ ")
