@@ -2,6 +2,7 @@
 
 Principal axes are known up to signs, and those of nearly equal variance turn freely from one moment to the next. So each picture is
 turned onto the one before it, by the rotation or reflection that moves its points least (Schönemann 1966, orthogonal Procrustes).
+States are divided by their lengths first: those of rare prefixes are short, and would all lie in one place.
 """
 
 from __future__ import annotations
@@ -51,13 +52,14 @@ class Snapshot:
 
 
 def snapshot(stage: str, epoch: int, seen: RowStates, before: Snapshot | None = None) -> Snapshot | None:
-    """The picture of some states, turned onto the one before; None if a state is not a finite number."""
+    """The picture of some states' directions, turned onto the one before; None if a state is not a finite number."""
     if not len(seen.rows) or not np.isfinite(seen.states).all():
         return None
-    centre, axes, explained = plane(seen.states)
-    points = (seen.states - centre) @ axes
+    directions = _directions(seen.states)
+    centre, axes, explained = plane(directions)
+    points = (directions - centre) @ axes
     turn = _turn(points, seen.rows.tolist(), before)
-    targets = np.empty((0, 2)) if seen.targets is None else (seen.targets - centre) @ axes @ turn
+    targets = np.empty((0, 2)) if seen.targets is None else (_directions(seen.targets) - centre) @ axes @ turn
     return Snapshot(stage, epoch, tuple(seen.rows.tolist()), _pairs(points @ turn), _pairs(targets), explained)
 
 
@@ -94,6 +96,12 @@ def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:
         if word[: len(begin)] == begin and max(word[len(begin) :], default=0) < num_symbols
     }
     return np.array(list(found), dtype=np.int64), Words.of(found.values())
+
+
+def _directions(states: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(states, axis=1, keepdims=True)
+    found: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
+    return found
 
 
 def _turn(points: FloatArray, rows: list[int], before: Snapshot | None) -> FloatArray:

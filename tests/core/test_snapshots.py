@@ -47,8 +47,8 @@ def test_states_that_turn_or_flip_leave_the_picture_where_it_was() -> None:
     states = RNG.normal(size=(40, 4)) * [3, 2.9, 1, 1]
     first = snapshot("factorisation", 0, seen(states))
     assert first is not None
-    for turn in (-np.eye(4), np.linalg.qr(RNG.normal(size=(4, 4)))[0]):
-        second = snapshot("transitions", 1, seen(states @ turn + 3, states @ turn + 3), first)
+    for turn in (-np.eye(4), 3 * np.linalg.qr(RNG.normal(size=(4, 4)))[0]):
+        second = snapshot("transitions", 1, seen(states @ turn, states @ turn), first)
         assert second is not None
         np.testing.assert_allclose(second.points, first.points, atol=2e-3)
         np.testing.assert_allclose(second.targets, first.points, atol=2e-3)
@@ -65,8 +65,8 @@ def test_odd_states() -> None:
     for states in (np.ones((5, 3)), np.ones((1, 3)), np.zeros((5, 1))):
         found = snapshot("s", 0, seen(states))
         assert found is not None and set(found.points) == {(0.0, 0.0)} and found.explained == 1
-    line = snapshot("s", 0, seen(np.arange(5.0)[:, None]))
-    assert line is not None and sorted(abs(x) for x, _ in line.points) == [0, 1, 1, 2, 2]
+    line = snapshot("s", 0, seen(np.array([[2.0], [-3.0], [0.5], [-7.0], [0.0]])))
+    assert line is not None and sorted(abs(x) for x, _ in line.points) == [0, 1, 1, 1, 1]
     known = Snapshot("s", 0, (7, 8), ((0, 1), (1, 0)), (), 1.0)
     assert snapshot("s", 1, seen(RNG.normal(size=(3, 2))), known) is not None  # no row in common
 
