@@ -104,8 +104,8 @@ def _side_by_side(
         right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
         goals = " Rings: where the factorisation has them, and the maps should lead." if picture.targets else ""
         right.caption(
-            f"The states of the {len(picture.rows)} most frequent prefixes, each divided by its length, in the plane of their principal "
-            f"components, which holds {picture.explained:.0%} of the variance; colours: the last symbol.{goals}"
+            f"The states of the {len(picture.rows)} most frequent prefixes, each divided by its length, in the plane of their "
+            f"principal components, which holds {picture.explained:.0%} of the variance; colours: the last symbol.{goals}"
         )
 
 
