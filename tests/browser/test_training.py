@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
@@ -53,22 +54,24 @@ def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     expect(keyed(page, "train.start")).to_be_visible()
 
 
-def test_a_training_begins_held_and_another_person_is_not_held_up(page: Page, lab: str) -> None:
+def test_a_training_begins_held_and_another_person_is_not_held_up(new_page: Callable[..., Page], lab: str) -> None:
+    page, other = new_page(), new_page()
     visit(page, lab, "train", **ENDLESS | {"data_seed": 32})
     press(page, "train.hold")
     reaches(page, 0)
     held = page.url
-    other = page.context.new_page()
     visit(other, lab, "train", **QUICK | {"data_seed": 32})
     press(other, "train.start")
     expect(keyed(other, "train.start")).to_have_count(0)
     settled(other)
     expect(other.get_by_text("On the test strings")).to_be_visible()
     other.goto(held)
+    reaches(other, 0)
+    settled(other)
     press(other, "train.step.1")
     expect(other.get_by_test_id("stToast")).to_contain_text("you did not start it")
     reaches(page, 0)
-    other.close()
+    press(other, "train.cancel")
     press(page, "train.cancel")
     expect(page.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
 
