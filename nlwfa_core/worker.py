@@ -34,7 +34,7 @@ from .recipe import Recipe
 
 NICENESS = 10  # pages come first
 SECONDS_BETWEEN_REPORTS = 0.1
-SECONDS_BETWEEN_PICTURES = 0.7
+SECONDS_BETWEEN_PICTURES = 0.5
 # Read when numpy and torch are loaded: workers share the cores among them, one each.
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 

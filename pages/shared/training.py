@@ -64,8 +64,8 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
 
 
 def _loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
-    """A chart for each measure, one below the other; stage -> (measure, epochs, losses)."""
-    measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))
+    """A chart for each measure, the newest on top; stage -> (measure, epochs, losses)."""
+    measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
         for measure in measures:
             curves = {stage: (epochs, values) for stage, (given, epochs, values) in losses.items() if given == measure}

@@ -143,7 +143,7 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
     assert (row["WER"], row["bits / symbol"]) == (number(result.scores.wer), number(result.scores.bits_per_symbol))
     assert getattr(result.model, "reading", "WFA") == reading
     charts = [chart.key.split(".")[-1] for chart in app.get("echarts_chart")]
-    measures = list(dict.fromkeys(log.measure for log in result.report.logs))
+    measures = list(dict.fromkeys(log.measure for log in result.report.logs))[::-1]
     assert charts == ([*measures, "picture"] if measures else [])
     if options["learner"] != "SP":
         assert len(app.latex) == len(list(steps(recipe_of(app))))
