@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .queueing import Job
-from .recipe import Recipe
 
 
 class Durations:
@@ -18,12 +17,11 @@ class Durations:
         """A job is over; those that failed or were cancelled tell nothing."""
         if job.state != "done":
             return
-        kind = _kind(job.recipe)
-        self._seconds[kind] = (self._seconds.get(kind, job.seconds) + job.seconds) / 2
+        self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
 
     def left(self, job: Job) -> float | None:
         """Seconds of work that a job still has before it; None where no job of its kind was done."""
-        expected = self._seconds.get(_kind(job.recipe))
+        expected = self._seconds.get(job.kind)
         return None if expected is None else max(expected - job.worked, 0.0)
 
     def until(self, jobs: Iterable[Job], num_working: int) -> float | None:
@@ -31,11 +29,3 @@ class Durations:
         left = [self.left(job) for job in jobs]
         known = [seconds for seconds in left if seconds is not None]
         return sum(known) / num_working if len(known) == len(left) else None
-
-
-def _kind(recipe: Recipe) -> str:
-    return recipe.changed(
-        data=recipe.data.changed(seed=0),
-        learning=recipe.learning.changed(rank=1, seed=0),
-        refinement=recipe.refinement.changed(seed=0),
-    ).key()

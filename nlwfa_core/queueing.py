@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -157,6 +159,13 @@ class Job:
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
 
+    @cached_property
+    def kind(self) -> str:
+        """Names what is alike in jobs that should take as long: all but seeds and rank."""
+        data, learning, refinement = self.recipe.data, self.recipe.learning, self.recipe.refinement
+        changed = {"learning": learning.changed(rank=1, seed=0), "refinement": refinement.changed(seed=0)}
+        return self.recipe.changed(data=data.changed(seed=0), **changed).key()
+
     @property
     def over(self) -> bool:
         return self.state not in ("queued", "running")
@@ -274,6 +283,6 @@ class Line:
         return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self.owners.values()))
 
     def before(self, job: Job) -> Iterator[Job]:
-        """The jobs that start before this one."""
-        place = self.place(job)
-        return (other for other in self if self.place(other) < place)
+        """The jobs that start before this one, owner by owner."""
+        rounds, turn = self.owners[job.owner].index(job), list(self.owners).index(job.owner)
+        return (other for number, jobs in enumerate(self.owners.values()) for other in islice(jobs, rounds + (number < turn)))

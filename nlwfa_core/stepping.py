@@ -19,7 +19,6 @@ from .learning.steps import Kept
 from .nlwfa import NLWFA
 from .recipe import HankelRecipe
 from .sample import Sample
-from .trie import Trie
 from .wfa import WFA
 from .words import Alphabet, FloatArray, Word
 
@@ -294,11 +293,5 @@ def _weigh(learned: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> 
 
 def _share(train: Sample, word: Word) -> float:
     """Of the training strings that are this word."""
-    trie = Trie.of(train.words, train.num_symbols)
-    counts, node = trie.end_counts(train.counts), 0
-    for symbol in word:
-        found = np.flatnonzero((trie.parent == node) & (trie.symbol == symbol) & (np.arange(trie.num_nodes) > node))
-        if not len(found):
-            return 0.0
-        node = int(found[0])
-    return float(counts[node] / train.counts.sum())
+    alike = np.flatnonzero(train.words.lengths == len(word)).tolist()
+    return float(sum(train.counts[place] for place in alike if train.words[place] == word) / train.counts.sum())
