@@ -99,6 +99,11 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         )
 
 
+def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """Of the `steps`, the refinement, if there is one."""
+    return ((title, formula) for title, formula in steps(recipe) if title.startswith("**Step 3**"))
+
+
 def _reading(recipe: HankelRecipe, output: str) -> str:
     """What a string's weight is made of: see `nlwfa.READINGS`."""
     if recipe.transform != "row":

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
-import re
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Thread, Timer
 
+from . import pausing
 from .data import FileShelf
+from .durations import Durations
 from .errors import RecipeError
-from .experiment import Result, load_result
+from .experiment import Result
+from .finished import Finished
+from .pool import Pool, num_cores
 from .queueing import Curve, Job, JobStatus, Line
 from .recipe import Recipe
 from .worker import WorkerProcess
@@ -33,8 +36,6 @@ CANCEL_SECONDS = 2.0
 # A job whose worker died is tried once more.
 ATTEMPTS = 2
 DIED = "The process that trained this died twice (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
-# The parts of `Result.seconds` that add up to the whole.
-RUN_STAGES = ("data", "hankel", "learning", "scores")
 # Jobs that are over are remembered up to this number; older ones that are done are found on disk.
 MAX_FINISHED = 500
 
@@ -64,14 +65,15 @@ class Runner:
     def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = 200) -> None:
         home = home.absolute()
         self.files = FileShelf(home / "uploads")
-        self._runs = home / "runs"
+        self._finished = Finished(home / "runs")
         self._max_queued = max_queued
         self._changed = Condition()  # its lock guards all that follows, the jobs and workers too
         self._jobs: dict[str, Job] = {}
         self._line = Line()
+        self._durations = Durations()
         self._closed = False
-        self._workers = [WorkerProcess() for _ in range(num_workers or max(1, num_cores() - 1))]
-        self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers]
+        self._pool = Pool(num_workers or max(1, num_cores() - 1), pausing.MAX_PAUSED)
+        self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._pool.workers]
         for thread in self._threads:
             thread.start()
         atexit.register(self.close)
@@ -98,7 +100,7 @@ class Runner:
                 job = Job(key, recipe, owner)
                 self._remember(job)
                 self._line.append(job)
-                self._changed.notify()
+                self._changed.notify_all()
             job.interest.pop(owner, None)  # it may have cancelled before
             job.renew(owner)
         return key
@@ -117,9 +119,7 @@ class Runner:
 
     def result(self, key: str) -> Result:
         """The result, read from disk. Raises RecipeError if there is none."""
-        if not self._is_saved(key):
-            raise RecipeError("There is no result of this experiment: run it first.")
-        return load_result(self._runs / key)
+        return self._finished.result(key)
 
     def cancel(self, key: str, owner: str) -> None:
         """Say that an owner no longer cares. The job stops, unless another owner has asked about it in the last ten seconds."""
@@ -130,6 +130,23 @@ class Runner:
             job.drop(owner)
             if not job.wanted(INTEREST_SECONDS):
                 self._stop(job)
+
+    def pause(self, key: str, owner: str, epochs: int = 0, gone: Iterable[str] = ()) -> None:
+        """As `pausing.pause`; raises RecipeError also if the job is over. `gone` are owners who will not ask again."""
+        with self._changed:
+            job = self._jobs.get(key)
+            if job is None or job.over:
+                raise RecipeError("There is nothing to pause: this training is over.")
+            for name in gone:
+                job.drop(name)
+            pausing.pause(job, owner, epochs, self._jobs.values(), self._pool, INTEREST_SECONDS)
+            self._later(pausing.LOOK_SECONDS, self._end_pause, job, job.touched)
+
+    def play(self, key: str) -> None:
+        """Let a paused job go on, whoever paused it."""
+        with self._changed:
+            if (job := self._jobs.get(key)) is not None and job.paused:
+                pausing.play(job, self._pool)
 
     def jobs(self, owner: str) -> tuple[JobStatus, ...]:
         """The jobs that an owner has asked about, in the order of their submission, without those that it left to others.
@@ -149,10 +166,10 @@ class Runner:
             self._line = Line()
             for job in self._jobs.values():
                 job.end("cancelled")
-            for worker in self._workers:
+            for worker in self._pool.workers:
                 worker.dismiss()
             self._changed.notify_all()
-        for thread, worker in zip(self._threads, self._workers, strict=True):
+        for thread, worker in zip(self._threads, self._pool.workers, strict=True):
             thread.join(CANCEL_SECONDS)
             worker.kill()
             thread.join()
@@ -162,12 +179,30 @@ class Runner:
     def pids(self) -> tuple[int, ...]:
         """The worker processes that are alive. Each is started when there is work for it."""
         with self._changed:
-            return tuple(worker.pid for worker in self._workers if worker.pid is not None)
+            return self._pool.pids
 
     # Below: methods that take the lock themselves say so; the others are called with it held.
 
     def _status(self, job: Job) -> JobStatus:
-        return job.status(self._line.place(job) if job.state == "queued" else None, len(self._line))
+        if job.state != "queued":
+            return job.status(None, len(self._line))
+        until = self._durations.until((*self._pool.working, *self._line.before(job)), self._pool.num_working)
+        return job.status(self._line.place(job), len(self._line), until)
+
+    def _later(self, seconds: float, function: Callable[..., None], *arguments: object) -> None:
+        timer = Timer(seconds, function, arguments)
+        timer.daemon = True
+        timer.start()
+
+    def _end_pause(self, job: Job, touched: float) -> None:
+        """See whether a pause that was touched at some moment has to end. Takes the lock."""
+        with self._changed:
+            if self._closed or not job.paused or job.touched != touched:
+                return
+            if pausing.is_forgotten(job):
+                pausing.play(job, self._pool)
+            else:
+                self._later(pausing.LOOK_SECONDS, self._end_pause, job, touched)
 
     def _make_room(self) -> None:
         """Raises RecipeError if no other job may line up."""
@@ -191,12 +226,8 @@ class Runner:
         if job.state == "queued":
             self._line.remove(job)
         job.end("cancelled")
-        for worker in self._workers:
-            if worker.job is job:
-                worker.send({"cancel": True})
-                timer = Timer(CANCEL_SECONDS, self._kill, (worker, job))
-                timer.daemon = True
-                timer.start()
+        if worker := self._pool.tell(job, {"cancel": True}):
+            self._later(CANCEL_SECONDS, self._kill, worker, job)
 
     def _kill(self, worker: WorkerProcess, job: Job) -> None:
         """End a worker if it still works on a job. Takes the lock."""
@@ -208,9 +239,9 @@ class Runner:
         """The job of a key: from memory while it waits or runs, then what is on disk counts. Takes the lock."""
         with self._changed:
             job = self._jobs.get(key)
-        if job is not None and (not job.over or (job.state == "done" and self._is_saved(key))):
+        if job is not None and (not job.over or (job.state == "done" and self._finished.has(key))):
             return job
-        saved = self._saved(key)  # reads files: not under the lock
+        saved = self._finished.job(key)  # reads files: not under the lock
         with self._changed:
             if self._jobs.get(key) is job:  # else another thread was faster
                 if saved is not None:
@@ -220,67 +251,50 @@ class Runner:
                     del self._jobs[key]  # its folder was removed
             return self._jobs.get(key)
 
-    def _is_saved(self, key: str) -> bool:
-        return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._runs / key / "result.json").exists()
-
-    def _saved(self, key: str) -> Job | None:
-        """A job that is done, made from a result on disk."""
-        if not self._is_saved(key):
-            return None
-        try:
-            result = load_result(self._runs / key)
-        except RecipeError as error:
-            log.warning("this folder does not hold a sound result: %s", error)
-            return None
-        return Job(key, result.recipe, state="done", seconds=sum(result.seconds.get(stage, 0.0) for stage in RUN_STAGES))
-
     def _serve(self, worker: WorkerProcess) -> None:
         """The thread of one worker: sees one job after the other through, until the runner is closed. Takes the lock."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or len(self._line))
+                self._changed.wait_for(lambda: self._closed or (len(self._line) and self._pool.next is worker))
                 if self._closed:
                     break
-                job = self._line.pop()
+                worker.job = job = self._line.pop()
                 job.begin()
             for _ in range(ATTEMPTS):
                 self._attempt(worker, job)
             with self._changed:
                 job.end("failed", DIED)
+                self._durations.note(job)
+                worker.job = None
+                if self._pool.too_many:
+                    worker.bury()
+                self._changed.notify_all()
         worker.bury()
 
     def _attempt(self, worker: WorkerProcess, job: Job) -> None:
         """Have a worker process run a job. If the process dies, the job is not over after that. Takes the lock."""
-        folder = self._runs / job.key
+        folder = self._finished.folder(job.key)
         try:
             with self._changed:
                 if job.over:
                     return
                 job.begin()
-                worker.job = job
                 worker.start()
                 worker.send({"recipe": job.recipe.to_json(), "folder": str(folder), "uploads": str(self.files.directory)})
+                if job.paused:
+                    worker.send({"hold": job.hold_after})
             for message in worker.messages():
                 with self._changed:
                     if "end" in message:
                         job.end(message["end"], message["message"])
                         return
-                    job.note(message)
+                    if job.note(message):
+                        self._changed.notify_all()  # while it is held, its core is free for another
             if not job.over:
                 log.warning("the worker of job %s died", job.key)
         except OSError as error:
             log.warning("a worker for job %s could not be started: %s", job.key, error)
-        finally:
-            with self._changed:
-                worker.job = None
         worker.bury()
         with suppress(OSError):
             for unfinished in folder.glob(".*"):  # what it was writing: see `store.write_atomically`
                 unfinished.unlink()
-
-
-def num_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from time import monotonic
 from typing import Any
 
+from .learning.pace import Pace
 from .learning.progress import Progress
+from .learning.snapshots import Snapshot
 from .recipe import Recipe
 
 CURVE_POINTS = 300
@@ -55,7 +59,14 @@ class JobStatus:
     message : str or None
         A sentence for the user, if the job failed.
     seconds : float
-        Since it started; in all, once it is over.
+        Since it started, without the time that it was held; in all, once it is over.
+    paused : bool
+        Whether it shall wait between two epochs; with `held` it does, without it is still on its way there.
+    held : bool
+    seconds_left : float or None
+        Of its stage, while running; while queued, until it starts. None: nothing is known of that yet.
+    picture : Snapshot or None
+        Where prefixes' states were, lately.
     """
 
     key: str
@@ -67,6 +78,10 @@ class JobStatus:
     losses: dict[str, Curve]
     message: str | None
     seconds: float
+    paused: bool = False
+    held: bool = False
+    seconds_left: float | None = None
+    picture: Snapshot | None = None
 
 
 class Points:
@@ -114,6 +129,15 @@ class Job:
         When it started (monotonic clock); how long it took, once it is over.
     points : dict
         Stage -> Points.
+    paused, held, picture :
+        As in JobStatus.
+    hold_after : int
+        Epochs that it shall still go when it is paused.
+    touched : float
+        When somebody last paused it, or let it go on for some epochs (monotonic clock).
+    held_since, waited : float
+        When it last came to be held, and for how long it was before.
+    pace : Pace
     """
 
     key: str
@@ -126,6 +150,21 @@ class Job:
     started: float = 0.0
     seconds: float = 0.0
     points: dict[str, Points] = field(default_factory=dict)
+    paused: bool = False
+    held: bool = False
+    hold_after: int = 0
+    touched: float = 0.0
+    held_since: float = 0.0
+    waited: float = 0.0
+    pace: Pace = field(default_factory=Pace)
+    picture: Snapshot | None = None
+
+    @cached_property
+    def kind(self) -> str:
+        """Names what is alike in jobs that should take as long: all but seeds and rank."""
+        data, learning, refinement = self.recipe.data, self.recipe.learning, self.recipe.refinement
+        changed = {"learning": learning.changed(rank=1, seed=0), "refinement": refinement.changed(seed=0)}
+        return self.recipe.changed(data=data.changed(seed=0), **changed).key()
 
     @property
     def over(self) -> bool:
@@ -144,6 +183,10 @@ class Job:
         """Whether any owner has asked in the last so many seconds."""
         return max(self.interest.values(), default=NEVER) > monotonic() - seconds
 
+    def wanted_by_others(self, owner: str, seconds: float) -> bool:
+        """Whether any other owner has asked in the last so many seconds."""
+        return any(asked > monotonic() - seconds for other, asked in self.interest.items() if other != owner)
+
     def belongs_to(self, owner: str) -> bool:
         """Whether it is in an owner's list: not if the owner has cancelled it and it runs on for others."""
         return owner in self.interest and (self.over or self.interest[owner] != NEVER)
@@ -151,25 +194,56 @@ class Job:
     def begin(self) -> None:
         """It starts, or starts over."""
         self.state, self.started, self.progress, self.points = "running", monotonic(), None, {}
+        self.held, self.waited, self.pace, self.picture = False, 0.0, Pace(), None
 
-    def note(self, message: dict[str, Any]) -> None:
-        """Progress, as a worker sends it; also for a while after a cancel."""
+    def note(self, message: dict[str, Any]) -> bool:
+        """Progress, as a worker sends it; also for a while after a cancel. Whether it has come to be held, or is no longer."""
         if self.over:
-            return
+            return False
         self.progress = Progress(*message["progress"])
         for stage, step, loss, measure in message["losses"]:
             self.points.setdefault(stage, Points(measure)).add(step, loss)
+        now, held = monotonic(), bool(message.get("held"))
+        if self.held:
+            self.waited += now - self.held_since
+        changed, self.held, self.held_since = held != self.held, held, now
+        if self.progress.loss is not None:
+            self.pace.note(self.progress.stage, self.progress.step, self.progress.total, now, held)
+        if message.get("picture"):
+            self.picture = Snapshot.of(message["picture"])
+        return changed
 
     def end(self, state: str, message: str | None = None) -> None:
         """It is over. What is over stays as it is, whatever a worker still says."""
         if not self.over:
-            self.seconds = monotonic() - self.started if self.state == "running" else 0.0
+            self.seconds = self.worked
             self.state, self.message, self.progress = state, message, None
+            self.paused = self.held = False
 
-    def status(self, place: int | None, num_queued: int) -> JobStatus:
-        losses = {stage: points.curve() for stage, points in self.points.items()}
-        seconds = monotonic() - self.started if self.state == "running" else self.seconds
-        return JobStatus(self.key, self.recipe, self.state, place, num_queued, self.progress, losses, self.message, seconds)
+    @property
+    def worked(self) -> float:
+        """Seconds since it started, without the time that it was held."""
+        if self.state != "running":
+            return self.seconds
+        now = monotonic()
+        return now - self.started - self.waited - (now - self.held_since if self.held else 0.0)
+
+    def status(self, place: int | None, num_queued: int, seconds_until: float | None = None) -> JobStatus:
+        return JobStatus(
+            key=self.key,
+            recipe=self.recipe,
+            state=self.state,
+            place=place,
+            num_queued=num_queued,
+            progress=self.progress,
+            losses={stage: points.curve() for stage, points in self.points.items()},
+            message=self.message,
+            seconds=self.worked,
+            paused=self.paused,
+            held=self.held,
+            seconds_left=self.pace.seconds_left(monotonic()) if self.state == "running" else seconds_until,
+            picture=self.picture,
+        )
 
 
 class Line:
@@ -207,3 +281,8 @@ class Line:
         rounds = self.owners[job.owner].index(job)  # whole ones, before the one in which it starts
         turn = list(self.owners).index(job.owner)
         return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self.owners.values()))
+
+    def before(self, job: Job) -> Iterator[Job]:
+        """The jobs that start before this one, owner by owner."""
+        rounds, turn = self.owners[job.owner].index(job), list(self.owners).index(job.owner)
+        return (other for number, jobs in enumerate(self.owners.values()) for other in islice(jobs, rounds + (number < turn)))

@@ -265,8 +265,9 @@ def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
         The end of the string last.
     """
     reached = np.ones(trie.num_nodes)
-    for start, end in pairwise(trie.levels[1:].tolist()):
-        above = trie.parent[start:end]
-        reached[start:end] = reached[above] * next_probabilities[above, trie.symbol[start:end]]
-    weights: FloatArray = reached[trie.ends] * next_probabilities[trie.ends, -1]
+    with np.errstate(over="ignore", invalid="ignore"):  # as in `Trie.roll_out`
+        for start, end in pairwise(trie.levels[1:].tolist()):
+            above = trie.parent[start:end]
+            reached[start:end] = reached[above] * next_probabilities[above, trie.symbol[start:end]]
+        weights: FloatArray = reached[trie.ends] * next_probabilities[trie.ends, -1]
     return weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,7 +18,7 @@ from .sample import Sample
 from .sampling import next_shares
 from .store import LearnedModel
 from .trie import Trie
-from .words import LAMBDA, Alphabet, FloatArray, IntArray, Word, Words
+from .words import Alphabet, FloatArray, IntArray, Word, Words
 
 MAX_LABEL = 24
 
@@ -246,48 +245,13 @@ def most_frequent_word(sample: Sample) -> Word:
     return sample.words[int(sample.counts.argmax())]
 
 
+def short_word(sample: Sample, longest: int) -> Word:
+    """The most frequent string of at least one symbol and no more than so many; the most frequent of all, if there is none."""
+    fits = (sample.words.lengths > 0) & (sample.words.lengths <= longest)
+    return sample.words[int(np.where(fits, sample.counts, 0).argmax())] if fits.any() else most_frequent_word(sample)
+
+
 def word_to_follow(sample: Sample, length: int = 3) -> Word:
     """The most frequent string of at least so many symbols; without one, the most frequent string."""
     long = np.flatnonzero(sample.words.lengths >= length)
     return sample.words[int(long[sample.counts[long].argmax()])] if len(long) else most_frequent_word(sample)
-
-
-COLOURINGS = {
-    "last symbol": "last symbol",
-    "length": "length of the prefix",
-    "next symbol": "most likely next symbol",
-    "entropy": "next-symbol entropy, bits (end counted)",
-    "row weight": "log₁₀ of the share of training strings that begin so",
-}
-MAX_CLASSES = 7
-
-
-def colouring(
-    kind: str, prefixes: Words, alphabet: Alphabet, model: Model, train: Sample | None = None
-) -> list[int] | list[float] | list[str]:
-    """What colours each prefix: a number, or a class (of many, the largest ones by name, the rest as "others").
-
-    Raises
-    ------
-    RecipeError
-        If the kind is not one of COLOURINGS, or row weights are asked for without training strings.
-    """
-    if kind not in COLOURINGS or (kind == "row weight" and train is None):
-        raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}; row weight needs training strings")
-    if kind == "length":
-        lengths: list[int] = prefixes.lengths.tolist()
-        return lengths
-    if kind == "entropy":
-        bits: list[float] = next_entropy(next_probabilities(model, prefixes)).tolist()
-        return bits
-    if kind == "row weight" and train is not None:
-        shares = prefix_shares(train, prefixes)
-        logs: list[float] = np.log10(shares, out=np.full_like(shares, np.nan), where=shares > 0).tolist()
-        return logs
-    if kind == "last symbol":
-        names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
-    else:
-        following = [*alphabet.symbols, "end"]
-        names = [following[symbol] for symbol in next_probabilities(model, prefixes).argmax(axis=1)]
-    frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}
-    return [name if name in frequent else "others" for name in names]

@@ -1,9 +1,10 @@
 """Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.worker` is the process.
 
-They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …}`, which it runs, one experiment at a time, and
-`{"cancel": true}`. From it, any number of `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss,
-measure], …]}`, then `{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in
-mid-training, so it does not outlive its server.
+They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …}`, which it runs, one experiment at a time;
+`{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), or null, to go on. From it, any number of
+`{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
+`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
+not outlive its server.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import asdict, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -25,11 +26,15 @@ from typing import Any, BinaryIO
 from .data import FileShelf, no_files
 from .errors import Cancelled, RecipeError
 from .experiment import Prepared, Result, prepare, run, save_result
+from .gate import Gate
 from .learning.progress import Progress
+from .learning.snapshots import Snapshot, snapshot
+from .queueing import Job
 from .recipe import Recipe
 
 NICENESS = 10  # pages come first
 SECONDS_BETWEEN_REPORTS = 0.1
+SECONDS_BETWEEN_PICTURES = 0.5
 # Read when numpy and torch are loaded: workers share the cores among them, one each.
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -41,12 +46,12 @@ class WorkerProcess:
 
     Attributes
     ----------
-    job : object or None
+    job : Job or None
         What it works on: a note of the server's.
     """
 
     def __init__(self) -> None:
-        self.job: object | None = None
+        self.job: Job | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -112,6 +117,7 @@ class Inbox:
         The experiments to run.
     cancelled : Event
         Set when the experiment in hand shall stop.
+    gate : Gate
     saving : Lock
         Held while a result is written, so that the end of the input leaves no half-written file behind.
     """
@@ -119,6 +125,7 @@ class Inbox:
     def __init__(self, stream: BinaryIO) -> None:
         self.orders: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.cancelled = Event()
+        self.gate = Gate()
         self.saving = Lock()
         Thread(target=self._listen, args=(stream,), daemon=True).start()
 
@@ -129,21 +136,31 @@ class Inbox:
             message = json.loads(line)
             if "cancel" in message:
                 self.cancelled.set()
+                self.gate.set(None)
+            elif "hold" in message:
+                self.gate.set(message["hold"])
             else:
-                self.cancelled.clear()  # a cancel that came too late for the last one
+                self.cancelled.clear()  # what came too late for the last one
+                self.gate.set(None)
                 self.orders.put(message)
         with self.saving:
             os._exit(0)  # sys.exit would wait for the training
 
 
 class Outbox:
-    """Messages to the server; progress about ten times a second, with every loss since the last time."""
+    """Messages to the server; progress about ten times a second, with every loss since the last time.
+
+    A picture of the states goes with it now and then: at a stage's beginning, while the training waits, and else so seldom that it
+    takes a twenty-fifth of the time at most.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.latest = Progress("", 0, 0)
         self.losses: list[tuple[str, int, float, str]] = []
         self.sent = 0.0
+        self.picture: Snapshot | None = None
+        self.next_picture = 0.0
 
     def report(self, progress: Progress) -> None:
         """For `experiment.run`."""
@@ -152,18 +169,29 @@ class Outbox:
         if progress.loss is not None:
             self.losses.append((progress.stage, progress.step, progress.loss, progress.measure))
         if new_stage or monotonic() - self.sent >= SECONDS_BETWEEN_REPORTS:
-            self.flush()
+            self.flush(picture=new_stage)
 
-    def flush(self) -> None:
+    def flush(self, held: bool = False, picture: bool = False) -> None:
         latest, losses = self.latest, self.losses
         self.losses, self.sent = [], monotonic()
-        self._send({"progress": astuple(latest), "losses": losses})
+        told = [latest.stage, latest.step, latest.total, latest.loss, latest.measure]
+        self._send({"progress": told, "losses": losses, "held": held, "picture": self._look(held or picture)})
+
+    def _look(self, now: bool) -> dict[str, Any] | None:
+        latest, started = self.latest, monotonic()
+        if latest.look is None or not (now or started >= self.next_picture):
+            return None
+        seen = snapshot(latest.stage, latest.step, latest.look(), self.picture)
+        self.picture = seen or self.picture
+        ended = monotonic()
+        self.next_picture = ended + max(SECONDS_BETWEEN_PICTURES, 25 * (ended - started))
+        return asdict(seen) if seen else None
 
     def end(self, state: str, message: str | None = None) -> None:
         """The last message of a run."""
         if self.losses:
             self.flush()
-        self.latest = Progress("", 0, 0)
+        self.latest, self.picture = Progress("", 0, 0), None
         self._send({"end": state, "message": message})
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -180,6 +208,7 @@ class Trainer:
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
         self.inbox, self.outbox = inbox, outbox
         self.prepared: Prepared | None = None
+        self.held: dict[str, float] = {}  # seconds that a stage waited at the gate
 
     def follow(self, order: dict[str, Any]) -> None:
         """Run one experiment, save its result and say how it ended. Whatever goes wrong is said, not raised."""
@@ -203,11 +232,28 @@ class Trainer:
             self.outbox.end("done")
 
     def _run(self, recipe: Recipe, shelf: FileShelf) -> Result:
-        report, cancelled = self.outbox.report, self.inbox.cancelled.is_set
+        report, cancelled = self._report, self.inbox.cancelled.is_set
+        self.held = {}
         if self.prepared is None or not self.prepared.fits(recipe):
             self.prepared = None  # not two at once in memory
             self.prepared = prepare(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
-        return run(recipe, report, cancelled, prepared=self.prepared)
+        result = run(recipe, report, cancelled, prepared=self.prepared)
+        learned = replace(result.report, seconds=self._worked(result.report.seconds))
+        return replace(result, report=learned, seconds=self._worked(result.seconds))
+
+    def _report(self, progress: Progress) -> None:
+        self.outbox.report(progress)
+        if progress.loss is not None and self.inbox.gate.passed():
+            started = monotonic()
+            self.outbox.flush(held=True)
+            self.inbox.gate.wait()
+            self.outbox.flush()
+            self.held[progress.stage] = self.held.get(progress.stage, 0.0) + monotonic() - started
+
+    def _worked(self, seconds: dict[str, float]) -> dict[str, float]:
+        """Without the time at the gate."""
+        held = {**self.held, "learning": sum(self.held.values())}
+        return {stage: value - held.get(stage, 0.0) for stage, value in seconds.items()}
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import views
+from nlwfa_core import colourings
 from pages.shared import blocks, in_play, runs, states_view
 
 recipe = blocks.page_recipe(
@@ -22,7 +22,7 @@ if found:
     name = first.segmented_control("Model", list(found), default=runs.chosen(recipe, found), required=True, key="states.learner")
     colour = second.segmented_control(
         "Colour",
-        list(views.COLOURINGS),
+        list(colourings.COLOURINGS),
         default="last symbol",
         required=True,
         key="states.colour",

@@ -1,19 +1,23 @@
-"""Train: one learner or all four, live, and what came out."""
+"""Train: one learner or all four, step by step or live, and what came out."""
 
 import streamlit as st
 
 from nlwfa_core import formulas
 from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
+from pages.shared.stepper import spectral_steps
+from pages.shared.training import result_charts
 
 recipe = blocks.page_recipe("Train", "From the Hankel matrix to an automaton.")
 name, kind, refined = recipe.learning.learner, LEARNERS[recipe.learning.learner], recipe.refinement.objective != "none"
 st.markdown(f"**{name}**: {kind.title}, k = {recipe.learning.rank}")
-for title, formula in formulas.steps(recipe):
-    st.markdown(title)
-    st.latex(formula)
 with blocks.errors_shown():
     references = runs.references(recipe.data)
+if not kind.networks:
+    spectral_steps(recipe)
+for title, formula in formulas.steps(recipe) if kind.networks else formulas.third_step(recipe):
+    st.markdown(title)
+    st.latex(formula)
 blocks.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
 result = runs.result(recipe)
 if result is None:
@@ -21,7 +25,7 @@ if result is None:
 
 blocks.warnings(*result.report.messages)
 if result.report.logs:
-    blocks.loss_charts({log.stage: (log.measure, *log.thinned()) for log in result.report.logs}, "train.losses")
+    result_charts(recipe, result, "train")
     best = " · ".join(log.summary for log in result.report.logs)
     st.caption(f"{best}.")
 if not kind.networks and result.report.spectral_radius is not None:

@@ -19,7 +19,7 @@ from scipy import sparse
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
 from .networks import activate, one_thread, seeded_layers, to_arrays, train
-from .progress import CancelCheck, Report, never, silent
+from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .spectral import truncated_svd
 from .steps import Factorisation
 
@@ -95,12 +95,18 @@ def fit_factorisation(
     def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         return part if nonlinear else [reduce(torch.matmul, part)]  # linear layers are one matrix, and k is narrower than a₁k
 
-    def encode() -> torch.Tensor:
+    def encode(rows: SparseRows = H) -> torch.Tensor:
         first, *others = merged(layers[:depth])
-        Z = activate(H.times(first), nonlinear)
+        Z = activate(rows.times(first), nonlinear)
         for layer in others:
             Z = activate(Z @ layer, nonlinear)
-        return Z  # (num_classes, rank)
+        return Z  # (num_rows, rank)
+
+    shown = SparseRows(H.matrix[classes[: min(MAX_SHOWN, hankel.num_prefixes)]])
+
+    @torch.no_grad()
+    def look() -> RowStates:
+        return RowStates(np.arange(shown.matrix.shape[0]), encode(shown).numpy())
 
     def loss() -> torch.Tensor:
         Y, (*inner, last) = encode(), merged(layers[depth:])
@@ -117,6 +123,7 @@ def fit_factorisation(
         schedule=schedule,
         report=report,
         cancelled=cancelled,
+        look=look,
     )
     with torch.no_grad():
         latent = encode().numpy()[classes]

@@ -21,6 +21,7 @@ from ..wfa import WFA, string_automaton
 from ..words import FloatArray
 from .completion import linear_transitions
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .snapshots import first_strings
 from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 from .steps import Kept, Refinement, Steps
 
@@ -162,7 +163,7 @@ def fit(
     if refinement.objective == "likelihood" and strings:
         from .likelihood import refine_likelihood
 
-        model, log = refine_likelihood(model, *strings, refinement, report, cancelled)
+        model, log = refine_likelihood(model, *strings, refinement, report, cancelled, first_strings(hankel))
         logs = (*logs, log)
     if refinement.objective != "none":
         seconds = {**seconds, "refinement": perf_counter() - started}
@@ -268,10 +269,15 @@ def network_steps(
     return Steps(factors.latent[hankel.start_row], transitions, decoder, tanh, tuple(logs), seconds)
 
 
+def svd_size(hankel: HankelMatrix, rank: int) -> int:
+    """How many singular values are computed for a rank."""
+    return min(next(size for size in SVD_RANKS if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
+
+
 def _spectral(hankel: HankelMatrix, rank: int, kept: Kept, report: Report) -> Steps:
     report(Progress("spectral", 0, 1))
     started = perf_counter()
-    size = min(next(size for size in SVD_RANKS if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
+    size = svd_size(hankel, rank)
     if size not in kept.svds:
         kept.svds[size] = truncated_svd(weighted_block(hankel), size)
     svd = kept.svds[size]

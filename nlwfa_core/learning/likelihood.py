@@ -18,9 +18,9 @@ from ..nlwfa import NLWFA
 from ..sample import Sample
 from ..trie import Trie
 from ..wfa import WFA
-from ..words import FloatArray
+from ..words import FloatArray, IntArray, Words
 from .networks import DTYPE, activate, one_thread, to_arrays
-from .progress import BITS, CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through
 from .steps import Refinement
 
@@ -128,6 +128,7 @@ def refine_likelihood(
     options: Refinement,
     report: Report = silent,
     cancelled: CancelCheck = never,
+    shown: tuple[IntArray, Words] | None = None,
 ) -> tuple[WFA | NLWFA, TrainingLog]:
     """Minimise the bits per symbol of the training strings over all parameters of a model.
 
@@ -135,6 +136,11 @@ def refine_likelihood(
     are conditional probabilities, with a nonlinear termination, it goes on with a softmax, fitted to what it said before. Kept are
     the parameters of the epoch with the fewest bits per symbol on the validation strings (without any, on the training strings);
     if no epoch has fewer than the given model, it comes back as it was.
+
+    Parameters
+    ----------
+    shown : (array, Words), optional
+        Rows of a Hankel matrix, and their prefixes as strings: their states can be looked at meanwhile.
 
     Returns
     -------
@@ -149,13 +155,18 @@ def refine_likelihood(
     judges = train if validation is None else validation
     before = next_symbol_score(model, judges).bits_per_symbol
     starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
+    rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
+    tree = Trie.of(prefixes, model.num_symbols)
     starts += [_random_like(starts[0], seed) for seed in range(options.seed + 1, options.seed + 1 + options.restarts)]
     total = options.epochs * len(starts)
     runs = []
     for number, start in enumerate(starts):
 
-        def told(epoch: int, bits: float, done: int = number * options.epochs) -> None:
-            report(Progress("refinement", done + epoch, total, bits, BITS))
+        def told(epoch: int, bits: float, by_now: _Trained, done: int = number * options.epochs) -> None:
+            def look() -> RowStates:
+                return RowStates(rows, by_now.learned().states(tree)[tree.ends])
+
+            report(Progress("refinement", done + epoch, total, bits, BITS, look if shown else None))
 
         runs.append(_climb(start, train, judges, options, told, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
@@ -171,7 +182,7 @@ def _climb(
     train: Sample,
     judges: Sample,
     options: Refinement,
-    told: Callable[[int, float], None],
+    told: Callable[[int, float, _Trained], None],
     cancelled: CancelCheck,
 ) -> tuple[WFA | NLWFA, list[float]]:
     """One training from one start: the best epoch's model, and each epoch's bits per symbol on the strings that choose."""
@@ -199,7 +210,7 @@ def _climb(
                     average.lerp_(tensor, share)
         with torch.no_grad():
             bits = float(averaged.surprise(judging))
-        told(epoch + 1, bits)
+        told(epoch + 1, bits, averaged)
         if not np.isfinite(bits):
             break
         losses.append(bits)

@@ -12,7 +12,7 @@ import torch
 
 from ..errors import RecipeError
 from ..words import FloatArray
-from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled
+from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled
 
 DTYPE = torch.float64
 SCHEDULES = ("constant", "cosine")
@@ -71,6 +71,7 @@ def train(
     schedule: str,
     report: Report,
     cancelled: CancelCheck,
+    look: Look | None = None,
 ) -> TrainingLog:
     """Minimise `loss_of()` over `layers` by full-batch Adamax, in place.
 
@@ -80,6 +81,8 @@ def train(
     ----------
     schedule : str
         One of `SCHEDULES`: the learning rate stays as it is (the paper names none other), or falls to 0 along half a cosine.
+    look : callable, optional
+        Passed on with every report.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def train(
             best_loss = value
             for layer, kept in zip(layers, best, strict=True):
                 kept.copy_(layer.detach())
-        report(Progress(stage, epoch, epochs, value))
+        report(Progress(stage, epoch, epochs, value, look=look))
         if epoch < epochs:
             loss.backward()  # type: ignore[no-untyped-call]
             if schedule == "cosine":

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..errors import Cancelled
-from ..words import FloatArray
+from ..words import FloatArray, IntArray
 
 # What losses are.
 RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0
 BITS = "bits per symbol"
+# The rows whose states are shown while they form: the most frequent prefixes come first in a basis.
+MAX_SHOWN = 100
+
+
+@dataclass(frozen=True, eq=False)
+class RowStates:
+    """Where the most frequent prefixes are in the middle of a training.
+
+    Attributes
+    ----------
+    rows : array, shape (n,)
+        Rows of the Hankel matrix, all of them prefixes of its basis.
+    states : array, shape (n, rank)
+        As the stage has them by now.
+    targets : array, shape (n, rank), or None
+        Where the stage wants them, if that stays in one place.
+    """
+
+    rows: IntArray
+    states: FloatArray
+    targets: FloatArray | None = None
+
+
+Look = Callable[[], RowStates]
 
 
 @dataclass(frozen=True)
@@ -29,6 +53,8 @@ class Progress:
         The stage's loss after `step` epochs.
     measure : str
         What the loss is: `RELATIVE` or `BITS`.
+    look : callable or None
+        Gives the states after this step. For whoever hears the report, before the next step: most never ask, so none are computed.
     """
 
     stage: str
@@ -36,6 +62,7 @@ class Progress:
     total: int
     loss: float | None = None
     measure: str = RELATIVE
+    look: Look | None = field(default=None, compare=False, repr=False)
 
 
 Report = Callable[[Progress], None]
@@ -91,13 +118,18 @@ class TrainingLog:
     @property
     def message(self) -> str | None:
         """A sentence for the user where something went wrong."""
-        if self.diverged_at is None:
-            return None
         best = float(np.min(self.losses)) if len(self.losses) else float("nan")
-        return (
-            f"Training diverged: the {self.stage} loss was no longer a finite number after epoch {self.diverged_at}. "
-            f"The model keeps the weights of its best epoch (loss {best:.4g}); try a smaller learning rate."
-        )
+        if self.diverged_at is not None:
+            return (
+                f"Training diverged: the {self.stage} loss was no longer a finite number after epoch {self.diverged_at}. "
+                f"The model keeps the weights of its best epoch (loss {best:.4g}); try a smaller learning rate."
+            )
+        if len(self.losses) > 1 and self.losses[-1] > self.losses[0] == best:
+            return (
+                f"Training made the {self.stage} worse: its {self.measure} was {best:.4g} before the first epoch, never less, "
+                f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with; try a smaller learning rate."
+            )
+        return None
 
 
 def check_cancelled(cancelled: CancelCheck) -> None:

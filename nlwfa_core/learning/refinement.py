@@ -17,7 +17,7 @@ from ..trie import Trie
 from ..words import IntArray, Words
 from .factorisation import SparseRows, reconstruction_error
 from .networks import activate, one_thread, to_arrays, train
-from .progress import CancelCheck, Report, never, silent
+from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .rollout import Rollout, through
 from .steps import Refinement, Steps
 
@@ -56,6 +56,14 @@ def refine_hankel(
             Y = activate(Y @ layer, nonlinear[1])
         return reconstruction_error(H, Y, last / scale) / H.squared_norm
 
+    nodes_shown = np.flatnonzero(rows < MAX_SHOWN)
+    nodes_shown = nodes_shown[np.argsort(rows[nodes_shown])]
+
+    @torch.no_grad()
+    def look() -> RowStates:
+        states = rollout.states(start, through(maps, nonlinear[0]))
+        return RowStates(rows[nodes_shown], states[rollout.place[torch.from_numpy(nodes_shown)]].numpy())
+
     log = train(
         tensors,
         loss,
@@ -65,6 +73,7 @@ def refine_hankel(
         schedule="cosine",
         report=report,
         cancelled=cancelled,
+        look=look,
     )
     first, *others = to_arrays(tensors)
     maps_learned, decoder_learned = tuple(others[: len(transitions)]), tuple(others[len(transitions) :])

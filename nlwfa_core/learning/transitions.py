@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..words import FloatArray, IntArray
 from .networks import DTYPE, one_thread, seeded_layers, to_arrays, train
-from .progress import CancelCheck, Report, TrainingLog, never, silent
+from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 
 # Hidden units of one block: half a megabyte, so that what a block needs stays in a core's cache.
 BLOCK = 65_536
@@ -76,6 +76,19 @@ def fit_transitions(
     def loss() -> torch.Tensor:
         return _WithGradients.apply(error, *layers) + spread / norm  # type: ignore[no-any-return,no-untyped-call]
 
+    places = _first_reached(shifted, min(MAX_SHOWN, num_prefixes))
+
+    def look() -> RowStates:
+        reached = latent[: len(places)].copy()
+        for row, (parent, symbol) in enumerate(places):
+            if parent >= 0:
+                state = reached[parent]
+                for layer in layers:
+                    state = state @ layer[symbol].detach().numpy()
+                    state = np.tanh(state) if nonlinear else state
+                reached[row] = state
+        return RowStates(np.arange(len(places)), reached, latent[: len(places)])
+
     log = train(
         layers,
         loss,
@@ -85,8 +98,19 @@ def fit_transitions(
         schedule=schedule,
         report=report,
         cancelled=cancelled,
+        look=look,
     )
     return to_arrays(layers), log
+
+
+def _first_reached(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int, int]]:
+    """Of the first rows, the row before and the symbol that leads from there; (−1, −1) where no map leads from an earlier row."""
+    places = [(-1, -1)] * number
+    parents, symbols = np.nonzero(shifted[:number] < number)
+    for parent, symbol in zip(parents.tolist(), symbols.tolist(), strict=True):
+        if parent < (row := int(shifted[parent, symbol])):
+            places[row] = parent, symbol
+    return places
 
 
 class _SquaredError:

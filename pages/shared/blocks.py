@@ -9,28 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError, tables
-from nlwfa_core.charts import LOSS_NOTES, loss_options
-from nlwfa_core.jobs import JobStatus
 from nlwfa_core.metrics import Scores
-from nlwfa_core.tables import number
-from pages.shared import controls, runs
+from nlwfa_core.tables import number as number
+from pages.shared import controls
 from pages.shared.text import literal
+from pages.shared.training import train_controls as train_controls
 
-POLL_SECONDS = 0.4
-MAX_BARS = 2
-STAGES = {
-    "data": "reading the strings",
-    "hankel": "counting into the Hankel matrix",
-    "learning": "getting ready to learn",
-    "spectral": "decomposing",
-    "factorisation": "training the factorisation",
-    "transitions": "training the transitions",
-    "refinement": "refining",
-    "EM": "learning by EM",
-    "GRU": "training the network",
-    "LSTM": "training the network",
-    "scores": "scoring",
-}
 COLUMN_HELP = {name: text for name, (_, text) in tables.SCORE_COLUMNS.items()}
 
 
@@ -116,81 +100,3 @@ def warning_list(sentences: Sequence[str]) -> None:
     if sentences:
         with st.expander(f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}", icon=":material/warning:"):
             st.markdown("\n".join(f"- {literal(sentence)}" for sentence in sentences))
-
-
-def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
-    """A chart for each measure; stage -> (measure, epochs, losses)."""
-    measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))
-    with st.container(key=key):
-        for column, measure in zip(st.columns(max(len(measures), 1)), measures, strict=False):
-            curves = {stage: (epochs, values) for stage, (given, epochs, values) in losses.items() if given == measure}
-            alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
-            column.echarts_chart(loss_options(curves, measure), key=f"{key}.{measure}", height=320, alt=alt)
-            column.caption(LOSS_NOTES[measure])
-
-
-def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
-    """A button that starts what has not been run yet, and what becomes of it, live, with a button to cancel."""
-    states = [(recipe, runs.status(recipe)) for recipe in recipes]
-    missing = [recipe for recipe, status in states if status is None or status.state in ("failed", "cancelled")]
-    active = [recipe for recipe, status in states if status and status.state in ("queued", "running")]
-    for recipe, status in states:
-        if status and status.state == "failed":
-            st.error(literal(f"{_name(recipe)}: {status.message}"), icon=":material/error:")
-        elif status and status.state == "cancelled":
-            st.info(literal(f"{_name(recipe)}: cancelled."), icon=":material/info:")
-    with st.container(horizontal=True):
-        # No callback: it would get the recipes of the run before, and who presses right after writing a number means the new one.
-        if missing and st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
-            _start(missing)
-        if active:
-            st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
-    if active:
-        st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
-
-
-def _name(recipe: Recipe) -> str:
-    return f"{recipe.learning.learner}, k = {recipe.learning.rank}"
-
-
-def _start(recipes: list[Recipe]) -> None:
-    try:
-        runs.submit(*recipes)
-    except RecipeError as error:
-        st.toast(literal(str(error)), icon=":material/error:", duration="long")
-    else:
-        st.rerun()
-
-
-def _cancel(*recipes: Recipe) -> None:
-    runs.cancel(*recipes)
-    if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
-        st.toast("Somebody else waits for the same run: it goes on.", icon=":material/info:", duration="long")
-
-
-def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
-    """What runs, redrawn again and again; each time something ends, the whole page is drawn anew, and the last time this stops."""
-    going = [status for recipe in active if (status := runs.status(recipe)) and status.state in ("queued", "running")]
-    if len(going) < len(active):
-        st.rerun()
-    for status in [status for status in going if status.state == "running"][:MAX_BARS]:
-        st.progress(*_bar(status))
-    waiting = [status.place for status in going if status.place]
-    if waiting:
-        st.caption(f"{len(waiting)} waiting; the first of them is number {min(waiting)} in the queue.")
-    if show_losses:
-        losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in going[0].losses.items()}
-        loss_charts(losses, f"{key}.live")
-
-
-def _bar(status: JobStatus) -> tuple[float, str]:
-    """How full, and what is said above."""
-    name, progress = _name(status.recipe), status.progress
-    if progress is None:
-        return 0.0, f"{name}: starting"
-    stage = STAGES.get(progress.stage, progress.stage)
-    if progress.loss is None:
-        return 0.0, f"{name}: {stage}"
-    unit = "iteration" if progress.stage == "EM" else "epoch"
-    share = min(progress.step / max(progress.total, 1), 1.0)
-    return share, f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} {progress.loss:.4g}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, experiment, lens, select_basis, views
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, experiment, lens, select_basis, stepping, views
 from nlwfa_core.approximations import Matrix, Shown, reconstruction, relative_error
 from nlwfa_core.data import Data, load_data
 from nlwfa_core.experiment import Result, no_files
@@ -22,6 +22,7 @@ from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.metrics import Model, Scores
 from nlwfa_core.recipe import MODELS
+from nlwfa_core.stepping import Spectral
 from nlwfa_core.words import Words
 
 MAX_SINGULAR_VALUES = 50
@@ -102,6 +103,12 @@ def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int,
     return lens.points(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
 
 
+@st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
+def spectral(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> Spectral:
+    """Spectral learning with all that it goes through."""
+    return stepping.spectral(hankel(recipe, basis), rank)
+
+
 @st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)
 def prefixes(recipe: DataRecipe, number: int) -> Words:
     """The most frequent prefixes of the training strings, whatever the Hankel matrix counts."""
@@ -144,10 +151,23 @@ def submit(*recipes: Recipe) -> None:
 
 def cancel(*recipes: Recipe) -> None:
     """Who has reloaded the page is somebody new; what the one before had started is still theirs to cancel."""
-    gone = [name for name in tuple(_owners()) if not st.runtime.get_instance().is_active_session(name)]
     for recipe in recipes:
-        for name in (*gone, owner()):
+        for name in (*_gone(), owner()):
             runner().cancel(recipe.key(), name)
+
+
+def pause(recipe: Recipe, epochs: int = 0) -> None:
+    """Have a training wait, after so many more epochs. Raises RecipeError if that is not this session's to say."""
+    runner().pause(recipe.key(), owner(), epochs, _gone())
+
+
+def play(recipe: Recipe) -> None:
+    runner().play(recipe.key())
+
+
+def _gone() -> list[str]:
+    """Sessions that are over."""
+    return [name for name in tuple(_owners()) if not st.runtime.get_instance().is_active_session(name)]
 
 
 def status(recipe: Recipe) -> JobStatus | None:

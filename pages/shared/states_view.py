@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, alignment, graph, tables, views
+from nlwfa_core import Recipe, alignment, colourings, graph, tables, views
 from nlwfa_core.data import Data
 from nlwfa_core.figures.graph import MAX_LABELS, graph_figure
 from nlwfa_core.figures.states import overlay_figure, states_figure
@@ -28,10 +28,10 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
         word = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
         found = views.prefix_states(model, prefixes)
         projection = views.project(found, 3, unit)
-        colours = views.colouring(colour, prefixes, data.alphabet, model, data.train)
+        colours = colourings.colouring(colour, prefixes, data.alphabet, model, data.train)
         steps = views.path(word)
         way = projection.coordinates(views.prefix_states(model, steps))
-    points, title = projection.coordinates(found), views.COLOURINGS[colour]
+    points, title = projection.coordinates(found), colourings.COLOURINGS[colour]
     figure = states_figure(points, projection, views.labels(prefixes, data.alphabet), colours, title, three=axes == 3)
     add_trajectory(figure, way, views.labels(steps, data.alphabet), three=axes == 3)
     alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"

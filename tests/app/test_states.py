@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core import graph, views
+from nlwfa_core import colourings, graph, views
 from nlwfa_core.alignment import align
 from pages.shared import runs
 from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
@@ -15,7 +15,7 @@ SP = QUICK | {"learner": "SP", "data_seed": 21}
 
 def test_every_colouring_is_drawn_in_two_and_three_dimensions() -> None:
     app = learned("states", **SP)
-    for colour in views.COLOURINGS:
+    for colour in colourings.COLOURINGS:
         for axes in (2, 3):
             app.segmented_control(key="states.colour").set_value(colour)
             app.segmented_control(key="states.axes").set_value(axes).run()
@@ -100,6 +100,6 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     app.segmented_control(key="states.colour").set_value(colour).run()
     recipe = recipe_of(app)
     data, model = runs.data(recipe.data), runs.result(recipe).model  # type: ignore[union-attr]
-    expected = views.colouring(colour, runs.prefixes(recipe.data, 30), data.alphabet, model, data.train)
+    expected = colourings.colouring(colour, runs.prefixes(recipe.data, 30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
-    assert np.allclose(table[views.COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)
+    assert np.allclose(table[colourings.COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)

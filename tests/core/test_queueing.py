@@ -40,6 +40,18 @@ def test_places_are_the_order_of_starting(owners: str, num_started: int) -> None
     assert sorted(places) == list(range(1, len(places) + 1))
 
 
+@given(st.text("abcd", min_size=1, max_size=12), st.integers(0, 5))
+def test_the_jobs_before_a_job_are_those_of_smaller_places(owners: str, num_started: int) -> None:
+    line, _ = line_of(owners)
+    for _ in range(min(num_started, len(line) - 1)):
+        line.pop()
+    places = {job.key: line.place(job) for job in line}
+    for job in line:
+        assert sorted(other.key for other in line.before(job)) == sorted(
+            key for key, place in places.items() if place < places[job.key]
+        )
+
+
 @given(st.text("abc", min_size=1, max_size=10), st.data())
 def test_what_is_removed_does_not_start(owners: str, data: st.DataObject) -> None:
     line, jobs = line_of(owners)

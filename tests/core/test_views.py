@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from nlwfa_core import views
+from nlwfa_core import colourings, views
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.figures.states import overlay_figure, states_figure
 from nlwfa_core.figures.trajectory import add_trajectory
@@ -25,20 +25,20 @@ PREFIXES = Words.of([(), (0,), (0, 1), (1,)])
 def test_row_weights_are_shares_of_strings_that_begin_so() -> None:
     assert views.prefix_shares(SAMPLE, PREFIXES).tolist() == [1.0, 0.75, 0.5, 0.0]
     model = WFA(np.ones(1), np.full((2, 1, 1), 0.25), np.array([0.5]))
-    logs = views.colouring("row weight", PREFIXES, AB, model, SAMPLE)
+    logs = colourings.colouring("row weight", PREFIXES, AB, model, SAMPLE)
     assert logs[:3] == pytest.approx(np.log10([1.0, 0.75, 0.5])) and np.isnan(logs[3])
 
 
 def test_entropy_is_in_bits_and_counts_the_end() -> None:
     # The geometric automaton goes on with probability 1/2 and ends with 1/2: one bit after every prefix.
-    bits = views.colouring("entropy", Words.of([(), (0,), (0, 0)]), Alphabet(("a",)), GEOMETRIC.wfa)
+    bits = colourings.colouring("entropy", Words.of([(), (0,), (0, 0)]), Alphabet(("a",)), GEOMETRIC.wfa)
     assert bits == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_an_unknown_colouring_is_told() -> None:
     for kind in ("taste", "row weight"):
         with pytest.raises(RecipeError, match="colouring"):
-            views.colouring(kind, PREFIXES, AB, GEOMETRIC.wfa)
+            colourings.colouring(kind, PREFIXES, AB, GEOMETRIC.wfa)
 
 
 def test_the_string_to_follow_has_something_to_show() -> None:

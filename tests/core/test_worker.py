@@ -16,6 +16,7 @@ import pytest
 
 from nlwfa_core import worker
 from nlwfa_core.experiment import prepare, run
+from nlwfa_core.gate import Gate
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 
@@ -32,7 +33,7 @@ def order(folder: Path, recipe: Recipe = SMALL) -> dict[str, Any]:
 
 def trainer() -> tuple[worker.Trainer, io.BytesIO]:
     said = io.BytesIO()
-    inbox: Any = SimpleNamespace(cancelled=Event(), saving=Lock())
+    inbox: Any = SimpleNamespace(cancelled=Event(), gate=Gate(), saving=Lock())
     return worker.Trainer(inbox, worker.Outbox(said)), said
 
 

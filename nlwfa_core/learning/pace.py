@@ -1,0 +1,62 @@
+"""How long a training still takes, from how fast it has gone so far. No clock here: whoever asks says what time it is."""
+
+from __future__ import annotations
+
+# Before so many seconds and steps of a stage, nothing is known of its speed.
+BASIS_SECONDS = 1.0
+BASIS_STEPS = 3
+# An estimate that grows by less than this share is kept as it was: numbers that go up and down tell nothing.
+PATIENCE = 0.25
+# How estimates are told: seconds, rounded up to one of these.
+STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)
+
+
+class Pace:
+    """The speed of the stage that runs, without the time that it was held.
+
+    >>> pace = Pace()
+    >>> for step in range(11):
+    ...     pace.note("factorisation", step, 100, now=0.2 * step)
+    >>> round(pace.seconds_left(2.0), 1)
+    18.0
+    """
+
+    def __init__(self) -> None:
+        self.stage = ""
+        self.first = self.step = self.total = 0
+        self.working = 0.0  # seconds of work between the first step and the newest
+        self.newest = 0.0
+        self.held = False
+        self.end: float | None = None  # when it will be over, as told last
+
+    def note(self, stage: str, step: int, total: int, now: float, held: bool = False) -> None:
+        """A step is done; `held` says that the next one does not begin yet."""
+        if stage != self.stage:
+            self.stage, self.first, self.working, self.end = stage, step, 0.0, None
+        elif not self.held:
+            self.working += now - self.newest
+        else:
+            self.end = None
+        self.step, self.total, self.newest, self.held = step, total, now, held
+        if held or self.step - self.first < BASIS_STEPS or self.working < BASIS_SECONDS:
+            return
+        left = (total - step) * self.working / (step - self.first)
+        if self.end is None or not 0 <= now + left - self.end <= PATIENCE * left:
+            self.end = now + left
+
+    def seconds_left(self, now: float) -> float | None:
+        """Of this stage; None while nothing is known, or it is held."""
+        return None if self.end is None or self.held else max(self.end - now, 0.0)
+
+
+def duration(seconds: float) -> str:
+    """A rough time in words, rounded up: who waits would rather be surprised than disappointed.
+
+    >>> duration(0.2), duration(11.3), duration(100), duration(6000)
+    ('1 s', '12 s', '2 min', '1.7 h')
+    """
+    if seconds <= STEPS[-1]:
+        return f"{next(step for step in STEPS if seconds <= step)} s"
+    if seconds <= 5400:
+        return f"{int(-(-seconds // 60))} min"
+    return f"{-(-seconds // 360) / 10:g} h"

@@ -1,0 +1,85 @@
+"""Spectral learning on the board: one step at a time, its formula with the numbers in it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError, stepping, views
+from nlwfa_core.stepping import Step
+from nlwfa_core.words import Word
+from pages.shared import runs
+from pages.shared.text import literal
+
+STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
+# How many symbols a string has, at most, that is proposed: the product has to fit the screen.
+PROPOSED = 4
+
+
+def spectral_steps(recipe: Recipe) -> None:
+    """The steps of SP, one at a time; which one stands in the address."""
+    try:
+        learned = runs.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
+        data = runs.data(recipe.data)
+    except RecipeError as error:
+        st.info(literal(str(error)), icon=":material/info:")
+        return
+    alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
+    names = stepping.names(learned)
+    if st.session_state.get(STEP, names[0]) not in names:
+        st.session_state[STEP] = names[0]
+    with st.container(border=True):
+        name = st.segmented_control(
+            "Step", names, default=names[0], required=True, key=STEP, bind="query-params", label_visibility="collapsed"
+        )
+        place = names.index(name)
+        symbol, word = _symbol(name, data.alphabet.symbols), _word(name, recipe)
+        step = list(stepping.steps(learned, recipe.hankel, alphabet, data.train, symbol, word))[place]
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**Step {place + 1} of {len(names)}** · {step.title}", width="content")
+            with st.container(horizontal=True, width="content"):
+                for label, further in (("Back", -1), ("Next", 1)):
+                    to = place + further
+                    st.button(
+                        label,
+                        key=f"train.{label.lower()}",
+                        on_click=_go,
+                        args=(names[to % len(names)],),
+                        disabled=not 0 <= to < len(names),
+                    )
+        _board(step)
+
+
+def _board(step: Step) -> None:
+    st.latex(step.formula)
+    with st.container(key="train-numbers"):
+        for line in step.numbers:
+            st.latex(line)
+    st.markdown(f":material/visibility: {step.notice}")
+
+
+def _go(name: str) -> None:
+    st.session_state[STEP] = name
+
+
+def _symbol(name: str, symbols: tuple[str, ...]) -> int:
+    """Whose map is shown."""
+    if name != "move":
+        return 0
+    options = range(len(symbols))
+    return st.selectbox("Symbol", options, format_func=symbols.__getitem__, key=SYMBOL, persist_state="session", width=200)
+
+
+def _word(name: str, recipe: Recipe) -> Word:
+    """Whose weight is computed."""
+    data = runs.data(recipe.data)
+    proposed = views.short_word(data.train, PROPOSED)
+    if name != "weight":
+        return proposed
+    text = st.text_input(
+        "String", data.alphabet.decode(proposed), key=STRING, persist_state="session", width=320, help="λ is the empty string."
+    )
+    try:
+        return data.alphabet.encode(text)
+    except RecipeError as error:
+        st.error(literal(str(error)), icon=":material/error:")
+        return proposed

@@ -1,0 +1,219 @@
+"""Training on a page: start, pause, step, cancel; bars, live curves, and the states while they form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError, colourings, views
+from nlwfa_core.charts import LOSS_NOTES, loss_options, picture_options
+from nlwfa_core.experiment import Result
+from nlwfa_core.jobs import JobStatus
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.pace import duration
+from nlwfa_core.learning.progress import MAX_SHOWN
+from nlwfa_core.learning.snapshots import Snapshot, picture_of
+from nlwfa_core.words import Alphabet, Words
+from pages.shared import runs
+from pages.shared.text import literal
+
+POLL_SECONDS = 0.4
+MAX_BARS = 2
+EPOCHS = (1, 10, 100)
+STAGES = {
+    "data": "reading the strings",
+    "hankel": "counting into the Hankel matrix",
+    "learning": "getting ready to learn",
+    "spectral": "decomposing",
+    "factorisation": "training the factorisation",
+    "transitions": "training the transitions",
+    "refinement": "refining",
+    "EM": "learning by EM",
+    "GRU": "training the network",
+    "LSTM": "training the network",
+    "scores": "scoring",
+}
+HEIGHT = 360
+
+
+def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
+    """A button that starts what has not been run yet, and what becomes of it, live, with a button to cancel.
+
+    Where losses are shown there is one recipe, and its training can be held between epochs.
+    """
+    states = [(recipe, runs.status(recipe)) for recipe in recipes]
+    missing = [recipe for recipe, status in states if status is None or status.state in ("failed", "cancelled")]
+    active = [recipe for recipe, status in states if status and status.state in ("queued", "running")]
+    for recipe, status in states:
+        if status and status.state == "failed":
+            st.error(literal(f"{_name(recipe)}: {status.message}"), icon=":material/error:")
+        elif status and status.state == "cancelled":
+            st.info(literal(f"{_name(recipe)}: cancelled."), icon=":material/info:")
+    if missing:
+        with st.container(horizontal=True):
+            # No callback: it would get the recipes of the run before; who presses right after writing a number means the new one.
+            if st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
+                _start(missing)
+            if show_losses and st.button(
+                "Step by step", key=f"{key}.hold", icon=":material/step:", help="Start, and wait before the first epoch"
+            ):
+                _start(missing, hold=True)
+    if active:
+        st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
+
+
+def _loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
+    """A chart for each measure, the newest on top; stage -> (measure, epochs, losses)."""
+    measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
+    with st.container(key=key):
+        for measure in measures:
+            curves = {stage: (epochs, values) for stage, (given, epochs, values) in losses.items() if given == measure}
+            alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
+            height = HEIGHT if len(measures) == 1 else HEIGHT * 2 // 3
+            st.echarts_chart(loss_options(curves, measure), key=f"{key}.{measure}", height=height, alt=alt)
+            st.caption(LOSS_NOTES[measure])
+
+
+def result_charts(recipe: Recipe, result: Result, key: str) -> None:
+    """The losses of a training that is done, and beside them where the states have come to."""
+    logs = result.report.logs
+    losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
+    prefixes = runs.prefixes(recipe.data, MAX_SHOWN)
+    status = runs.status(recipe)
+    before = status.picture if status and recipe.hankel.statistic == "string" else None
+    picture = picture_of("done", views.prefix_states(result.model, prefixes), before)
+    _side_by_side(losses, picture, prefixes, result.alphabet, key)
+
+
+def _side_by_side(
+    losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]],
+    picture: Snapshot | None,
+    prefixes: Words,
+    alphabet: Alphabet,
+    key: str,
+) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _loss_charts(losses, f"{key}.losses")
+    if picture is not None:
+        shown = prefixes.take(list(picture.rows))
+        classes = colourings.colouring("last symbol", shown, alphabet)
+        options = picture_options(picture, views.labels(shown, alphabet), [str(name) for name in classes])
+        alt = "Principal components of the states of the most frequent prefixes"
+        right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
+        goals = " Rings: where the factorisation has them, and the maps should lead." if picture.targets else ""
+        right.caption(
+            f"The states of the {len(picture.rows)} most frequent prefixes, each divided by its length, in the plane of their "
+            f"principal components, which holds {picture.explained:.0%} of the variance; colours: the last symbol.{goals}"
+        )
+
+
+def _name(recipe: Recipe) -> str:
+    return f"{recipe.learning.learner}, k = {recipe.learning.rank}"
+
+
+def _start(recipes: list[Recipe], hold: bool = False) -> None:
+    try:
+        runs.submit(*recipes)
+        if hold:
+            runs.pause(recipes[0])
+    except RecipeError as error:
+        st.toast(literal(str(error)), icon=":material/error:", duration="long")
+    else:
+        st.rerun()
+
+
+def _pause(recipe: Recipe, epochs: int = 0) -> None:
+    try:
+        runs.pause(recipe, epochs)
+    except RecipeError as error:
+        st.toast(literal(str(error)), icon=":material/info:", duration="long")
+
+
+def _cancel(*recipes: Recipe) -> None:
+    runs.cancel(*recipes)
+    if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
+        st.toast("Somebody else waits for the same run: it goes on.", icon=":material/info:", duration="long")
+
+
+def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
+    """What runs, redrawn again and again; each time something ends, the whole page is drawn anew, and the last time this stops."""
+    going = [status for recipe in active if (status := runs.status(recipe)) and status.state in ("queued", "running")]
+    if len(going) < len(active):
+        st.rerun()
+    with st.container(horizontal=True):
+        if show_losses:
+            _hold_buttons(going[0], key)
+        st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
+    if show_losses:
+        st.markdown(_stages(going[0]))
+    for status in [status for status in going if status.state == "running"][:MAX_BARS]:
+        st.progress(*_bar(status))
+    waiting = sorted((status.place, status) for status in going if status.place)
+    if waiting:
+        st.caption(_queue(len(waiting), *waiting[0]))
+    if show_losses:
+        status = going[0]
+        losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in status.losses.items()}
+        data, hankel = status.recipe.data, status.recipe.hankel
+        if status.picture:
+            alphabet = views.hankel_alphabet(runs.data(data).alphabet, hankel)
+            _side_by_side(losses, status.picture, runs.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
+        elif losses:
+            _loss_charts(losses, f"{key}.live.losses")
+
+
+def _hold_buttons(status: JobStatus, key: str) -> None:
+    recipe = status.recipe
+    if not status.paused:
+        text = "Wait after this epoch. A training that nobody looks at for a minute goes on."
+        st.button("Pause", key=f"{key}.pause", on_click=_pause, args=(recipe,), icon=":material/pause:", help=text)
+        return
+    st.button("Go on", key=f"{key}.play", on_click=runs.play, args=(recipe,), icon=":material/play_arrow:", type="primary")
+    for epochs in EPOCHS:
+        label, text = f"+{epochs}", f"{epochs} epoch{'' if epochs == 1 else 's'} more"
+        st.button(label, key=f"{key}.step.{epochs}", on_click=_pause, args=(recipe, epochs), icon=":material/step:", help=text)
+
+
+def _stages(status: JobStatus) -> str:
+    """The stages of a training, the one that runs picked out."""
+    recipe, now = status.recipe, status.progress.stage if status.progress else ""
+    names = ["factorisation", "transitions"] if LEARNERS[recipe.learning.learner].networks else ["spectral"]
+    names += ["refinement"] if recipe.refinement.objective != "none" else []
+    return " → ".join(f":{'blue' if name == now else 'grey'}-badge[{place} {name}]" for place, name in enumerate(names, start=1))
+
+
+def _bar(status: JobStatus) -> tuple[float, str]:
+    """How full, and what is said above."""
+    name, progress = _name(status.recipe), status.progress
+    if progress is None:
+        return 0.0, f"{name}: starting"
+    stage = STAGES.get(progress.stage, progress.stage)
+    if progress.loss is None:
+        return 0.0, f"{name}: {stage}"
+    unit = "iteration" if progress.stage == "EM" else "epoch"
+    share = min(progress.step / max(progress.total, 1), 1.0)
+    text = f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} {progress.loss:.4g}"
+    if status.held:
+        return share, f"{text} · paused"
+    if status.seconds_left is None:
+        return share, text
+    more = progress.stage == "factorisation" or (progress.stage == "transitions" and status.recipe.refinement.objective != "none")
+    return share, f"{text} · about {duration(status.seconds_left)} left{' of this stage' if more else ''}"
+
+
+def _queue(number: int, place: int, status: JobStatus) -> str:
+    """Where the first job that waits stands in the queue.
+
+    >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
+    ('1st', '2nd', '3rd', '4th', '11th', '21st')
+    """
+    first = "Waiting" if number == 1 else f"{number} waiting; the first of them is"
+    when = "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
+    return f"{first}: {_ordinal(place)} of {status.num_queued} in the queue{when}."
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -1,0 +1,141 @@
+"""The Train page step by step: spectral learning on the board, and trainings that are held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from nlwfa_core import stepping
+from nlwfa_core.jobs import JobStatus
+from nlwfa_core.latex import number
+from nlwfa_core.words import Words
+from pages.shared import runs
+from pages.shared.training import _ordinal
+from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
+
+STEPS = ["estimate", "decompose", "begin and end", "move", "weight"]
+SP = QUICK | {"learner": "SP", "data_seed": 21}
+ENDLESS = QUICK | {"learner": "both.non", "epochs_factorisation": 100_000}
+
+
+def board(app: Any) -> list[str]:
+    return [entry.value for entry in app.latex]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_link_leads_to_a_step(step: str) -> None:
+    app = open_lab("train", **SP | {"train.step": step})
+    assert not complaints(app)
+    assert app.segmented_control(key="train.step").value == step
+    place = STEPS.index(step) + 1
+    assert any(f"Step {place} of 5" in entry.value for entry in app.main.markdown)
+    assert app.button(key="train.back").disabled == (place == 1)
+    assert app.button(key="train.next").disabled == (place == 5)
+
+
+def test_back_and_next_walk_through_the_steps() -> None:
+    app = open_lab("train", **SP)
+    for step in STEPS[1:]:
+        app.button(key="train.next").click().run()
+        assert app.segmented_control(key="train.step").value == step
+        assert not complaints(app)
+    app.button(key="train.back").click().run()
+    assert app.segmented_control(key="train.step").value == "move"
+
+
+def test_what_no_step_is_called_is_the_first() -> None:
+    app = open_lab("train", **SP | {"train.step": "back to strings"})
+    assert not complaints(app)
+    assert app.segmented_control(key="train.step").value == "estimate"
+
+
+def test_a_step_that_another_matrix_does_not_have() -> None:
+    app = open_lab("train", **SP | {"statistic": "prefix", "train.step": "back to strings"})
+    assert app.segmented_control(key="train.step").value == "back to strings"
+    assert any("Step 5 of 6" in entry.value for entry in app.main.markdown)
+    app.selectbox(key="statistic").set_value("string").run()
+    assert not complaints(app)
+    assert app.segmented_control(key="train.step").value == "estimate"
+
+
+def test_the_numbers_are_those_of_the_model_that_is_trained() -> None:
+    app = trained(open_lab("train", **SP | {"train.step": "weight"}))
+    app.text_input(key="train.string").set_value("[[]]").run()
+    assert not complaints(app)
+    result = runs.result(recipe_of(app))
+    assert result is not None
+    weight = float(result.model.weights(Words.of([(0, 0, 1, 1)]))[0])
+    assert board(app)[-1].endswith(f"={number(weight)}\\end{{aligned}}\n$$")
+    app.text_input(key="train.string").set_value("[x]").run()
+    assert len(complaints(app)) == 1
+
+
+def test_the_symbol_of_the_map_can_be_chosen() -> None:
+    app = open_lab("train", **SP | {"train.step": "move"})
+    first = board(app)
+    app.selectbox(key="train.symbol").set_value(1).run()
+    assert not complaints(app)
+    assert r"\mathbf{A}_{\text{{[}}}" in first[1] and r"\mathbf{A}_{\text{{]}}}" in board(app)[1]
+    learned = stepping.spectral(runs.hankel(recipe_of(app).data, recipe_of(app).hankel), 2)
+    assert number(float(learned.maps.transitions[1][0, 1])) in board(app)[1]
+
+
+def test_a_rank_that_the_basis_does_not_allow_is_said_before_it_is_trained() -> None:
+    app = open_lab("train", **SP | {"rank": 31})
+    assert not complaints(app)
+    assert any("allowed are 1 … 30" in note.value for note in app.info)
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = monotonic() + 90
+    while not condition():
+        assert monotonic() < deadline, "waited in vain"
+        sleep(0.02)
+
+
+def status(app: Any) -> JobStatus:
+    found = runs.status(recipe_of(app))
+    assert found is not None
+    return found
+
+
+def test_a_training_is_started_before_its_first_epoch_stepped_and_cancelled() -> None:
+    app = open_lab("train", **ENDLESS | {"data_seed": 22})
+    app.button(key="train.hold").click().run()
+    wait_for(lambda: status(app).held)
+    app.run()
+    assert not complaints(app)
+    for epochs, epoch in ((1, 1), (10, 11), (100, 111)):
+        app.button(key=f"train.step.{epochs}").click().run()
+        wait_for(lambda there=epoch: status(app).held and status(app).progress.step == there)
+    app.run()
+    assert not complaints(app)
+    keys = [chart.key for chart in app.get("echarts_chart")]
+    assert keys == ["train.live.losses.relative loss", "train.live.picture"]
+    assert not [button for button in app.button if button.key == "train.pause"]
+    app.button(key="train.play").click().run()
+    wait_for(lambda: not status(app).held)
+    app.run().button(key="train.pause").click().run()
+    wait_for(lambda: status(app).held)
+    app.run().button(key="train.cancel").click().run()
+    assert status(app).state == "cancelled"
+    assert not complaints(go(app, "train"))
+    assert app.button(key="train.start")
+
+
+@pytest.mark.parametrize(("field", "stage"), [("rate_factorisation", "factorisation"), ("rate_transitions", "transitions")])
+def test_a_learning_rate_that_is_far_too_large_is_told_in_words(field: str, stage: str) -> None:
+    options = {"learner": "fac.non", "epochs_factorisation": 60, "epochs_transitions": 60, "data_seed": 23, field: 10}
+    app = trained(open_lab("train", **QUICK | options))
+    assert not complaints(app)
+    warnings = [entry.value.replace("\\", "") for entry in app.warning]
+    assert any(f"the {stage}" in text and "smaller learning rate" in text for text in warnings), warnings
+
+
+def test_places_in_the_queue() -> None:
+    assert [_ordinal(place) for place in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th",
+    ]  # fmt: skip

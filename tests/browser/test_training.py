@@ -1,0 +1,93 @@
+"""Trainings that are paused and stepped, and the steps of spectral learning, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.screen import ENDLESS, QUICK, heading, keyed, press, settled, visit
+
+PAUSED = re.compile("epoch ([0-9,]+) of 100,000.* · paused")
+
+
+def epoch(page: Page) -> int:
+    """Where a paused training stands."""
+    line = page.get_by_text(PAUSED)
+    expect(line).to_be_visible()
+    found = PAUSED.search(line.inner_text())
+    assert found is not None
+    return int(found[1].replace(",", ""))
+
+
+def reaches(page: Page, there: int) -> None:
+    expect(page.get_by_text(re.compile(f"epoch {there:,} of 100,000.* · paused"))).to_be_visible()
+
+
+def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
+    visit(page, lab, "train", **ENDLESS | {"data_seed": 31})
+    press(page, "train.start")
+    expect(page.get_by_text(re.compile("epoch [0-9,]+ of 100,000.* · about [0-9.]+ (s|min|h) left of this stage"))).to_be_visible()
+    press(page, "train.pause")
+    before = epoch(page)
+    page.wait_for_timeout(1500)
+    assert epoch(page) == before
+    for epochs in (1, 10, 100):
+        press(page, f"train.step.{epochs}")
+        before += epochs
+        reaches(page, before)
+    expect(keyed(page, "train.live.picture").locator("canvas").first).to_be_visible()
+    page.reload()
+    expect(heading(page, "train")).to_be_visible()
+    assert epoch(page) == before
+    expect(keyed(page, "train.start")).to_have_count(0)
+    press(page, "train.step.10")  # whoever reloads is somebody new, and still may
+    reaches(page, before + 10)
+    press(page, "train.play")
+    expect(keyed(page, "train.pause")).to_be_visible()
+    expect(page.get_by_text(PAUSED)).to_have_count(0)
+    press(page, "train.pause")
+    assert epoch(page) > before + 10
+    press(page, "train.cancel")
+    expect(page.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
+    expect(keyed(page, "train.start")).to_be_visible()
+
+
+def test_a_training_begins_held_and_another_person_is_not_held_up(new_page: Callable[..., Page], lab: str) -> None:
+    page, other = new_page(), new_page()
+    visit(page, lab, "train", **ENDLESS | {"data_seed": 32})
+    press(page, "train.hold")
+    reaches(page, 0)
+    held = page.url
+    visit(other, lab, "train", **QUICK | {"data_seed": 32})
+    press(other, "train.start")
+    expect(keyed(other, "train.start")).to_have_count(0)
+    settled(other)
+    expect(other.get_by_text("On the test strings")).to_be_visible()
+    other.goto(held)
+    reaches(other, 0)
+    settled(other)
+    press(other, "train.step.1")
+    expect(other.get_by_test_id("stToast")).to_contain_text("you did not start it")
+    reaches(page, 0)
+    press(other, "train.cancel")
+    press(page, "train.cancel")
+    expect(page.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
+
+
+def test_the_steps_of_spectral_learning_stand_in_the_address(page: Page, lab: str) -> None:
+    visit(page, lab, "train", **QUICK)
+    expect(page.get_by_text("Step 1 of 5")).to_be_visible()
+    press(page, "train.next")
+    expect(page.get_by_text("Step 2 of 5")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"train\.step=decompose"))
+    settled(page)
+    page.reload()
+    expect(page.get_by_text("Step 2 of 5")).to_be_visible()
+    assert page.locator(".katex-error").count() == 0
+    for place in (3, 4, 5):
+        press(page, "train.next")
+        expect(page.get_by_text(f"Step {place} of 5")).to_be_visible()
+        expect(page.locator(".katex-display").first).to_be_visible()
+        assert page.locator(".katex-error").count() == 0

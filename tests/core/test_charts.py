@@ -1,0 +1,37 @@
+"""Options of the charts that move."""
+
+from __future__ import annotations
+
+import json
+
+from nlwfa_core.charts import loss_options, picture_options
+from nlwfa_core.learning.progress import BITS
+from nlwfa_core.learning.snapshots import Snapshot
+
+PICTURE = Snapshot("transitions", 3, (0, 1, 2), ((0.1, -0.2), (0.3, 0.0), (0.0, 0.0)), ((0.1, -0.1), (0.9, 0.0), (0.0, 0.1)), 0.9)
+
+
+def test_a_picture_has_a_series_a_class_in_an_order_of_its_own() -> None:
+    options = picture_options(PICTURE, ["λ", "a", "b"], ["λ", "a", "b"])
+    rings, *classes = options["series"]
+    assert [ring["value"] for ring in rings["data"]] == [[0.1, -0.1], [0.9, 0.0], [0.0, 0.1]]
+    assert [(each["name"], [point["name"] for point in each["data"]]) for each in classes] == [
+        ("a", ["a"]),
+        ("b", ["b"]),
+        ("λ", ["λ"]),
+    ]
+    assert classes[0]["data"][0]["value"] == [0.3, 0.0]
+    assert options["xAxis"]["max"] == -options["xAxis"]["min"] == 1.0
+    assert options["legend"]["data"] == ["a", "b", "λ"]
+    json.dumps(options, allow_nan=False)
+
+
+def test_names_are_drawn_as_text_never_as_html() -> None:
+    options = picture_options(PICTURE, ["<b>", "a", "b"], ["<b>", "a", "b"])
+    assert options["tooltip"]["renderMode"] == "richText"
+
+
+def test_losses_that_are_no_numbers_are_left_out() -> None:
+    options = loss_options({"refinement": ([0, 1, 2], [2.0, float("nan"), 1.0])}, BITS)
+    assert options["series"][0]["data"] == [[0, 2.0], [2, 1.0]]
+    assert options["yAxis"]["type"] == "value"

@@ -1,0 +1,204 @@
+"""Trainings that are held between epochs: what is computed stays the same, and nobody else waits for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from nlwfa_core import jobs, pausing
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import run
+from nlwfa_core.jobs import JobStatus, Runner
+from nlwfa_core.recipe import RefinementRecipe
+from nlwfa_core.store import SavedModel, save_model
+from tests.core.test_jobs import endless, new_worker, over, pytestmark, recipe_of, runner, status, training, wait_for
+
+__all__ = ["pytestmark", "runner"]
+
+
+def held(runner: Runner, key: str) -> JobStatus:
+    """Waits until a job is held."""
+    wait_for(lambda: status(runner, key).held)
+    return status(runner, key)
+
+
+def place(told: JobStatus) -> tuple[str, int]:
+    assert told.progress is not None
+    return told.progress.stage, told.progress.step
+
+
+def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    training(runner, key)
+    runner.pause(key, "me")
+    before = held(runner, key)
+    assert (before.state, before.paused, before.seconds_left) == ("running", True, None)
+    sleep(0.3)
+    assert place(status(runner, key)) == place(before)
+    assert status(runner, key).seconds == pytest.approx(before.seconds, abs=0.01)
+    for epochs in (1, 10, 100):
+        stage, epoch = place(status(runner, key))
+        runner.pause(key, "me", epochs)
+        wait_for(lambda there=(stage, epoch + epochs): (told := status(runner, key)).held and place(told) == there)
+        sleep(0.05)
+        assert place(status(runner, key)) == (stage, epoch + epochs)
+    _, epoch = place(status(runner, key))
+    runner.play(key)
+    wait_for(lambda: not status(runner, key).held and place(status(runner, key))[1] > epoch + 100)
+    assert not status(runner, key).paused
+
+
+def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Path) -> None:
+    recipe = recipe_of("both.non", epochs=30).changed(refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=50))
+    key = runner.submit(recipe, "me")
+    runner.pause(key, "me", 3)
+    stages = []
+    while True:
+        wait_for(lambda: status(runner, key).held or status(runner, key).state == "done")
+        if status(runner, key).state == "done":
+            break
+        stages.append(place(status(runner, key)))
+        runner.pause(key, "me", 4)
+        wait_for(
+            lambda: status(runner, key).state == "done" or not status(runner, key).held or place(status(runner, key)) != stages[-1]
+        )
+    assert stages[:3] == [("factorisation", 2), ("factorisation", 6), ("factorisation", 10)]
+    assert {stage for stage, _ in stages} == {"factorisation", "transitions", "refinement"}
+    there, here = runner.result(key), run(recipe)
+    folders = tmp_path / "runs" / key, tmp_path / "here"
+    save_model(folders[1], SavedModel(here.model, here.alphabet, {"recipe": here.recipe.model_dump(mode="json")}))
+    files = sorted(path.name for path in folders[1].iterdir())
+    assert files
+    for name in files:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+    for mine, theirs in zip(there.report.logs, here.report.logs, strict=True):
+        assert mine.losses.tolist() == theirs.losses.tolist()
+
+
+def test_the_time_of_a_pause_is_not_counted(runner: Runner) -> None:
+    started, pause = monotonic(), 1.5
+    key = runner.submit(recipe_of("fac.non", epochs=30), "me")
+    runner.pause(key, "me", 5)
+    held(runner, key)
+    sleep(pause)
+    runner.play(key)
+    told = over(runner, key)
+    result, passed = runner.result(key), monotonic() - started
+    assert 0 < told.seconds <= passed - pause
+    assert 0 < result.report.seconds["factorisation"] <= result.seconds["learning"] <= passed - pause
+
+
+def test_a_paused_training_can_be_cancelled(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    runner.pause(key, "me")
+    pid = new_worker(runner, 0)
+    held(runner, key)
+    runner.cancel(key, "me")
+    told = status(runner, key)
+    assert (told.state, told.paused, told.held) == ("cancelled", False, False)
+    following = runner.submit(recipe_of("fac.non"), "me")
+    assert over(runner, following).state == "done"
+    assert runner.pids == (pid,)  # it listened, and the pause was not handed on
+
+
+def test_others_do_not_wait_for_a_paused_training(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    pid = training(runner, key)
+    runner.pause(key, "me")
+    held(runner, key)
+    other = runner.submit(recipe_of(), "you")
+    assert over(runner, other).state == "done"
+    assert held(runner, key).paused
+    assert len(runner.pids) == 2
+    runner.play(key)
+    wait_for(lambda: not status(runner, key).held)
+    third = runner.submit(recipe_of(seed=1), "you")
+    sleep(0.2)
+    assert status(runner, third).state == "queued"
+    runner.cancel(key, "me")
+    assert over(runner, third).state == "done"
+    wait_for(lambda: len(runner.pids) == 1)
+    assert pid
+
+
+def test_who_may_pause(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = runner.submit(endless(), "a")
+    training(runner, key)
+    runner.submit(endless(), "b")
+    with pytest.raises(RecipeError, match="Somebody else waits for the same run"):
+        runner.pause(key, "b")
+    assert not status(runner, key).paused
+    runner.pause(key, "a")
+    held(runner, key)
+    runner.play(key)  # b may
+    wait_for(lambda: not status(runner, key).held)
+    runner.pause(key, "b", gone=["a"])  # a has closed the page
+    held(runner, key)
+    runner.play(key)
+    runner.status(key, "c")
+    monkeypatch.setattr(jobs, "INTEREST_SECONDS", 0.0)  # neither has asked for long
+    runner.pause(key, "b")
+    runner.cancel(key, "b")
+    for gone in (key, "0" * 64):
+        with pytest.raises(RecipeError, match="is over"):
+            runner.pause(gone, "b")
+        runner.play(gone)
+
+
+def test_no_more_than_some_are_paused_at_a_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pausing, "MAX_PAUSED", 1)
+    first, second = runner.submit(endless(), "a"), runner.submit(endless(1), "a")
+    runner.pause(first, "a")
+    runner.pause(first, "a", 3)
+    with pytest.raises(RecipeError, match="1 trainings are paused already"):
+        runner.pause(second, "a")
+
+
+def test_a_pause_that_nobody_looks_at_ends(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pausing, "LOOK_SECONDS", 0.05)
+    key = runner.submit(endless(), "me")
+    training(runner, key)
+    runner.pause(key, "me")
+    held(runner, key)
+    sleep(0.3)
+    assert status(runner, key).paused  # asked about lately
+    monkeypatch.setattr(pausing, "PAUSE_SECONDS", 0.2)
+    wait_for(lambda: not status(runner, key).held)
+    monkeypatch.setattr(pausing, "PAUSE_SECONDS", 60.0)
+    runner.pause(key, "me")
+    held(runner, key)
+    monkeypatch.setattr(pausing, "LONGEST_PAUSE_SECONDS", 0.2)
+    wait_for(lambda: not status(runner, key).held)
+    assert not status(runner, key).paused
+
+
+def test_a_paused_training_whose_process_dies_starts_over_and_waits(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    pid = training(runner, key)
+    runner.pause(key, "me")
+    held(runner, key)
+    os.kill(pid, signal.SIGKILL)
+    new_worker(runner, pid)
+    told = held(runner, key)
+    assert place(told) == ("factorisation", 0)
+    runner.play(key)
+    wait_for(lambda: not status(runner, key).held)
+
+
+def test_pictures_of_the_states_come_with_the_stages_and_with_each_pause(runner: Runner) -> None:
+    key = runner.submit(recipe_of("both.non", epochs=200), "me")
+    runner.pause(key, "me", 8)
+    first = held(runner, key).picture
+    assert first is not None
+    assert (first.stage, first.epoch, first.targets, len(first.points)) == ("factorisation", 7, (), 20)
+    runner.pause(key, "me", 196)
+    wait_for(lambda: (told := status(runner, key)).held and place(told) == ("transitions", 2))
+    second = status(runner, key).picture
+    assert second is not None
+    assert (second.stage, second.epoch, len(second.targets), second.rows) == ("transitions", 2, 20, first.rows)
+    runner.play(key)
+    over(runner, key)

@@ -1,0 +1,143 @@
+"""Pictures of the states: principal components, turned onto the picture before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from scipy.linalg import orthogonal_procrustes
+from sklearn.decomposition import PCA
+
+from nlwfa_core.data import load_data
+from nlwfa_core.experiment import build_hankel
+from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
+from nlwfa_core.learning.snapshots import Snapshot, aligning_turn, first_strings, plane, snapshot
+from nlwfa_core.learning.steps import Refinement
+from nlwfa_core.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.sample import Sample
+from nlwfa_core.trie import Trie
+from nlwfa_core.views import prefix_states
+
+RNG = np.random.default_rng(0)
+
+
+def seen(states: np.ndarray, targets: np.ndarray | None = None) -> RowStates:
+    return RowStates(np.arange(len(states)), states, targets)
+
+
+def test_the_plane_is_that_of_principal_components() -> None:
+    states = RNG.normal(size=(30, 5)) * [5, 3, 1, 0.5, 0.1] + 7
+    centre, axes, explained = plane(states)
+    pca = PCA(2, svd_solver="full").fit(states)
+    np.testing.assert_allclose(centre, pca.mean_)
+    np.testing.assert_allclose(np.abs(axes.T @ pca.components_.T), np.eye(2), atol=1e-12)
+    assert explained == pytest.approx(pca.explained_variance_ratio_.sum())
+
+
+def test_the_turn_is_scipys() -> None:
+    points, onto = RNG.normal(size=(20, 2)), RNG.normal(size=(20, 2))
+    np.testing.assert_allclose(aligning_turn(points, onto), orthogonal_procrustes(points, onto)[0])
+
+
+def test_states_that_turn_or_flip_leave_the_picture_where_it_was() -> None:
+    states = RNG.normal(size=(40, 4)) * [3, 2.9, 1, 1]
+    first = snapshot("factorisation", 0, seen(states))
+    assert first is not None
+    for turn in (-np.eye(4), 3 * np.linalg.qr(RNG.normal(size=(4, 4)))[0]):
+        second = snapshot("transitions", 1, seen(states @ turn, states @ turn), first)
+        assert second is not None
+        np.testing.assert_allclose(second.points, first.points, atol=2e-3)
+        np.testing.assert_allclose(second.targets, first.points, atol=2e-3)
+
+
+def test_it_survives_json() -> None:
+    found = snapshot("transitions", 3, seen(RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3))))
+    assert found is not None and Snapshot.of(json.loads(json.dumps(asdict(found)))) == found
+
+
+def test_odd_states() -> None:
+    assert snapshot("s", 0, seen(np.full((3, 2), np.nan))) is None
+    assert snapshot("s", 0, seen(np.empty((0, 2)))) is None
+    for states in (np.ones((5, 3)), np.ones((1, 3)), np.zeros((5, 1))):
+        found = snapshot("s", 0, seen(states))
+        assert found is not None and set(found.points) == {(0.0, 0.0)} and found.explained == 1
+    line = snapshot("s", 0, seen(np.array([[2.0], [-3.0], [0.5], [-7.0], [0.0]])))
+    assert line is not None and sorted(abs(x) for x, _ in line.points) == [0, 1, 1, 1, 1]
+    known = Snapshot("s", 0, (7, 8), ((0, 1), (1, 0)), (), 1.0)
+    assert snapshot("s", 1, seen(RNG.normal(size=(3, 2))), known) is not None  # no row in common
+
+
+def dyck_sample(num_strings: int) -> Sample:
+    return load_data(DataRecipe(num_strings=num_strings, num_validation=1, num_test=1)).train
+
+
+def dyck(**options: object) -> HankelMatrix:
+    sample = dyck_sample(400)
+    return build_hankel(sample, HankelRecipe(**{"num_prefixes": 30, "num_suffixes": 30, **options}))
+
+
+def looks(hankel: HankelMatrix, learner: str, **options: object) -> tuple[dict[str, list[RowStates]], object]:
+    """All that can be looked at of each stage."""
+    found: dict[str, list[RowStates]] = {}
+
+    def report(progress: Progress) -> None:
+        if progress.look:
+            found.setdefault(progress.stage, []).append(progress.look())
+
+    return found, fit(hankel, learner, 3, epochs_factorisation=20, epochs_transitions=20, report=report, **options).model
+
+
+@pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
+def test_what_is_seen_is_what_the_stage_computes(learner: str) -> None:
+    hankel = dyck()
+    found, model = looks(hankel, learner)
+    factors, maps = found["factorisation"], found["transitions"]
+    assert len(factors) == len(maps) == 21
+    assert [part.targets for part in factors] == [None] * 21
+    best = np.stack([part.states for part in factors])
+    assert (np.abs(best - maps[0].targets).max(axis=(1, 2)) < 1e-12).any()  # the best epoch's states are the second stage's targets
+    reached = prefix_states(model, hankel.basis.prefixes)
+    assert any(np.allclose(part.states, reached) for part in maps)  # the best epoch's maps are the model's
+    np.testing.assert_allclose(maps[0].states[0], maps[0].targets[0])  # λ is where it begins
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"statistic": "prefix", "bounded": True}, {"statistic": "factor", "bounded": True}], ids=str
+)
+@pytest.mark.parametrize("objective", ["hankel", "likelihood"])
+def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str) -> None:
+    hankel, sample = dyck(**options), dyck_sample(400)
+    third = Refinement(objective=objective, epochs=3, batch=200)
+    found, model = looks(hankel, "both.non", refinement=third, strings=(sample, None))
+    rows, strings = first_strings(hankel)
+    assert found["refinement"]
+    for part in found["refinement"]:
+        assert set(part.rows.tolist()) <= set(range(hankel.num_prefixes)) and part.states.shape == (len(part.rows), 3)
+        if objective == "likelihood":
+            assert part.rows.tolist() == rows.tolist()
+    if objective == "likelihood":
+        reached = model.states(tree := Trie.of(strings, 2))[tree.ends]
+        assert any(np.allclose(part.states, reached) for part in found["refinement"])
+    assert all(0 <= symbol < 2 for word in strings for symbol in word)
+    marks = hankel.num_marks == 2
+    assert [hankel.basis.prefixes[row][marks:] for row in rows.tolist()] == list(strings)
+
+
+def test_who_looks_changes_nothing() -> None:
+    hankel = dyck()
+    options = {"epochs_factorisation": 20, "epochs_transitions": 20}
+    _, watched = looks(hankel, "both.non")
+    alone = fit(hankel, "both.non", 3, **options).model
+    for mine, theirs in zip((*watched.transitions, *watched.decoder), (*alone.transitions, *alone.decoder), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_only_the_most_frequent_prefixes_are_looked_at() -> None:
+    hankel = build_hankel(dyck_sample(3000), HankelRecipe(num_prefixes=200, num_suffixes=50))
+    found, _ = looks(hankel, "fac.non")
+    for stage in found.values():
+        assert {len(part.rows) for part in stage} == {MAX_SHOWN}
