@@ -21,6 +21,7 @@ from .sources.dyck import ALPHABET, Dyck
 from .sources.formats import read_strings, shipped_verbs
 from .sources.pautomac import read_pautomac_model, read_solution
 from .sources.text import plural
+from .sources.tomita import LANGUAGES, tomita_automaton
 from .store import make_directory, read_capped, write_atomically
 from .words import Alphabet, Words, distinct
 
@@ -156,6 +157,12 @@ def _dyck(recipe: DataRecipe) -> Generator:
     return Generator(ALPHABET, grammar, grammar.sample, title)
 
 
+def _tomita(recipe: DataRecipe) -> Generator:
+    model = tomita_automaton(recipe.grammar)
+    title = f"Tomita {recipe.grammar}: {LANGUAGES[recipe.grammar].title}"
+    return Generator(Alphabet(("0", "1")), model, partial(sample_words, model), title)
+
+
 def _automaton(recipe: DataRecipe) -> Generator:
     # A stream of its own, so that the automaton and the strings drawn from it are independent.
     model = random_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
@@ -240,5 +247,10 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {shown}.",)
 
 
-GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {"dyck": _dyck, "automaton": _automaton, "squared": _squared}
+GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {
+    "dyck": _dyck,
+    "tomita": _tomita,
+    "automaton": _automaton,
+    "squared": _squared,
+}
 READERS: dict[str, Callable[[DataRecipe, Files], Data]] = {"verbs": _verbs, "upload": _upload}
