@@ -206,6 +206,26 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     return _split(recipe, sample, test, f"uploaded strings ({file.format})", tuple(notes), model)
 
 
+def on_itself(recipe: DataRecipe) -> bool:
+    """Whether the test file is the training file: then nothing is set aside. That is for samples too small to split."""
+    return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
+
+
+def split_sentence(recipe: DataRecipe, data: Data) -> str:
+    """How many strings serve for what, and where those for validation and test come from."""
+    if on_itself(recipe):
+        return "Nothing is set aside: the test strings are the training strings."
+    sizes = [data.train.num_strings, data.validation.sample.num_strings if data.validation else 0, data.test.sample.num_strings]
+    counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
+    if recipe.source in GENERATORS:
+        return f"{counted}: drawn independently of each other."
+    if recipe.source == "upload" and recipe.upload_test:
+        return (
+            f"{counted}: test strings have a file of their own; validation strings are set aside from the training file, at random."
+        )
+    return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
+
+
 def _split(
     recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
 ) -> Data:
@@ -214,6 +234,9 @@ def _split(
     if not total:
         raise RecipeError("the file holds no strings")
     largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
+    if on_itself(recipe):
+        largest = 0
+        notes += (f"All {total:,} strings are used for learning and for scoring alike: scores say what a model remembers.",)
     num_validation = min(recipe.num_validation, largest)
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:

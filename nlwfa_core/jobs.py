@@ -54,6 +54,8 @@ class Runner:
         One less than there are cores, but at least 1, unless given.
     max_queued : int
         How many jobs may wait.
+    shipped : Path, optional
+        Results that came with the lab, in folders as in `home/runs`; they are only read.
 
     Attributes
     ----------
@@ -61,10 +63,11 @@ class Runner:
         Where recipes' uploads are looked up.
     """
 
-    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = 200) -> None:
+    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = 200, shipped: Path | None = None) -> None:
         home = home.absolute()
         self.files = FileShelf(home / "uploads")
         self._runs = home / "runs"
+        self._shipped = shipped or self._runs
         self._max_queued = max_queued
         self._changed = Condition()  # its lock guards all that follows, the jobs and workers too
         self._jobs: dict[str, Job] = {}
@@ -119,7 +122,7 @@ class Runner:
         """The result, read from disk. Raises RecipeError if there is none."""
         if not self._is_saved(key):
             raise RecipeError("There is no result of this experiment: run it first.")
-        return load_result(self._runs / key)
+        return load_result(self._folder(key))
 
     def cancel(self, key: str, owner: str) -> None:
         """Say that an owner no longer cares. The job stops, unless another owner has asked about it in the last ten seconds."""
@@ -221,14 +224,17 @@ class Runner:
             return self._jobs.get(key)
 
     def _is_saved(self, key: str) -> bool:
-        return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._runs / key / "result.json").exists()
+        return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._folder(key) / "result.json").exists()
+
+    def _folder(self, key: str) -> Path:
+        return self._shipped / key if (self._shipped / key / "result.json").exists() else self._runs / key
 
     def _saved(self, key: str) -> Job | None:
         """A job that is done, made from a result on disk."""
         if not self._is_saved(key):
             return None
         try:
-            result = load_result(self._runs / key)
+            result = load_result(self._folder(key))
         except RecipeError as error:
             log.warning("this folder does not hold a sound result: %s", error)
             return None
