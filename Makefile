@@ -1,11 +1,12 @@
 # make lab    starts the lab on http://localhost:8501
 # make test   runs every check and test
+# make results   makes anew what assets/results ships: the results of lessons and presets
 # Both set up their own virtual environment in .venv; nothing else is needed but Python 3.11 or newer.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PORT ?= 8501
 
-.PHONY: lab test screens clean
+.PHONY: lab test results clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -32,3 +33,6 @@ screens: .venv/dev
 
 clean:
 	rm -rf .venv
+
+results: .venv/lab
+	$(BIN)/python -m nlwfa_core.ready --all

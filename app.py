@@ -2,20 +2,25 @@
 
 import streamlit as st
 
-from nlwfa_core import RecipeError
-from pages.shared import blocks, controls, pins, runs
+from pages.shared import address, controls, lessons, pins, runs, screen, undo
 from pages.shared.navigation import ASSETS, navigation
+from pages.shared.safety import calm
 
 st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
 st.logo(ASSETS / "logo.svg", size="large", icon_image=ASSETS / "icon.svg")
 st.html(ASSETS / "lab.css")
 runs.prepare_server()
 page = navigation()
-try:
+with calm():
+    screen.view()
+    tools = st.sidebar.container(key="tools", gap="xsmall")
     recipe = controls.recipe_controls()
-except RecipeError as error:
-    st.error(blocks.literal(str(error)))
-    st.stop()
-with st.sidebar:
-    pins.pin_controls(recipe)
-page.run()
+    with st.sidebar:
+        screen.hide_others()
+        pins.pin_controls(recipe)
+    with tools:
+        screen.share()
+        undo.undo_control(recipe)
+    address.write(*screen.OURS)
+    lessons.panel(page.url_path or "start")
+    page.run()

@@ -30,8 +30,8 @@ def colouring(
     Raises
     ------
     RecipeError
-        If the kind is not one of COLOURINGS, or what it needs is not given: the training strings for row weight, a model for entropy
-        and next symbol.
+        If the kind is not one of COLOURINGS, or what it needs is not given: training strings for row weight, a model for
+        entropy and next symbol.
     """
     if kind not in COLOURINGS or (kind == "row weight" and train is None):
         raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}; row weight needs training strings")

@@ -21,6 +21,7 @@ from .sources.dyck import ALPHABET, Dyck
 from .sources.formats import read_strings, shipped_verbs
 from .sources.pautomac import read_pautomac_model, read_solution
 from .sources.text import plural
+from .sources.tomita import LANGUAGES, tomita_automaton
 from .store import make_directory, read_capped, write_atomically
 from .words import Alphabet, Words, distinct
 
@@ -156,6 +157,12 @@ def _dyck(recipe: DataRecipe) -> Generator:
     return Generator(ALPHABET, grammar, grammar.sample, title)
 
 
+def _tomita(recipe: DataRecipe) -> Generator:
+    model = tomita_automaton(recipe.grammar)
+    title = f"Tomita {recipe.grammar}: {LANGUAGES[recipe.grammar].title}"
+    return Generator(Alphabet(("0", "1")), model, partial(sample_words, model), title)
+
+
 def _automaton(recipe: DataRecipe) -> Generator:
     # A stream of its own, so that the automaton and the strings drawn from it are independent.
     model = random_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
@@ -199,6 +206,26 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     return _split(recipe, sample, test, f"uploaded strings ({file.format})", tuple(notes), model)
 
 
+def on_itself(recipe: DataRecipe) -> bool:
+    """Whether the test file is the training file: then nothing is set aside. That is for samples too small to split."""
+    return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
+
+
+def split_sentence(recipe: DataRecipe, data: Data) -> str:
+    """How many strings serve for what, and where those for validation and test come from."""
+    if on_itself(recipe):
+        return "Nothing is set aside: the test strings are the training strings."
+    sizes = [data.train.num_strings, data.validation.sample.num_strings if data.validation else 0, data.test.sample.num_strings]
+    counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
+    if recipe.source in GENERATORS:
+        return f"{counted}: drawn independently of each other."
+    if recipe.source == "upload" and recipe.upload_test:
+        return (
+            f"{counted}: test strings have a file of their own; validation strings are set aside from the training file, at random."
+        )
+    return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
+
+
 def _split(
     recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
 ) -> Data:
@@ -207,6 +234,9 @@ def _split(
     if not total:
         raise RecipeError("the file holds no strings")
     largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
+    if on_itself(recipe):
+        largest = 0
+        notes += (f"All {total:,} strings are used for learning and for scoring alike: scores say what a model remembers.",)
     num_validation = min(recipe.num_validation, largest)
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:
@@ -240,5 +270,10 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {shown}.",)
 
 
-GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {"dyck": _dyck, "automaton": _automaton, "squared": _squared}
+GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {
+    "dyck": _dyck,
+    "tomita": _tomita,
+    "automaton": _automaton,
+    "squared": _squared,
+}
 READERS: dict[str, Callable[[DataRecipe, Files], Data]] = {"verbs": _verbs, "upload": _upload}

@@ -17,30 +17,34 @@ log = logging.getLogger(__name__)
 
 
 class Finished:
-    """The folders below one folder."""
+    """The folders below one folder, and those that came with the lab, which are only read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shipped: Path | None = None) -> None:
         self._folder = folder
+        self._shipped = shipped or folder
 
     def folder(self, key: str) -> Path:
         """Where a run goes."""
         return self._folder / key
 
     def has(self, key: str) -> bool:
-        return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._folder / key / "result.json").exists()
+        return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._found(key) / "result.json").exists()
+
+    def _found(self, key: str) -> Path:
+        return self._shipped / key if (self._shipped / key / "result.json").exists() else self._folder / key
 
     def result(self, key: str) -> Result:
         """The result, read from disk. Raises RecipeError if there is none."""
         if not self.has(key):
             raise RecipeError("There is no result of this experiment: run it first.")
-        return load_result(self._folder / key)
+        return load_result(self._found(key))
 
     def job(self, key: str) -> Job | None:
         """A job that is done, made from a result on disk; None if there is no sound one."""
         if not self.has(key):
             return None
         try:
-            result = load_result(self._folder / key)
+            result = load_result(self._found(key))
         except RecipeError as error:
             log.warning("this folder does not hold a sound result: %s", error)
             return None

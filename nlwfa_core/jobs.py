@@ -1,8 +1,8 @@
 """Experiments in the background: a bounded, fair queue and a pool of persistent worker processes.
 
-Training in the server's own process would hold up every page. `multiprocessing` is no way out: its children execute the main
-script again, and that is Streamlit's. So the workers are plain subprocesses that read and write JSON lines (`worker`), each
-looked after by one thread here. Results are on disk, one folder a recipe's key, and outlive the server.
+Training in the server's own process would hold up every page; children of `multiprocessing` execute the main script, Streamlit's,
+again. So workers are plain subprocesses that read and write JSON lines (`worker`), each looked after by one thread here. Results
+are on disk, a folder each, and outlive the server.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Curve", "JobStatus", "Runner"]
 INTEREST_SECONDS = 10.0
 # When the queue is full, jobs that nobody has asked about for so long make room.
 ABANDONED_SECONDS = 300.0
-# A worker that has not stopped so long after a cancel, or not ended so long after the runner was closed, is killed.
+# A worker that has not stopped so long after a cancel, or the runner's end, is killed.
 CANCEL_SECONDS = 2.0
 # A job whose worker died is tried once more.
 ATTEMPTS = 2
@@ -55,6 +55,8 @@ class Runner:
         One less than there are cores, but at least 1, unless given.
     max_queued : int
         How many jobs may wait.
+    shipped : Path, optional
+        Results that came with the lab: folders as in `home/runs`.
 
     Attributes
     ----------
@@ -62,10 +64,10 @@ class Runner:
         Where recipes' uploads are looked up.
     """
 
-    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = 200) -> None:
+    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = 200, shipped: Path | None = None) -> None:
         home = home.absolute()
         self.files = FileShelf(home / "uploads")
-        self._finished = Finished(home / "runs")
+        self._finished = Finished(home / "runs", shipped)
         self._max_queued = max_queued
         self._changed = Condition()  # its lock guards all that follows, the jobs and workers too
         self._jobs: dict[str, Job] = {}
@@ -81,15 +83,7 @@ class Runner:
     def submit(self, recipe: Recipe, owner: str) -> str:
         """Have a recipe run, unless it waits, runs or is done already: equal recipes are one job.
 
-        Returns
-        -------
-        key : str
-            The recipe's, to ask with.
-
-        Raises
-        ------
-        RecipeError
-            If too many jobs wait already.
+        Returns the recipe's key, to ask with. Raises RecipeError if too many jobs wait already.
         """
         key = recipe.key()
         self._find(key)  # what is on disk need not run

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -45,19 +46,24 @@ class Record(BaseModel):
 
     def key(self) -> str:
         """Names the recipe by its content: 64 hexadecimal digits."""
-        text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json")], sort_keys=True)
+        return self._key_without(())
+
+    def _key_without(self, fields: Collection[str]) -> str:
+        text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json", exclude=set(fields))], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 class DataRecipe(Record):
     """Where the strings come from, and how they are split.
 
-    Fields of other sources than the chosen one are kept, but mean nothing; `key` is that of the values all the same.
+    Fields of other sources than the chosen one are kept, but mean nothing; `key` is that of the values all the same, but for
+    `grammar`, which came later: other sources' keys are what they were without it.
 
     Attributes
     ----------
     source : str
-        "dyck", "automaton" (random, probabilistic), "squared" (the square of a random WFA), "verbs" (shipped), "upload".
+        "dyck", "tomita" (a small regular language), "automaton" (random, probabilistic), "squared" (the square of a random WFA),
+        "verbs" (shipped), "upload".
     num_strings, num_validation, num_test : int
         Generated sources draw this many each, independently; "verbs" and "upload" are split at random: validation and test
         take their numbers (at most a fifth of the strings each), training the rest, at most num_strings.
@@ -65,6 +71,8 @@ class DataRecipe(Record):
         Of the draws and the split.
     split_probability, wrap_probability : float
         Dyck's rules S → SS and S → [S]; S → [] has the rest.
+    grammar : int
+        Which of Tomita's seven.
     num_states, num_symbols : int
         Of the random automata.
     upload, upload_test, upload_solution, upload_model : str
@@ -74,13 +82,14 @@ class DataRecipe(Record):
         How to read uploaded strings.
     """
 
-    source: Literal["dyck", "automaton", "squared", "verbs", "upload"] = "dyck"
+    source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
     num_strings: int = Field(default=20_000, ge=1, le=limits.MAX_GENERATED)
     num_validation: int = Field(default=250, ge=1, le=limits.MAX_GENERATED)
     num_test: int = Field(default=250, ge=1, le=limits.MAX_GENERATED)
     seed: Seed = 0
     split_probability: float = Field(default=0.2, ge=0, le=1)
     wrap_probability: float = Field(default=0.4, ge=0, le=1)
+    grammar: int = Field(default=1, ge=1, le=7)
     num_states: int = Field(default=5, ge=1, le=50)
     num_symbols: int = Field(default=4, ge=1, le=100)
     upload: ContentHash = ""
@@ -88,6 +97,9 @@ class DataRecipe(Record):
     upload_solution: ContentHash = ""
     upload_model: ContentHash = ""
     upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv"] = "auto"
+
+    def key(self) -> str:
+        return super().key() if self.source == "tomita" else self._key_without({"grammar"})
 
 
 class HankelRecipe(Record):
@@ -268,10 +280,7 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
             refinement=RefinementRecipe(objective="likelihood", batch=250),
         ),
     ),
-    "paper-dyck": (
-        "The paper: Dyck, 20,000 strings",
-        Recipe(learning=LearningRecipe(learner="fac.non", rank=10)),
-    ),
+    "paper-dyck": ("The paper: Dyck, 20,000 strings", Recipe(learning=LearningRecipe(learner="fac.non", rank=10))),
     "paper-verbs": (
         "The paper: verbs (upload SPiCe 4)",
         Recipe(

@@ -3,30 +3,18 @@
 import streamlit as st
 
 from nlwfa_core import formulas, views
+from nlwfa_core.data import split_sentence
 from nlwfa_core.figures.bars import bars_figure
-from pages.shared import blocks, controls, runs
+from pages.shared import blocks, runs, uploads
 
 MAX_ROWS = 200
-SLOTS = {
-    "upload": (
-        "Training strings",
-        "PAutomaC or SPiCe; one string a line, characters or tokens with spaces between; CSV: string, count.",
-    ),
-    "upload_test": ("Test strings (optional)", "Without them a part of the training file is set aside."),
-    "upload_solution": ("Solution (optional)", "PAutomaC: the test strings' true probabilities, one a line."),
-    "upload_model": ("Model (optional)", "PAutomaC: the automaton that drew the strings."),
-}
 
 recipe = blocks.page_recipe(
     "Data",
     "A sample $S$ of strings over an alphabet $\\Sigma$. Everything that follows is estimated from the training part alone; "
     "validation strings serve choices, test strings the scores.",
 )
-with st.expander("Upload your own strings", expanded=recipe.data.source == "upload", icon=":material/upload:"):
-    for column, (field, (label, text)) in zip(st.columns(2) * 2, SLOTS.items(), strict=True):
-        with column:
-            controls.upload_control(field, label, text)
-    st.caption("Files stay on this server, named by their content. Nothing in them is ever run.")
+uploads.own_strings(recipe.data.source == "upload")
 with blocks.errors_shown():
     data = runs.data(recipe.data)
 blocks.notes(*data.notes)
@@ -39,11 +27,12 @@ cells = {
     "symbols": f"{train.num_symbols:,}",
     "mean length": f"{train.mean_length:.2f}",
     "test strings": f"{data.test.sample.num_strings:,}",
-    "seen in training": f"{data.share_seen():.1%}",
+    "seen in training": f"{data.share_seen():.1%}".replace(".0%", "%"),
 }
 with st.container(horizontal=True):
     for label, value in cells.items():
         st.metric(label, value, border=True, width=140)
+st.caption(split_sentence(recipe.data, data))
 
 left, right = st.columns(2)
 lengths = views.length_counts(train)

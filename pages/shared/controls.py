@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
 from nlwfa_core.basis import STATISTICS
+from nlwfa_core.fields import flat
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.learning.steps import REFINEMENTS
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.recipe import PRESETS
 from nlwfa_core.sources.formats import FORMATS
+from nlwfa_core.sources.tomita import LANGUAGES
 from nlwfa_core.transforms import TRANSFORMS
 from pages.shared import runs
 from pages.shared.navigation import navigation
@@ -25,6 +29,7 @@ from pages.shared.text import literal
 
 SOURCES = {
     "dyck": "Brackets from the grammar S → SS | [S] | [].",
+    "tomita": "Strings of a small regular language, Tomita's seven.",
     "automaton": "Strings from a random probabilistic automaton.",
     "squared": "Strings from the square of a random automaton: its rank is far above that of its square root.",
     "verbs": "English verb forms, letter by letter.",
@@ -32,22 +37,17 @@ SOURCES = {
 }
 LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
-# Fields that several parts of a recipe call alike; in the address they need names of their own.
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
-REFINEMENT_NAMES = {
-    "objective": "refine",
-    "epochs": "epochs_refinement",
-    "rate": "rate_refinement",
-    "seed": "refinement_seed",
-}
 DEFAULT = PRESETS["first-steps"][1]
 KEPT, CURRENT, REFUSED = "controls.kept", "controls.current", "controls.refused"
+PASTED, PASTE_ERROR = "data.paste", "controls.paste_error"
+FEW = 30  # pasted strings are split into parts from this number on
 
 
 def recipe_controls() -> Recipe:
     """Draw the sidebar; what it says is then `current()`. Raises RecipeError if that makes no recipe."""
     _restore()
-    with st.sidebar:
+    with st.sidebar, st.container(key="recipe"):
         st.selectbox(
             "Begin with",
             list(PRESETS),
@@ -62,7 +62,7 @@ def recipe_controls() -> Recipe:
         learning = _learning_controls(DEFAULT.learning)
         refinement = _refinement_controls(DEFAULT.refinement, LEARNERS[learning["learner"]].networks)
     hankel["bounded"] = needs_boundary(learning["learner"], hankel["statistic"], hankel["transform"])
-    st.session_state[KEPT] = {key: st.session_state[key] for key in _flat(DEFAULT) if key in st.session_state}
+    st.session_state[KEPT] = {key: st.session_state[key] for key in flat(DEFAULT) if key in st.session_state}
     st.session_state[KEPT] |= {key: data[key] for key in UPLOADS}
     recipe = Recipe(
         data=DataRecipe(**data),
@@ -72,6 +72,17 @@ def recipe_controls() -> Recipe:
     )
     st.session_state[CURRENT] = recipe
     return recipe
+
+
+def kept() -> dict[str, Any]:
+    """What all controls say, the hidden ones too."""
+    return dict(st.session_state[KEPT])
+
+
+def set_kept(values: dict[str, Any]) -> None:
+    """Make them say that again. For callbacks."""
+    st.session_state.update(values)
+    st.session_state["controls.preset"] = None
 
 
 def current() -> Recipe:
@@ -114,6 +125,36 @@ def _keep_uploads(field: str) -> None:
     st.session_state.update(names | new)
 
 
+def paste_control() -> None:
+    """A box for strings, which become part of the recipe as a file would; what can't be read stays in the box, with the reason."""
+    st.text_area(
+        "Strings, one a line",
+        key=PASTED,
+        height=160,
+        persist_state="session",
+        placeholder="ab\nabb\nλ",
+        help="Characters, or tokens with spaces between; λ alone is the empty string. Or CSV: string, count.",
+    )
+    if reason := st.session_state.pop(PASTE_ERROR, None):
+        st.error(literal(f"{reason} – Nothing was changed."), icon=":material/error:")
+    st.button("Use these strings", key="data.use", icon=":material/check:", on_click=_use_pasted)
+
+
+def _use_pasted() -> None:
+    text = st.session_state.get(PASTED) or ""
+    try:
+        name = runs.runner().files.put(text.encode())
+        # Strings by hand are few: none can be spared for a test.
+        test = name if text.count("\n") < FEW else ""
+        new = {"source": "upload", "num_strings": MAX_GENERATED, "upload_format": "auto"} | dict.fromkeys(UPLOADS, "")
+        new |= {"upload": name, "upload_test": test}
+        runs.data(current().data.changed(**new))
+    except RecipeError as error:
+        st.session_state[PASTE_ERROR] = str(error)
+        return
+    st.session_state.update(new)
+
+
 def _take_out(field: str) -> None:
     st.session_state[field] = ""
     if field == "upload_test":
@@ -122,7 +163,7 @@ def _take_out(field: str) -> None:
 
 def set_recipe(recipe: Recipe) -> None:
     """Make every control say what a recipe says. For callbacks: widgets can't be set once they are drawn."""
-    for key, value in _flat(recipe).items():
+    for key, value in flat(recipe).items():
         st.session_state[key] = value
 
 
@@ -148,35 +189,29 @@ def _restore() -> None:
             st.session_state[key] = value
 
 
-def _flat(recipe: Recipe) -> dict[str, Any]:
-    data, learning = dict(recipe.data), dict(recipe.learning)
-    seeds = {DATA_SEED: data.pop("seed"), LEARNING_SEED: learning.pop("seed")}
-    learning["hidden"] = ",".join(map(str, learning["hidden"]))
-    hankel = {key: value for key, value in dict(recipe.hankel).items() if key != "bounded"}  # follows from the others
-    refinement = {REFINEMENT_NAMES.get(key, key): value for key, value in recipe.refinement}
-    return {**data, **hankel, **learning, **seeds, **refinement}
-
-
 def _data_controls(default: DataRecipe) -> dict[str, Any]:
     st.subheader("Strings", divider="grey")
     # The options of all selections are the recipe's own words: what is chosen stands in the address as it is shown.
-    source = st.selectbox("Source", list(SOURCES), key="source", bind="query-params")
+    source = st.selectbox("Source", list(SOURCES), **_bound("source"))
     st.caption(SOURCES[source])
     values: dict[str, Any] = dict(default) | {"source": source}
     if source == "dyck":
         left, right = st.columns(2)
         values["split_probability"] = left.number_input(
-            "P(S→SS)", 0.0, 1.0, default.split_probability, 0.05, key="split_probability", bind="query-params"
+            "P(S→SS)", 0.0, 1.0, default.split_probability, 0.05, **_bound("split_probability")
         )
         values["wrap_probability"] = right.number_input(
-            "P(S→[S])", 0.0, 1.0, default.wrap_probability, 0.05, key="wrap_probability", bind="query-params"
+            "P(S→[S])", 0.0, 1.0, default.wrap_probability, 0.05, **_bound("wrap_probability")
         )
+    elif source == "tomita":
+        values["grammar"] = st.number_input("Language", 1, len(LANGUAGES), default.grammar, **_bound("grammar"))
+        st.caption(f"{LANGUAGES[values['grammar']].title[0].upper()}{LANGUAGES[values['grammar']].title[1:]}.")
     elif source in ("automaton", "squared"):
         left, right = st.columns(2)
-        values["num_states"] = left.number_input("States", 1, 50, default.num_states, key="num_states", bind="query-params")
-        values["num_symbols"] = right.number_input("Symbols", 1, 100, default.num_symbols, key="num_symbols", bind="query-params")
+        values["num_states"] = left.number_input("States", 1, 50, default.num_states, **_bound("num_states"))
+        values["num_symbols"] = right.number_input("Symbols", 1, 100, default.num_symbols, **_bound("num_symbols"))
     elif source == "upload":
-        values["upload_format"] = st.selectbox("Format of the strings", FORMATS, key="upload_format", bind="query-params")
+        values["upload_format"] = st.selectbox("Format of the strings", FORMATS, **_bound("upload_format"))
     values["num_strings"] = _whole("Training strings (at most)", default.num_strings, MAX_GENERATED, "num_strings")
     with st.expander("Held-out strings and seed"):
         values["num_validation"] = _whole("Validation strings", default.num_validation, MAX_GENERATED, "num_validation")
@@ -223,7 +258,7 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     if not LEARNERS[values["learner"]].networks:
         return values
     with st.expander("Networks"):
-        written = st.selectbox("Widths of the hidden layers, times k", LAYERS, key="hidden", bind="query-params")
+        written = st.selectbox("Widths of the hidden layers, times k", LAYERS, **_bound("hidden"))
         values["hidden"] = tuple(int(number) for number in written.split(","))
         values["epochs_factorisation"] = _whole(
             "Epochs, factorisation", default.epochs_factorisation, MAX_EPOCHS, "epochs_factorisation", smallest=0
@@ -236,7 +271,7 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
             ("rate_transitions", "Learning rate, transitions"),
         ):
             values[field] = _rate(label, getattr(default, field), field)
-        values["schedule"] = st.selectbox("Schedule", ["constant", "cosine"], key="schedule", bind="query-params")
+        values["schedule"] = st.selectbox("Schedule", ["constant", "cosine"], **_bound("schedule"))
         values["seed"] = _whole("Seed of the networks", default.seed, 2**31 - 1, LEARNING_SEED, smallest=0)
     return values
 
@@ -254,25 +289,36 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
         if values["objective"] == "likelihood":
             values["batch"] = _whole("Strings a step", default.batch, MAX_GENERATED, "batch")
             values["weight_decay"] = st.number_input(
-                "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", key="weight_decay", bind="query-params"
+                "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", **_bound("weight_decay")
             )
             if networks:
-                values["dropout"] = st.number_input(
-                    "Dropout of states", 0.0, 0.99, default.dropout, 0.05, key="dropout", bind="query-params"
-                )
+                values["dropout"] = st.number_input("Dropout of states", 0.0, 0.99, default.dropout, 0.05, **_bound("dropout"))
             values["restarts"] = _whole("Random starts beside", default.restarts, 100, "restarts", smallest=0)
             values["seed"] = _whole("Seed of the refinement", default.seed, 2**31 - 1, "refinement_seed", smallest=0)
     return values
 
 
+def _bound(key: str) -> dict[str, Any]:
+    """A recipe widget's key, bound to the address.
+
+    A control that appears with a value that was set before it was there (a preset's, a lesson's) does not tell the browser's
+    address; so it is written there before the control is bound. Once it is, the browser keeps them alike, and this is refused.
+    """
+    value = st.session_state.get(key)
+    if value is not None and value != flat(DEFAULT)[key] and key not in st.query_params:
+        with suppress(StreamlitAPIException):
+            st.query_params[key] = str(value)
+    return {"key": key, "bind": "query-params"}
+
+
 def _choice(label: str, options: Iterable[str], default: str, key: str) -> str:
     words = list(options)
-    return st.selectbox(label, words, index=words.index(default), key=key, bind="query-params")
+    return st.selectbox(label, words, index=words.index(default), **_bound(key))
 
 
 def _rate(label: str, default: float, key: str) -> float:
-    return st.number_input(label, 1e-6, 10.0, default, 0.001, format="%g", key=key, bind="query-params")
+    return st.number_input(label, 1e-6, 10.0, default, 0.001, format="%g", **_bound(key))
 
 
 def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:
-    return st.number_input(label, smallest, largest, default, key=key, bind="query-params")
+    return st.number_input(label, smallest, largest, default, **_bound(key))

@@ -15,7 +15,7 @@ PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "ta
 
 def navigation() -> Any:
     """Draw the bar of pages; returns the one to run."""
-    pages = [st.Page(FOLDER / f"{name}.py", title=title(name), url_path=name, default=name == "start") for name in PAGES]
+    pages = [st.Page(page_file(name), title=title(name), url_path=name, default=name == "start") for name in PAGES]
     return st.navigation(pages, position="top")
 
 
@@ -26,3 +26,13 @@ def title(name: str) -> str:
     'Take away'
     """
     return name.replace("_", " ").capitalize()
+
+
+def page_file(name: str) -> Path:
+    return FOLDER / f"{name}.py"
+
+
+def switch(name: str) -> None:
+    """Go to another page; the address stays. (Without parameters of its own Streamlit would clear it, and refuses where widgets
+    are bound to it.)"""
+    st.switch_page(page_file(name), query_params={})

@@ -20,14 +20,17 @@ from nlwfa_core.experiment import Result, no_files
 from nlwfa_core.hankel import HankelMatrix
 from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
+from nlwfa_core.lessons import read_lessons
 from nlwfa_core.metrics import Model, Scores
 from nlwfa_core.recipe import MODELS
 from nlwfa_core.stepping import Spectral
 from nlwfa_core.words import Words
+from pages.shared.navigation import ASSETS
 
 MAX_SINGULAR_VALUES = 50
 NGRAM_ORDER = 5
 MAX_OWNERS = 1000
+STARTED, MAX_STARTED = "runs.started", 20
 KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
 
 
@@ -35,7 +38,11 @@ KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Rec
 def runner() -> Runner:
     """One for the whole server. Runs and uploads live in NLWFA_HOME, or in a folder that goes when the server does."""
     home = os.environ.get("NLWFA_HOME")
-    return Runner(Path(home) if home else Path(_temporary().name))
+    found = Runner(Path(home) if home else Path(_temporary().name), shipped=ASSETS / "results")
+    for lesson in read_lessons(ASSETS / "lessons").values():
+        if lesson.strings:  # a link into a lesson finds its strings on any server
+            found.files.put(lesson.strings)
+    return found
 
 
 @st.cache_resource(show_spinner=False)
@@ -147,6 +154,7 @@ def _owners() -> deque[str]:
 def submit(*recipes: Recipe) -> None:
     for recipe in recipes:
         runner().submit(recipe, owner())
+        st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
 
 
 def cancel(*recipes: Recipe) -> None:
@@ -168,6 +176,12 @@ def play(recipe: Recipe) -> None:
 def _gone() -> list[str]:
     """Sessions that are over."""
     return [name for name in tuple(_owners()) if not st.runtime.get_instance().is_active_session(name)]
+
+
+def mine() -> dict[str, JobStatus]:
+    """Key -> the runs that this session has started and that wait, run or are done, the last first."""
+    found = {recipe.key(): status(recipe) for recipe in reversed(st.session_state.get(STARTED, []))}
+    return {key: job for key, job in found.items() if job is not None and job.state in ("queued", "running", "done")}
 
 
 def status(recipe: Recipe) -> JobStatus | None:

@@ -16,6 +16,7 @@ from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.learning.snapshots import Snapshot, picture_of
 from nlwfa_core.words import Alphabet, Words
 from pages.shared import runs
+from pages.shared.safety import calm
 from pages.shared.text import literal
 
 POLL_SECONDS = 0.4
@@ -137,6 +138,7 @@ def _cancel(*recipes: Recipe) -> None:
         st.toast("Somebody else waits for the same run: it goes on.", icon=":material/info:", duration="long")
 
 
+@calm()
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     """What runs, redrawn again and again; each time something ends, the whole page is drawn anew, and the last time this stops."""
     going = [status for recipe in active if (status := runs.status(recipe)) and status.state in ("queued", "running")]

@@ -15,7 +15,7 @@ from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.learning.steps import REFINEMENTS
 from nlwfa_core.recipe import PRESETS
 from nlwfa_core.transforms import TRANSFORMS
-from pages.shared.controls import DEFAULT, LAYERS, REFINEMENT_NAMES
+from pages.shared.controls import DEFAULT, LAYERS
 from tests.app.lab import complaints, go, open_lab, recipe_of
 
 
@@ -31,9 +31,12 @@ def whole(largest: int, smallest: int = 1) -> st.SearchStrategy[int]:
     return st.integers(smallest, largest)
 
 
+REFINEMENT_NAMES = {"objective": "refine", "epochs": "epochs_refinement", "rate": "rate_refinement", "seed": "refinement_seed"}
+
 # Options of other sources than the chosen one, and of networks that are not trained, mean nothing: they keep their defaults.
 SOURCES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "dyck": {"split_probability": st.floats(0, 1), "wrap_probability": st.floats(0, 1)},
+    "tomita": {"grammar": whole(7)},
     "automaton": {"num_states": whole(50), "num_symbols": whole(100)},
     "squared": {"num_states": whole(50), "num_symbols": whole(100)},
     "verbs": {},

@@ -1,0 +1,112 @@
+"""The lesson above a page: a step's text, what it can set at a click, and its question."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import streamlit as st
+
+from nlwfa_core import RecipeError
+from nlwfa_core.lessons import Action, Lesson, Step, read_lessons
+from pages.shared import address, controls
+from pages.shared.navigation import ASSETS, PAGES, switch, title
+from pages.shared.text import literal
+
+LESSON, STEP, GO = "lesson", "step", "lessons.go"
+
+
+@cache
+def lessons() -> dict[str, Lesson]:
+    return read_lessons(ASSETS / "lessons")
+
+
+def current() -> tuple[Lesson, int] | None:
+    """The lesson that is open and the place of its step, from 0."""
+    name, step = address.value(LESSON), address.value(STEP)
+    if name and name not in lessons():
+        close()
+        text = f"There is no lesson {name[:40]!r}. There are {', '.join(lessons())}."
+        st.toast(literal(text), icon=":material/error:", duration="long")
+        return None
+    if not name:
+        return None
+    lesson = lessons()[name]
+    place = int(step) if step.isdecimal() and len(step) < 4 else 1
+    return lesson, min(max(place, 1), len(lesson.steps)) - 1
+
+
+def open_lesson(name: str, place: int = 0) -> None:
+    """For callbacks: go to a step, and to its page."""
+    address.set_value(LESSON, name)
+    address.set_value(STEP, str(place + 1))
+    st.session_state[GO] = True
+
+
+def close() -> None:
+    address.set_value(LESSON, "")
+    address.set_value(STEP, "")
+
+
+def controls_of_step() -> tuple[str, ...]:
+    found = current()
+    return found[0].steps[found[1]].show if found else ()
+
+
+def page_of(step: Step) -> str:
+    """The step's page: the first of those that it names that this lab has."""
+    return next((name for name in step.pages if name in PAGES), "start")
+
+
+def panel(page: str) -> None:
+    """Draw the step that is open, if one is; if it was just asked for, go to its page first."""
+    found = current()
+    if found is None:
+        return
+    lesson, place = found
+    step = lesson.steps[place]
+    if st.session_state.pop(GO, False) and page_of(step) != page:
+        switch(page_of(step))
+    with st.container(border=True, key="lesson"):
+        with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
+            st.caption(f"{lesson.title} · step {place + 1} of {len(lesson.steps)}", width="stretch")
+            st.button("Close", key="lesson.close", icon=":material/close:", type="tertiary", on_click=close)
+        st.markdown(f"#### {step.title}")
+        st.markdown(step.text)
+        if step.question:
+            with st.expander(
+                f"**{step.question}** :grey[· answer]", key=f"lesson.answer.{lesson.name}.{place}", icon=":material/lightbulb:"
+            ):
+                st.markdown(step.answer)
+        with st.container(horizontal=True, key="lesson_do"):
+            _actions(step, page)
+            st.space("stretch")
+            _move(lesson, place)
+
+
+def _actions(step: Step, page: str) -> None:
+    for number, action in enumerate(step.actions):
+        st.button(action.label, key=f"lesson.do.{number}", icon=":material/tune:", on_click=_do, args=(action,))
+    if page_of(step) != page:
+        label = f"To the page {title(page_of(step))}"
+        st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
+
+
+def _move(lesson: Lesson, place: int) -> None:
+    st.button("Back", key="lesson.back", disabled=place == 0, on_click=open_lesson, args=(lesson.name, place - 1))
+    if place + 1 == len(lesson.steps):
+        st.button("Finish", key="lesson.next", type="primary", on_click=close)
+    else:
+        st.button("Next", key="lesson.next", type="primary", on_click=open_lesson, args=(lesson.name, place + 1))
+
+
+def _there() -> None:
+    st.session_state[GO] = True
+
+
+def _do(action: Action) -> None:
+    try:
+        controls.set_recipe(action.applied(controls.current()))
+    except RecipeError as error:
+        st.toast(literal(str(error)), icon=":material/error:", duration="long")
+    else:
+        st.session_state[GO] = True

@@ -1,0 +1,114 @@
+"""Lessons in the lab: every step is drawn on its page, does what it says at a click, and finds its models trained."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from nlwfa_core.fields import FIELDS
+from pages.shared import controls, lessons, runs
+from pages.shared.navigation import PAGES
+from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
+
+LESSONS = lessons.lessons()
+STEPS = [(name, place) for name, lesson in LESSONS.items() for place in range(len(lesson.steps))]
+
+
+def heading(app):
+    return next(entry.value for entry in app.main.markdown if entry.value.startswith("#### "))[5:]
+
+
+@pytest.mark.parametrize(("name", "place"), STEPS)
+def test_a_step_names_pages_and_controls_that_there_are(name, place):
+    step = LESSONS[name].steps[place]
+    assert lessons.page_of(step) in step.pages and set(step.pages) <= {*PAGES, "take_away"}
+    assert set(step.show) <= set(FIELDS)
+
+
+@pytest.mark.parametrize(("name", "place"), STEPS)
+def test_a_step_is_drawn_on_its_page_and_does_what_it_says(name, place):
+    step = LESSONS[name].steps[place]
+    app = open_lab(lessons.page_of(step), lesson=name, step=place + 1)
+    assert not complaints(app) and heading(app) == step.title
+    assert app.query_params["step"] == str(place + 1)
+    for number, action in enumerate(step.actions):
+        wanted = action.applied(recipe_of(app))
+        app.button(key=f"lesson.do.{number}").click().run()
+        assert not complaints(app)
+        assert controls.flat(recipe_of(app)).items() >= {name: controls.flat(wanted)[name] for name, _ in action.fields}.items()
+        if action.recipe:
+            assert recipe_of(app).key() == wanted.key()
+            drawn = {widget.key for widget in (*app.number_input, *app.selectbox)}
+            assert set(step.show) <= drawn
+    if name == "your-own":
+        return
+    assert all(runs.runner().status(recipe.key()).state == "done" for recipe in step.models)
+
+
+@pytest.mark.parametrize(("name", "place"), STEPS)
+def test_what_a_step_points_at_is_on_its_page(name, place):
+    """Words in italics that begin with a capital are headings, labels and buttons."""
+    step = LESSONS[name].steps[place]
+    app = open_lab(lessons.page_of(step), **QUICK, lesson=name, step=place + 1)
+    if step.actions:
+        app.button(key="lesson.do.0").click().run()
+    seen = "\n".join(text for text in markdown_texts(app) if text != step.text)
+    for words in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text):
+        assert words in seen, words
+
+
+def test_steps_go_on_to_their_pages_and_back():
+    app = open_lab(**QUICK)
+    app.button(key="start.lesson.rank").click().run()
+    titles = [app.main.title[0].value]
+    for _ in LESSONS["rank"].steps[1:]:
+        app.button(key="lesson.next").click().run()
+        assert not complaints(app)
+        titles.append(app.main.title[0].value)
+    assert titles == ["Data", "The Hankel matrix", "The Hankel matrix", "Train", "Predict", "Train", "Compare"]
+    assert recipe_of(app).learning.rank == QUICK["rank"]  # going on sets nothing
+    app.button(key="lesson.back").click().run()
+    assert app.main.title[0].value == "Train"
+    app.button(key="lesson.next").click().run()
+    app.button(key="lesson.next").click().run()
+    assert "lesson" not in app.query_params and not [entry for entry in app.button if entry.key == "lesson.next"]
+
+
+def test_a_lesson_stays_on_other_pages_and_leads_back():
+    app = go(open_lab("hankel", **QUICK, lesson="rank", step=2), "data")
+    assert heading(app) == "Reveal it" and app.query_params["lesson"] == "rank"
+    app.button(key="lesson.there").click().run()
+    assert app.main.title[0].value == "The Hankel matrix" and not complaints(app)
+
+
+@pytest.mark.parametrize(("step", "place"), [("0", 0), ("99", 6), ("x", 0), ("-1", 0), ("1" * 40, 0), ("", 0)])
+def test_a_step_that_is_not_there_is_the_nearest(step, place):
+    app = open_lab("data", **QUICK, lesson="rank", step=step)
+    assert not complaints(app) and heading(app) == LESSONS["rank"].steps[place].title
+
+
+def test_a_lesson_that_is_not_there_is_told():
+    app = open_lab(**QUICK, lesson="<b>x</b>")
+    assert len(complaints(app)) == 1 and "There is no lesson '<b>x</b>'" in complaints(app)[0]
+    assert "lesson" not in app.query_params
+
+
+def test_the_start_page_reads_no_strings(monkeypatch):
+    def never(*_):
+        raise AssertionError("the Start page is light")
+
+    monkeypatch.setattr(runs, "data", never)
+    app = open_lab(**QUICK | {"data_seed": 77})
+    assert not complaints(app)
+    assert len([button for button in app.button if (button.key or "").startswith("start.lesson.")]) == len(LESSONS)
+
+
+def test_a_run_is_resumed_from_the_start_page():
+    app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 21}))
+    app.number_input(key="rank").set_value(9).run()
+    found = go(app, "start").button(key="start.run.0")
+    assert found.label.replace("\\", "") == "SP, k = 2, done"
+    found.click().run()
+    assert app.main.title[0].value == "Train" and not complaints(app) and recipe_of(app).learning.rank == 2
+    assert not [button for button in open_lab().button if (button.key or "").startswith("start.run")]

@@ -1,0 +1,167 @@
+"""Lessons and teacher links in a real browser: step by step, in another person's browser, on the wall, on a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.screen import QUICK, TITLES, go, heading, keyed, metric, press, rows, settled, visit, watched, write
+from tests.browser.test_accessibility import serious
+
+PHONE = (390, 844)
+FITS = """width => innerWidth === width
+    && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""
+
+
+def step(page: Page, title: str) -> Locator:
+    """The step's heading, once the page is drawn."""
+    found = keyed(page, "lesson").get_by_role("heading", name=title, exact=True)
+    expect(found).to_be_visible()
+    settled(page)
+    return found
+
+
+def asked(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab)
+        press(page, "start.lesson.rank")
+        step(page, "Predict the rank")
+        expect(heading(page, "data")).to_be_visible()
+        press(page, "lesson.do.0")
+        expect(page).to_have_url(re.compile("grammar=6"))
+        settled(page)
+        page.reload()
+        step(page, "Predict the rank")
+        expect(keyed(page, "grammar").locator("input")).to_have_value("6")
+        expect(keyed(page, "num_strings")).to_be_hidden()
+        for title, path in (("Reveal it", "hankel"), ("Now brackets", "hankel"), ("Why rank 3 fails", "train")):
+            press(page, "lesson.next")
+            step(page, title)
+            expect(heading(page, path)).to_be_visible()
+        press(page, "lesson.do.0")
+        expect(keyed(page, "rank").locator("input")).to_have_value("3")
+        settled(page)
+        assert rows(page)[0][:2] == ["SP", "∞"]  # nobody has waited for it
+        answer = keyed(page, "lesson").get_by_text("One impossible string that happens")
+        expect(answer).to_be_hidden()
+        keyed(page, "lesson").get_by_text("Why is the log₂ Pautomac score ∞?").click()
+        expect(answer).to_be_visible()
+        press(page, "lesson.back")
+        step(page, "Now brackets")
+        press(page, "lesson.close")
+        expect(keyed(page, "lesson")).to_have_count(0)
+        assert not {"lesson", "step"} & set(asked(page))
+    assert found == {"requests": [], "errors": [], "dialogs": []}
+
+
+def test_a_teachers_link_shows_another_person_the_same_screen(new_page: Callable[..., Page], lab: str) -> None:
+    mine = new_page()
+    visit(mine, lab, "train", **QUICK | {"source": "tomita", "grammar": 4, "rank": 3}, lesson="dyck", step=2)
+    press(mine, "train.start")
+    expect(keyed(mine, "train.start")).to_have_count(0)
+    settled(mine)
+    keyed(mine, "pins.A").get_by_role("button").click()
+    settled(mine)
+    keyed(mine, "share").get_by_role("button").first.click()
+    keyed(mine, "share.show").locator("input").fill("rank")
+    mine.get_by_role("option", name="rank", exact=True).click()
+    code = mine.get_by_test_id("stCode")
+    expect(code).to_contain_text("show=rank")
+    link = code.inner_text().strip()
+    theirs = new_page()
+    theirs.goto(link)
+    step(theirs, "Read the small print")
+    assert rows(theirs) == rows(mine)
+    expect(keyed(theirs, "rank").locator("input")).to_have_value("3")
+    for hidden in ("source", "grammar", "learner", "num_strings", "controls.preset"):
+        expect(keyed(theirs, hidden)).to_be_hidden()
+    expect(keyed(theirs, "pins.A").get_by_role("button")).to_have_text(re.compile("A: SP, k = 3"))
+    press(theirs, "screen.all")
+    expect(keyed(theirs, "grammar").locator("input")).to_have_value("4")
+    settled(theirs)
+    go(theirs, "data")
+    visit(mine, lab, "data", **asked(mine))
+    expect(metric(theirs, "seen in training")).to_have_text(metric(mine, "seen in training").inner_text())
+
+
+def test_a_change_in_a_link_with_hidden_controls_stays_after_a_reload(page: Page, lab: str) -> None:
+    visit(page, lab, "data", **QUICK | {"source": "automaton", "num_states": 3, "data_seed": 8}, show="rank,num_strings")
+    before = metric(page, "mean length").inner_text()
+    write(page, "rank", 4)
+    go(page, "hankel")
+    go(page, "data")
+    page.reload()
+    expect(heading(page, "data")).to_be_visible()
+    settled(page)
+    assert metric(page, "mean length").inner_text() == before
+    assert {"num_states": "3", "data_seed": "8", "rank": "4", "show": "rank,num_strings"}.items() <= asked(page).items()
+    expect(keyed(page, "num_states")).to_be_hidden()
+
+
+def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", **QUICK)
+    size = heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
+    visit(page, lab, "hankel", **QUICK, view="slide", lesson="rank", step=2)
+    assert heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)") > 1.2 * size
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    page.get_by_role("link", name="Data", exact=True).locator("visible=true").click()
+    expect(heading(page, "data")).to_be_visible()
+    settled(page)
+    assert asked(page).items() >= {"view": "slide", "lesson": "rank", "rank": "2"}.items()
+    press(page, "slide.leave")
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    assert "view" not in asked(page)
+
+
+def test_ten_strings_are_pasted(page: Page, lab: str) -> None:
+    visit(page, lab, "data", **QUICK)
+    keyed(page, "own_strings").locator("summary").click()
+    keyed(page, "data.paste").locator("textarea").fill("a\na\nab\nab\nab\nba\nb\nabb\naab\nbab")
+    press(page, "data.use")  # without leaving the box first
+    expect(metric(page, "training strings")).to_have_text("10")
+    settled(page)
+    page.reload()
+    expect(metric(page, "training strings")).to_have_text("10")
+    assert asked(page)["upload"] == asked(page)["upload_test"]
+
+
+def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str) -> None:
+    visit(page, lab, "data", **QUICK)
+    write(page, "rank", 5)
+    write(page, "rank", 6)
+    expect(keyed(page, "undo")).to_contain_text("Undo: rank 5 → 6")
+    keyed(page, "undo").get_by_role("button").first.click()
+    expect(keyed(page, "rank").locator("input")).to_have_value("5")
+    settled(page)
+    assert asked(page)["rank"] == "5"
+
+
+def test_a_lesson_on_a_phone(new_page: Callable[..., Page], lab: str) -> None:
+    page = new_page(*PHONE)
+    for path, number in (("data", 1), ("hankel", 2), ("train", 4), ("predict", 5)):
+        visit(page, lab, path, lesson="rank", step=number)
+        expect(keyed(page, "lesson.next")).to_be_visible()
+        page.wait_for_function(FITS, arg=PHONE[0])
+    visit(page, lab)
+    page.wait_for_function(FITS, arg=PHONE[0])
+    assert TITLES[""] in page.inner_text("h1")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("path", "view"), [("hankel", ""), ("data", "slide")])
+def test_no_serious_violation_with_a_lesson(page: Page, lab: str, path: str, view: str, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    visit(page, lab, path, **QUICK | {"lesson": "rank", "step": 2, "view": view})
+    keyed(page, "lesson").locator("summary").click()
+    page.wait_for_timeout(500)
+    assert not serious(page)

@@ -1,0 +1,209 @@
+"""Lessons: what their files may say, and that every number in ours is the library's."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.data import load_data
+from nlwfa_core.errors import FormatError
+from nlwfa_core.experiment import Result, build_hankel, run
+from nlwfa_core.fields import with_fields
+from nlwfa_core.learning.spectral import truncated_svd, weighted_block
+from nlwfa_core.lessons import START, Lesson, read_lesson, read_lessons
+from nlwfa_core.ready import ASSETS
+from nlwfa_core.views import most_frequent
+from nlwfa_core.words import Words
+
+LESSONS = read_lessons(ASSETS / "lessons")
+HEAD = "---\ntitle: T\nminutes: 5\nsummary: S.\n---\n"
+TRAINED = {"train", "states", "predict", "compare"}
+
+
+def test_a_lesson_by_hand() -> None:
+    head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
+    text = "## One\npage: train, start\nshow: rank, learner\ndo: More | rank=4\nmodels: SP@2 SP@4 num_test=30\n\n"
+    text += "Text $x$.\n\n? Why?\nBecause.\n"
+    lesson = read_lesson("name", head + text)
+    step = lesson.steps[0]
+    assert (lesson.title, lesson.minutes, lesson.summary) == ("T", 5, "S.")
+    assert (step.title, step.pages, step.show, step.text) == ("One", ("train", "start"), ("rank", "learner"), "Text $x$.")
+    assert (step.question, step.answer) == ("Why?", "Because.")
+    assert step.actions[0].applied(Recipe()) == with_fields(START, {"learner": "SP", "rank": 4})
+    assert [(recipe.learning.rank, recipe.data.num_test) for recipe in step.models] == [(2, 30), (4, 30)]
+
+
+def test_without_a_recipe_a_step_changes_what_stands_there() -> None:
+    lesson = read_lesson("name", HEAD + "## One\npage: train\ndo: More | rank=4\n\nText.\n")
+    before = with_fields(START, {"source": "verbs"})
+    assert lesson.steps[0].actions[0].applied(before) == with_fields(before, {"rank": 4})
+
+
+def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
+    lesson = read_lesson("name", HEAD.replace("---\n", "---\nstrings: a b ab\n", 1) + "## One\npage: data\ndo: Go |\n\nText.\n")
+    recipe = lesson.steps[0].actions[0].recipe
+    assert recipe is not None and lesson.strings == b"a\nb\nab\n"
+    assert recipe.data.upload == recipe.data.upload_test == hashlib.sha256(lesson.strings).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("## One\n", 1, "begins with its heading"),
+        (HEAD.replace("title: T\n", ""), 1, "no title"),
+        (HEAD.replace("5", "five"), 1, "minutes: 'five' given"),
+        (HEAD.replace("summary", "sumary"), 4, "'sumary: S.' given"),
+        (HEAD, 5, "needs a step"),
+        (HEAD + "Text\n## One\n", 6, "before the first step"),
+        (HEAD + "## One\n\nText\n", 6, "needs a page"),
+        (HEAD + "## One\npage: data\n", 6, "needs text"),
+        (HEAD + "## One\npage: data\n\nText\n? Why?\n", 6, "an answer where it asks"),
+        (HEAD + "## One\npage: data\nshow: ranks\n\nText\n", 6, "'ranks' is no control"),
+        (HEAD + "## One\npage: data\ndo: Go | ranks=3\n\nText\n", 8, "'ranks' is no field"),
+        (HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n", 8, "field=value is needed"),
+        (HEAD + "## One\npage: data\ndo: Go | rank=0\n\nText\n", 8, "rank: 0 given"),
+        (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "learner@rank"),
+        (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "one question"),
+    ],
+)
+def test_errors_name_the_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read_lesson("name", text)
+    assert caught.value.line == line
+
+
+def test_errors_name_the_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "1-bad.md").write_text("nothing", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"1-bad\.md: line 1"):
+        read_lessons(tmp_path)
+
+
+def test_ours() -> None:
+    assert list(LESSONS) == ["hankel-matrix", "rank", "dyck", "squared", "your-own"]
+    assert sum(LESSONS[name].minutes for name in ("hankel-matrix", "rank", "dyck")) == 50
+    for lesson in LESSONS.values():
+        assert 5 <= len(lesson.steps) <= 8
+        assert all(len(step.text.split()) <= 90 for step in lesson.steps)
+
+
+@pytest.mark.parametrize("name", list(LESSONS)[:4])
+def test_a_step_about_models_says_which_and_asks_something(name: str) -> None:
+    for step in LESSONS[name].steps:
+        assert bool(step.models) == bool(TRAINED & set(step.pages))
+    assert sum(bool(step.question) for step in LESSONS[name].steps) >= len(LESSONS[name].steps) - 1
+
+
+@cache
+def result(**fields: object) -> Result:
+    return run(with_fields(START, fields))
+
+
+def singular_values(number: int, **fields: object) -> list[float]:
+    recipe = with_fields(START, fields | {"learner": "SP"})
+    hankel = build_hankel(load_data(recipe.data).train, recipe.hankel)
+    return [float(value) for value in truncated_svd(weighted_block(hankel), 20).singular_values[:number]]
+
+
+def score(metric: str, **fields: object) -> float:
+    return float(getattr(result(**fields).scores, metric))
+
+
+def brackets(depth: int, rank: int) -> float:
+    return float(result(learner="SP", rank=rank).model.weights(Words.of([(0,) * depth + (1,) * depth]))[0])
+
+
+def said(lesson: Lesson, step: int, *sentences: str) -> None:
+    text = " ".join((lesson.steps[step].text + " " + lesson.steps[step].answer).split())
+    for sentence in sentences:
+        assert sentence in text
+
+
+SQUARED: dict[str, object] = {"source": "squared", "num_states": 2, "num_symbols": 2, "num_strings": 20_000, "data_seed": 1}
+BEST: dict[str, object] = {"rank": 5, "statistic": "prefix", "transform": "row", "refine": "likelihood"}
+
+
+def test_numbers_of_the_first_lesson() -> None:
+    lesson = LESSONS["hankel-matrix"]
+    words = lesson.strings.decode().split()
+    assert f"`{'  '.join(words)}`" in lesson.steps[0].text and len(words) == 10
+    assert words.count("ab") / 10 == 0.3 and words.count("a") / 10 == 0.2
+    assert sum(word.startswith("a") for word in words) == 7
+    recipe = lesson.steps[0].actions[0].applied(Recipe())
+    data = load_data(recipe.data, lambda name: lesson.strings)
+    assert data.train.num_strings == 10 == data.test.sample.num_strings
+    assert most_frequent(data.train, 1)["string"] == ["ab"]
+    hankel = build_hankel(data.train, recipe.hankel)
+    assert hankel.num_prefixes == recipe.hankel.num_prefixes and hankel.num_suffixes == recipe.hankel.num_suffixes
+    rows = {word: place for place, word in enumerate(hankel.basis.prefixes)}
+    columns = {word: place for place, word in enumerate(hankel.basis.suffixes)}
+    cells = hankel.block.toarray()
+    for prefix, suffix in (((0,), (1,)), ((), (0, 1)), ((0, 1), ())):
+        assert cells[rows[prefix], columns[suffix]] == pytest.approx(0.3)
+    assert hankel.symbol_block(1).toarray()[rows[0,], columns[()]] == pytest.approx(0.3)
+    begins = build_hankel(data.train, recipe.hankel.changed(statistic="prefix"))
+    assert begins.block.toarray()[0, list(begins.basis.suffixes).index((0,))] == pytest.approx(0.7)
+
+
+def test_numbers_of_the_lesson_on_rank() -> None:
+    lesson = LESSONS["rank"]
+    first, second, third, fourth = singular_values(4, source="tomita", grammar=6)
+    said(lesson, 1, f"They are {first:.3f}, {second:.3f} and {third:.3f}, then {fourth:.3f}")
+    falling = singular_values(20)
+    assert max(a / b for a, b in pairwise(falling)) < 3
+    scores = result(learner="SP", rank=3).scores
+    said(lesson, 3, f"gives {scores.num_zero} of the 250 test strings the weight 0", f"And {scores.num_negative} strings get")
+    assert scores.log2_pauto == np.inf and scores.num_words == 250
+    said(lesson, 4, f"`[]` ({brackets(1, 3):.3f}; the truth is 0.400)")
+    reach = {rank: [depth for depth in range(1, 9) if brackets(depth, rank) > 0.005] for rank in (3, 5, 10)}
+    assert reach == {3: [1], 5: [1, 2, 3], 10: [1, 2, 3, 4, 5]}
+    assert all(abs(brackets(len(depths) + 1, rank)) < 1e-6 for rank, depths in reach.items())
+    whole = result(learner="SP", rank=100)
+    said(lesson, 5, f"numerical rank {whole.model.num_states}")
+    assert any("mass diverges" in text for text in whole.report.messages)
+    assert not result(learner="SP", rank=50).report.messages
+    rates = [f"({score('wer', learner='SP', rank=rank):.3f})" for rank in (10, 15, 50)]
+    said(lesson, 6, f"From rank 10 {rates[0]} it gets better to rank 15 {rates[1]}, and worse again at rank 50 {rates[2]}")
+
+
+@pytest.mark.slow
+def test_numbers_of_the_race() -> None:
+    lesson = LESSONS["dyck"]
+    networks = ("fac.non", "tran.non", "both.non")
+    three = [score("log2_pauto", learner=name, rank=3) for name in networks]
+    best = score("true_log2_pauto", learner="SP", rank=3)
+    said(lesson, 0, "score {:.3f}, {:.3f} and {:.3f}; {:.3f} is the best there is".format(*three, best))
+    assert score("log2_pauto", learner="SP", rank=3) == np.inf
+    rates = [score("wer", learner=name, rank=3) for name in ("SP", *networks)]
+    said(lesson, 1, "{:.3f}, is the *lowest* of the four ({:.3f}, {:.3f} and {:.3f})".format(*rates))
+    negative = [score("num_negative", learner=name, rank=3) / 250 for name in ("SP", *networks)]
+    assert min(rates) == rates[0] and 0.15 < min(negative) <= max(negative) < 0.27
+    linear, nonlinear = (score("log2_pauto", learner=name, rank=5) for name in ("SP", "both.non"))
+    said(lesson, 2, f"finite now, {linear:.3f}; both.non reaches {nonlinear:.3f}")
+    few: Callable[..., str] = lambda learner, **knob: f"{score('log2_pauto', learner=learner, rank=5, **knob):.3f}"  # noqa: E731
+    said(lesson, 3, f"({few('SP', num_strings=200)}), and both.non gets {few('both.non', num_strings=200)}")
+    said(lesson, 3, f"SP {few('SP', statistic='prefix')}, far better; both.non {few('both.non', statistic='prefix')}")
+    said(lesson, 3, f"SP {few('SP', refine='likelihood')}, both.non {few('both.non', refine='likelihood')}")
+    for learner in ("SP", "both.non"):
+        assert score("num_negative", learner=learner, rank=5, transform="sqrt") == 0
+    assert score("log2_pauto", learner="SP", rank=5, transform="sqrt") == np.inf
+    assert score("num_negative", learner="both.non", rank=5, refine="likelihood") == 0
+    linear, nonlinear = (score("wer", learner=name, **BEST) for name in ("SP", "both.non"))
+    said(lesson, 4, f"word error rate {nonlinear:.2f} against {linear:.2f} for SP")
+
+
+def test_numbers_of_the_lesson_on_the_square() -> None:
+    lesson = LESSONS["squared"]
+    values = [f"{value:.3f}" for value in singular_values(4, **SQUARED)]
+    said(lesson, 1, f"{', '.join(values[:3])}, then {values[3]}")
+    values = [f"{value:.3f}" for value in singular_values(4, **SQUARED, transform="sqrt")]
+    said(lesson, 2, f"{', '.join(values[:3])}, then {values[3]}")
+    two, three = (result(learner="SP", rank=rank, **SQUARED).scores for rank in (2, 3))
+    said(lesson, 3, f"KL falls from {two.kl:.3f} to {three.kl:.3f}", f"from {two.wer:.3f} to {three.wer:.3f}")
+    networks = score("kl", learner="both.non", rank=2, **SQUARED)
+    said(lesson, 4, f"both.non with two states ends at KL {networks:.3f}, SP with two at {two.kl:.3f}")
