@@ -15,6 +15,7 @@ test: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/oxlint --quiet --deny-warnings assets
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
 screens: .venv/dev

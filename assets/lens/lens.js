@@ -230,8 +230,10 @@ class Lens {
 
   fit() {
     const within = ({ width, height }) => ({
-      ...{ x: 0, y: 0 },
-      ...{ sx: Math.min(width / this.numColumns, LARGEST_COLUMN), sy: Math.min(height / this.numRows, LARGEST_ROW) },
+      x: 0,
+      y: 0,
+      sx: Math.min(width / this.numColumns, LARGEST_COLUMN),
+      sy: Math.min(height / this.numRows, LARGEST_ROW),
     });
     return within(this.plot(within(this.plot({ sx: 0, sy: 0 })))); // once more: labels take room
   }
