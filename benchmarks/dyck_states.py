@@ -11,24 +11,26 @@ import argparse
 import numpy as np
 from scipy import stats
 
-from nlwfa_core.best import networks_of
+from nlwfa_core.best import RESTRAINTS, networks_of, starts_of
 from nlwfa_core.data import Data, load_data
 from nlwfa_core.experiment import build_hankel, fit_recipe
-from nlwfa_core.metrics import Scores, evaluate
+from nlwfa_core.metrics import Scores, evaluate, next_symbol_score
 from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe
 
-STEPS, MOST_EPOCHS = 3_000, 100
+STEPS = 3_000
 COLUMNS = ("NL-WFA WER", "linear WER", "true WER", "NL-WFA log₂ Pauto", "linear log₂ Pauto", "true log₂ Pauto")
 
 
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
-    """The recommended network, refined; validation strings stop it."""
-    (candidate,) = networks_of(states, data.train, STEPS, (0.0,), seed)
-    refinement = candidate.refinement.changed(epochs=min(candidate.refinement.epochs, MOST_EPOCHS))
-    hankel = build_hankel(data.train, candidate.hankel)
-    validation = data.validation.sample if data.validation else None
-    learned = fit_recipe(hankel, candidate.learning, refinement, (data.train, validation))
-    return evaluate(learned.model, data.test)
+    """The recommended network, refined; validation strings stop it, choose weight decay or none and, of few strings, the start."""
+    validation = data.validation.sample if data.validation else data.train
+    tried = []
+    for start in starts_of(data.train, seed):
+        for candidate in networks_of(states, data.train, STEPS, RESTRAINTS[:2], start):
+            hankel = build_hankel(data.train, candidate.hankel)
+            model = fit_recipe(hankel, candidate.learning, candidate.refinement, (data.train, validation)).model
+            tried.append((next_symbol_score(model, validation).bits_per_symbol, len(tried), evaluate(model, data.test)))
+    return min(tried)[2]
 
 
 def linear(data: Data, states: int) -> tuple[float, float]:

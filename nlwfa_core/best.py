@@ -22,8 +22,10 @@ RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
 TRIED, TAKEN = 500, 5_000
 MOST_EPOCHS = 300
 BATCH = 250
-DROPOUTS = (0.0, 0.05, 0.2)
-WEIGHT_DECAY = 0.5
+# How networks are held back: dropout of states, and weight decay.
+RESTRAINTS = ((0.0, 0.0), (0.0, 0.3), (0.05, 0.5), (0.2, 0.5))
+# Trainings from few strings end in different places, and cost little: the long one begins so often.
+FEW_STRINGS, STARTS = 1_000, 3
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        dropout = f", dropout {self.refinement.dropout:g}" if self.refinement.objective == "likelihood" else ""
-        return f"{self.learning.learner}, {self.hankel.statistic} statistic, k = {self.learning.rank}{dropout}"
+        third = self.refinement
+        options = f", dropout {third.dropout:g}, weight decay {third.weight_decay:g}" if third.objective == "likelihood" else ""
+        return f"{self.learning.learner}, {self.hankel.statistic} statistic, k = {self.learning.rank}{options}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,7 @@ def fit_best(
 
     Spectral learning with every rank and two statistics costs next to nothing and is always among them. The networks are NL-WFA
     with tanh in both steps and one layer a map, from rows of conditional probabilities, refined by likelihood; a short training
-    says how much dropout the data need, a long one follows.
+    says how much restraint the data need, a long one follows; from few strings three long ones, with other seeds.
 
     Raises
     ------
@@ -80,8 +83,9 @@ def fit_best(
     matrices: dict[HankelRecipe, tuple[HankelMatrix, Kept]] = {}
     tried: list[tuple[Candidate, float]] = []
     best: tuple[float, Candidate, Fit] | None = None
-    linear, networks = _linear(max_states), networks_of(max_states, train, TRIED, DROPOUTS, seed)
-    total = len(linear) + len(networks) + 1
+    linear, networks = _linear(max_states), networks_of(max_states, train, TRIED, RESTRAINTS, seed)
+    starts = starts_of(train, seed)
+    total = len(linear) + len(networks) + len(starts)
 
     def attempt(candidate: Candidate) -> float:
         nonlocal best
@@ -101,7 +105,9 @@ def fit_best(
     for candidate in linear:
         attempt(candidate)
     winner = min(networks, key=attempt)
-    attempt(*networks_of(max_states, train, TAKEN, (winner.refinement.dropout,), seed))
+    restraint = (winner.refinement.dropout, winner.refinement.weight_decay)
+    for start in starts:
+        attempt(*networks_of(max_states, train, TAKEN, (restraint,), start))
     report(Progress("candidates", total, total))
     if best is None:
         raise RecipeError(
@@ -116,8 +122,15 @@ def _linear(max_states: int) -> list[Candidate]:
     return [Candidate(hankel, LearningRecipe(learner="SP", rank=rank), RefinementRecipe()) for hankel in hankels for rank in ranks]
 
 
-def networks_of(max_states: int, train: Sample, steps: int, dropouts: Sequence[float], seed: int) -> list[Candidate]:
-    """The networks that are tried: one for each dropout, refined in about `steps` steps."""
+def starts_of(train: Sample, seed: int) -> range:
+    """Seeds of the trainings among which validation strings choose."""
+    return range(seed, seed + (STARTS if train.num_strings <= FEW_STRINGS else 1))
+
+
+def networks_of(
+    max_states: int, train: Sample, steps: int, restraints: Sequence[tuple[float, float]], seed: int
+) -> list[Candidate]:
+    """The networks that are tried: one for each dropout and weight decay, refined in about `steps` steps."""
     statistic, transform, learner = "prefix", "row", "both.non"
     bounded = needs_boundary(learner, statistic, transform)
     hankel = HankelRecipe(num_prefixes=500, num_suffixes=200, statistic=statistic, bounded=bounded, transform=transform)
@@ -131,7 +144,8 @@ def networks_of(max_states: int, train: Sample, steps: int, dropouts: Sequence[f
         seed=seed,
     )
     strings = int(train.counts.sum())
-    epochs = int(np.clip(round(steps * BATCH / strings), 1, MOST_EPOCHS))
+    batch = int(np.clip(strings // 4, 1, BATCH))
+    epochs = int(np.clip(round(steps * batch / strings), 1, MOST_EPOCHS))
     return [
         Candidate(
             hankel,
@@ -139,11 +153,11 @@ def networks_of(max_states: int, train: Sample, steps: int, dropouts: Sequence[f
             RefinementRecipe(
                 objective="likelihood",
                 epochs=epochs,
-                batch=BATCH,
-                weight_decay=WEIGHT_DECAY if dropout else 0.0,
+                batch=batch,
+                weight_decay=weight_decay,
                 dropout=dropout,
                 seed=seed,
             ),
         )
-        for dropout in dropouts
+        for dropout, weight_decay in restraints
     ]

@@ -33,7 +33,10 @@ def test_the_best_is_the_one_with_the_fewest_bits() -> None:
     assert {candidate.learning.learner for candidate, _ in found.tried} == {"SP", "both.non"}
     assert max(candidate.learning.rank for candidate, _ in found.tried) == 4
     networks = [candidate for candidate, _ in found.tried if candidate.learning.learner == "both.non"]
-    assert networks[-1].refinement.dropout in best.DROPOUTS and len(networks) == len(best.DROPOUTS) + 1
+    tried, taken = networks[: len(best.RESTRAINTS)], networks[len(best.RESTRAINTS) :]
+    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(best.RESTRAINTS)
+    assert [one.learning.seed for one in taken] == list(range(best.STARTS))  # strings are few
+    assert len({(one.refinement.dropout, one.refinement.weight_decay, one.refinement.batch) for one in taken}) == 1
     assert {progress.stage for progress in seen} >= {"candidates", "refinement"}
 
 

@@ -1,7 +1,7 @@
 """Colours that must be told apart are far apart: for usual eyes, and as people with each kind of colour blindness see them.
 
-Simulation: Machado, Oliveira, Fernandes 2009, severity 1, in linear RGB. Distance: CIE 1976 ΔE*ab, of which 2.3 is just noticeable and
-10 is seen at a glance.
+Simulation: Machado, Oliveira, Fernandes 2009, severity 1, in linear RGB. Distance: CIE 1976 ΔE*ab, of which 2.3 is just noticeable
+and 10 is seen at a glance.
 """
 
 from __future__ import annotations
