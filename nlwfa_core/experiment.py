@@ -34,6 +34,7 @@ from .store import (
     to_json,
     write_atomically,
 )
+from .threads import on_one_thread
 from .transforms import transformed
 from .wfa import WFA
 from .words import Alphabet
@@ -151,6 +152,7 @@ def prepare(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = ne
     return Prepared(recipe.data, recipe.hankel, data, hankel, {"data": middle - started, "hankel": perf_counter() - middle})
 
 
+@on_one_thread
 def run(
     recipe: Recipe,
     report: Report = silent,

@@ -16,6 +16,7 @@ from .errors import RecipeError
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, pautomac_score
 from .sample import Sample
+from .threads import on_one_thread
 from .trie import Trie
 from .words import FloatArray, Words
 
@@ -122,6 +123,7 @@ class Scores:
     next_kl: float | None = None
 
 
+@on_one_thread
 def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     """All scores of a model on a test set; `floor` as in `pautomac_score`.
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = (
     "errors",
     "limits",
+    "threads",
     "spread",
     "words",
     "rolling",

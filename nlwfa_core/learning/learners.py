@@ -16,6 +16,7 @@ from ..hankel import HankelMatrix
 from ..metrics import Model
 from ..nlwfa import NLWFA
 from ..sample import Sample
+from ..threads import on_one_thread
 from ..transforms import as_network, mapped
 from ..wfa import WFA, string_automaton
 from ..words import FloatArray
@@ -101,6 +102,7 @@ class Fit:
     report: FitReport
 
 
+@on_one_thread
 def fit(
     hankel: HankelMatrix,
     learner: str,
