@@ -25,7 +25,7 @@ def bring(app: AppTest, data: bytes) -> AppTest:
 
 
 def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
-    app = open_lab("take_away", **QUICK | {"learner": "SP", "data_seed": 21})
+    app = open_lab("take_away", **QUICK | {"learner": "SP", "data_seed": 1021})
     assert not complaints(app) and offered(app) == ["run.py", "run.ipynb", "recipe.json"]
     assert any("has not been trained yet" in text.value for text in app.main.markdown)
     trained(app, "take_away.start")
@@ -36,7 +36,7 @@ def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
 
 def test_nothing_is_made_on_demand_while_a_run_is_polled() -> None:
     """A callable beside a polling fragment is lost in Streamlit 1.67."""
-    app = open_lab("take_away", **QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000, "data_seed": 22})
+    app = open_lab("take_away", **QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000, "data_seed": 1022})
     app.button(key="take_away.start").click().run()
     assert [button.key for button in app.button if button.key == "take_away.cancel"]
     assert not [button for button in app.get("download_button") if button.proto.HasField("deferred_file_id")]
@@ -67,9 +67,9 @@ def test_a_pinned_run_can_be_taken_away_too() -> None:
 
 
 def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> None:
-    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 23})
+    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 1023})
     recipe = recipe_of(app).with_learner("HMM")
-    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 23, "a": recipe_code(recipe)})
+    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 1023, "a": recipe_code(recipe)})
     app.segmented_control(key="take_away.run").set_value("A").run()
     trained(app, "take_away.start")
     assert not complaints(app) and len(offered(app)) == 9
