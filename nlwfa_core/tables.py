@@ -89,6 +89,10 @@ def number(value: float | None, digits: int = 3) -> str:
     return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
 
 
+# A factorisation that took less was another learner's of the same recipe: they differ in their second step alone.
+SHARED_SECONDS = 1e-3
+
+
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
     """Columns model, f(x) and log₂ f(x), as they are written; a negative weight has no logarithm."""
     weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
@@ -210,3 +214,15 @@ def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
 def given(value: float | None) -> str:
     """How diagnostics are written."""
     return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
+
+
+def time_sentence(seconds: Mapping[str, float]) -> str:
+    """Where the time went.
+
+    >>> time_sentence({"data": 0.1, "learning": 2.0, "factorisation": 1e-5, "transitions": 0.25})
+    'Time: data 0.10 s · factorisation taken from a run before · transitions 0.25 s'
+    """
+    stages = {stage: f"{value:.2f} s" for stage, value in seconds.items() if stage != "learning"}
+    if seconds.get("factorisation", 1.0) < SHARED_SECONDS:
+        stages["factorisation"] = "taken from a run before"
+    return "Time: " + " · ".join(f"{stage} {text}" for stage, text in stages.items())

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import formulas
+from nlwfa_core import formulas, tables
 from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 from pages.shared.stepper import spectral_steps
@@ -33,7 +33,7 @@ if not kind.networks and result.report.spectral_radius is not None:
 
 st.subheader("On the test strings", anchor=False)
 blocks.score_table({name: result.scores} | references, "train.scores")
-st.caption("Time: " + " · ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items() if stage != "learning"))
+st.caption(tables.time_sentence(result.seconds))
 
 st.subheader("All four learners on the same split", anchor=False)
 others = [recipe.with_learner(other) for other in LEARNERS if other != name]

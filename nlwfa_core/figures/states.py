@@ -44,7 +44,7 @@ def states_figure(
         return {axis: points[:, index] for index, axis in enumerate("xyz" if three else "xy")}
 
     if len(colours) and isinstance(colours[0], str):
-        classes = sorted(set(colours), key=lambda name: (-list(colours).count(name), name))
+        classes = sorted(set(colours))  # the order of all pages: a symbol keeps its colour
         for number, name in enumerate(classes):
             chosen = np.array([colour == name for colour in colours])
             figure.add_trace(

@@ -116,8 +116,9 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
         alt="States and the transitions between them, with their weights; the table below has the numbers",
     )
     hidden = "" if labelled else "; the weights show when you point at the middle of an arrow"
+    told = f"those with |weight| ≥ {smallest:.3g}" if smallest else "the others are 0"
     st.caption(
-        f"{shown} of {model.transitions.size} transitions, those with |weight| ≥ {smallest:.3g}{hidden}. Orange: below 0. "
+        f"{shown} of {model.transitions.size} transitions, {told}{hidden}. Orange: below 0. "
         "A learned WFA is unique up to a change of basis only: another basis gives the same weights of strings, and another graph."
     )
     with st.expander("The weights", icon=":material/table:"):

@@ -37,11 +37,11 @@ def spectral_steps(recipe: Recipe) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"**Step {place + 1} of {len(names)}** · {step.title}", width="content")
             with st.container(horizontal=True, width="content"):
-                for label, further in (("Back", -1), ("Next", 1)):
+                for label, further in (("Step back", -1), ("Step on", 1)):
                     to = place + further
                     st.button(
                         label,
-                        key=f"train.{label.lower()}",
+                        key=f"train.{'back' if further < 0 else 'next'}",
                         on_click=_go,
                         args=(names[to % len(names)],),
                         disabled=not 0 <= to < len(names),

@@ -75,19 +75,19 @@ def test_a_click_reaches_python_and_stays(page: Page, lab: str) -> None:
     for key in ("ArrowDown", "Enter"):  # the cell of λ and λ: how often the empty string was seen
         page.keyboard.press(key)
     box = keyed(page, "hankel.chosen")
-    expect(box).to_contain_text("u = λ, v = λ, uv = λ: H[u, v] = 0")
+    expect(box).to_contain_text("u is λ, v is λ, uv is λ: H[u, v] = 0")
     expect(box).to_contain_text("By hand: training strings that equal uv: 0, of 300: 0 / 300 = 0.")
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    expect(box).to_contain_text(re.compile(r"uv = \[\]: H\[u, v\] = 0\.\d+"))
+    expect(box).to_contain_text(re.compile(r"uv is \[\]: H\[u, v\] = 0\.\d+"))
     told = box.inner_text()
     count, value = re.search(r"uv: (\d+), of 300", told), re.search(r"H\[u, v\] = ([\d.]+)", told)
     assert count and value and abs(int(count[1]) / 300 - float(value[1])) < 1e-6
     write(page, "rank", 3)
-    expect(box).to_contain_text("uv = []")
+    expect(box).to_contain_text("uv is []")
     expect(page.locator(".lens .word.chosen")).to_have_count(1)
     page.locator(".lens .word").nth(2).click()
-    expect(box).not_to_contain_text("u = λ")
+    expect(box).not_to_contain_text("u is λ")
 
 
 def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
