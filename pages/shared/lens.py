@@ -39,10 +39,14 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     if layer == "H":
         _linked_lens(recipe, Shown(symbol), "H")
         return
-    found = min(rank, runs.MAX_SINGULAR_VALUES)
+    found = min(rank, len(runs.singular_values(recipe.data, recipe.hankel).singular_values))
     shown = Shown(symbol, layer, found) if by == SVD else Shown(symbol, layer, rank, recipe.with_learner(by).key())
     error = runs.lens_error(recipe.data, recipe.hankel, shown)
-    how = "Ĥ = H V Vᵀ, V the first right singular vectors of H_λ" if by == SVD else f"Ĥ[u, v] = f(uv), what {by} gives uv"
+    how = f"Ĥ[u, v] = f(uv), what {by} gives uv"
+    if by == SVD:
+        weighed = runs.hankel(recipe.data, recipe.hankel).row_weights is not None
+        rows = ", its rows weighed by how often their prefix was seen" if weighed else ""
+        how = f"Ĥ = H V Vᵀ, V the first right singular vectors of H_λ{rows}"
     beyond = f" The decomposition stops at rank {found}." if by == SVD and found < rank else ""
     st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {literal(how)}.{beyond}")
     _linked_lens(recipe, shown, f"{layer}, rank {shown.rank}" if by == SVD else f"{layer}, {by}")
