@@ -18,7 +18,6 @@ from pages.shared.text import literal
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
-TRANSFORMED = {"sqrt": "then its square root", "row": "then divided by the frequency of the row's prefix"}
 TABLE_ROWS, TABLE_COLUMNS = 30, 12
 _HTML, _CSS, _JS = ((ASSETS / "lens" / f"lens.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
 _lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
@@ -122,12 +121,7 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
         named = {"u": prefix, "v": suffix, "uv": prefix + suffix}
         words = ", ".join(f"*{name}* is **{literal(alphabet.decode(word))}**" for name, word in named.items())
         st.markdown(f"{words}: **H[u, v] = {value:.6g}**")
-        said = [f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}"]
-        if recipe.hankel.transform != "none":
-            said.append(
-                {"sqrt": "then its square root", "row": "then divided by what its row begins with"}[recipe.hankel.transform]
-            )
-        st.markdown(literal("; ".join(said) + "."))
+        st.markdown(literal(f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if shown.layer != "H":
             near = runs.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
