@@ -147,7 +147,7 @@ def test_counting_by_hand_gives_what_the_matrix_holds(statistic: str, bounded: b
             divisor, divided = hankel.matrix[0, 0], "the frequency of its row's prefix"
         np.testing.assert_allclose(build_hankel(sample, row).block.toarray()[0], hankel.block.toarray()[0] / divisor)
         assert lens.by_hand(sample, (0,), row).endswith(f"; then divided by {divided}")
-    assert lens.by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith("; then its square root")
+        assert lens.by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith("; then its square root")
 
 
 @pytest.mark.parametrize("statistic", ["string", "prefix", "factor"])
