@@ -167,8 +167,7 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     said(lesson, 5, f"numerical rank {whole.model.num_states}")
     assert any("mass diverges" in text for text in whole.report.messages)
     assert not result(learner="SP", rank=50).report.messages
-    # Of 50 states the last are noise, and predictions that are all but tied fall this way or that with the machine's rounding.
-    rates = [f"({score('wer', learner='SP', rank=rank):.{digits}f})" for rank, digits in ((10, 3), (15, 3), (50, 2))]
+    rates = [f"({score('wer', learner='SP', rank=rank):.3f})" for rank in (10, 15, 50)]
     said(lesson, 6, f"From rank 10 {rates[0]} it gets better to rank 15 {rates[1]}, and worse again at rank 50 {rates[2]}")
 
 
