@@ -20,6 +20,7 @@ COLOURINGS = {
     "row weight": "log₁₀ of the share of training strings that begin so",
 }
 MAX_CLASSES = 7
+NO_SCORES = "no scores"  # after such a prefix all are 0, or one is not finite
 
 
 def colouring(
@@ -52,6 +53,7 @@ def colouring(
         names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
     elif model is not None:
         following = [*alphabet.symbols, "end"]
-        names = [following[symbol] for symbol in next_probabilities(model, prefixes).argmax(axis=1)]
+        shares = next_probabilities(model, prefixes)
+        names = [following[row.argmax()] if row.any() else NO_SCORES for row in shares]
     frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}
     return [name if name in frequent else "others" for name in names]

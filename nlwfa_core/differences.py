@@ -25,6 +25,7 @@ OPTION_NAMES = {
 }
 SOURCE_OPTIONS = {
     "dyck": ("split_probability", "wrap_probability"),
+    "tomita": ("grammar",),
     "automaton": ("num_states", "num_symbols"),
     "squared": ("num_states", "num_symbols"),
     "upload": ("upload", "upload_test", "upload_solution", "upload_model", "upload_format"),

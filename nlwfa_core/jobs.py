@@ -124,6 +124,8 @@ class Runner:
             job.drop(owner)
             if not job.wanted(INTEREST_SECONDS):
                 self._stop(job)
+            elif job.paused and owner == job.owner:  # others wait, and did not ask for the pause
+                pausing.play(job, self._pool)
 
     def pause(self, key: str, owner: str, epochs: int = 0, gone: Iterable[str] = ()) -> None:
         """As `pausing.pause`; raises RecipeError also if the job is over. `gone` are owners who will not ask again."""

@@ -153,7 +153,9 @@ def by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
     """
     counted = bounded_sample(sample, recipe.statistic) if recipe.bounded else sample
     count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
-    return f"{COUNTED[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {count / number:.6g}"
+    divisor = "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
+    then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[recipe.transform]
+    return f"{COUNTED[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {count / number:.6g}{then}"
 
 
 def packed(values: Any, kind: str) -> str:

@@ -28,7 +28,7 @@ def pause(job: Job, owner: str, epochs: int, others: Iterable[Job], pool: Pool, 
         If somebody else started it and others wait for it, too; if too many jobs are paused.
     """
     if owner != job.owner and job.wanted_by_others(owner, interest_seconds):
-        raise RecipeError("Somebody else waits for the same run, and you did not start it: it goes on.")
+        raise RecipeError("Somebody else waits for the same run, and you did not start it: only who did can pause it.")
     if not job.paused and sum(other.paused for other in others) >= MAX_PAUSED:
         raise RecipeError(f"{MAX_PAUSED} trainings are paused already, and no more can be: try again in a minute.")
     job.renew(owner)

@@ -203,8 +203,9 @@ def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
             rf"\alpha_0^\top\mathbf{{A}}_{{{name}}}=" + row(maps.initial @ A),
             *there,
         ),
-        "The second line is where the map leads from the first state, the third where the data are: least squares brings them "
-        f"together for all prefixes at once. The maps' sum has spectral radius {maps.spectral_radius:.4g}.",
+        f"The second line is where the map leads from the first state{', the third where the data are' if there else ''}: least "
+        "squares brings maps and data together for all prefixes at once. "
+        f"The maps' sum has spectral radius {maps.spectral_radius:.4g}.",
     )
 
 

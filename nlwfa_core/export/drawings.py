@@ -31,7 +31,7 @@ def curves_svg(curves: Mapping[str, Points], title: str, x_title: str, y_title: 
     """Lines through (x, y), a colour a name. Values that are not finite are left out, on a logarithmic axis those up to 0 are
     drawn at the lower edge."""
     kept = {name: _kept(points, log_y) for name, points in curves.items()}
-    ys = [y for points in kept.values() for _, y in points] or [0.0, 1.0]
+    ys = [y for points in kept.values() for _, y in points] or [0.1, 1.0]
     xs = [x for points in kept.values() for x, _ in points] or [0.0, 1.0]
     low, high, ticks = _range(ys, log_y)
     x_low, x_high, x_ticks = _range(xs, False)

@@ -127,11 +127,13 @@ def _scores(rows: Mapping[str, Scores]) -> str:
     head = "".join(f'<th class="n">{escape(title)}</th>' for title in shown)
     body = "".join(f"<tr><th>{name}</th>{''.join(f'<td class=n>{cell}</td>' for cell in cells)}</tr>\n" for name, *cells in lines)
     first = next(iter(rows.values()))
-    weighed = "true probabilities" if first.true_log2_pauto is not None else "frequencies"
+    strings, weighed = (
+        ("test strings", "true probabilities") if first.true_log2_pauto is not None else ("distinct test strings", "frequencies")
+    )
     return (
         f'<div class="wide"><table><thead><tr><th>model</th>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
         + "".join(f"<p><strong>{escape(sentence)}</strong></p>" for sentence in verdicts(rows))
-        + f'<p class="muted">{first.num_words:,} test strings, weighed by their {weighed}; {first.num_predictions:,} next-symbol '
+        + f'<p class="muted">{first.num_words:,} {strings}, weighed by their {weighed}; {first.num_predictions:,} next-symbol '
         "predictions. Lower is better, but for NDCG@5. No output is floored.</p>\n"
         + _rows((title, meaning) for title, (_, meaning) in shown.items())
     )

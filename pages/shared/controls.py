@@ -41,6 +41,8 @@ DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
 KEPT, CURRENT, REFUSED = "controls.kept", "controls.current", "controls.refused"
 PASTED, PASTE_ERROR = "data.paste", "controls.paste_error"
+MAX_PASTED = 1_000_000  # bytes; the box keeps them in memory for each session
+LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
 FEW = 30  # pasted strings are split into parts from this number on
 
 
@@ -143,6 +145,8 @@ def paste_control() -> None:
 def _use_pasted() -> None:
     text = st.session_state.get(PASTED) or ""
     try:
+        if (size := len(text.encode())) > MAX_PASTED:
+            raise RecipeError(f"bytes pasted: {size:,} given, at most {MAX_PASTED:,} allowed; upload them as a file")
         name = runs.runner().files.put(text.encode())
         # Strings by hand are few: none can be spared for a test.
         test = name if text.count("\n") < FEW else ""
@@ -292,7 +296,9 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
                 "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", **_bound("weight_decay")
             )
             if networks:
-                values["dropout"] = st.number_input("Dropout of states", 0.0, 0.99, default.dropout, 0.05, **_bound("dropout"))
+                values["dropout"] = st.number_input(
+                    "Dropout of states", 0.0, LARGEST_DROPOUT, default.dropout, 0.05, **_bound("dropout")
+                )
             values["restarts"] = _whole("Random starts beside", default.restarts, 100, "restarts", smallest=0)
             values["seed"] = _whole("Seed of the refinement", default.seed, 2**31 - 1, "refinement_seed", smallest=0)
     return values
@@ -317,7 +323,7 @@ def _choice(label: str, options: Iterable[str], default: str, key: str) -> str:
 
 
 def _rate(label: str, default: float, key: str) -> float:
-    return st.number_input(label, 1e-6, 10.0, default, 0.001, format="%g", **_bound(key))
+    return st.number_input(label, SMALLEST_RATE, LARGEST_RATE, default, 0.001, format="%g", **_bound(key))
 
 
 def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:

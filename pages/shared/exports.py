@@ -252,6 +252,15 @@ def check_sayable(recipe: Recipe) -> None:
     width = controls.DEFAULT.learning.width_transitions
     if learning.width_transitions != width:
         raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; use the script")
+    rates = {"rate_factorisation": learning.rate_factorisation, "rate_transitions": learning.rate_transitions}
+    least, most = controls.SMALLEST_RATE, controls.LARGEST_RATE
+    for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
+        if not least <= rate <= most:
+            raise RecipeError(f"{name}: {rate:g} given, the sidebar has {least:g} … {most:g}; use the script")
+    if recipe.refinement.dropout > controls.LARGEST_DROPOUT:
+        raise RecipeError(
+            f"dropout: {recipe.refinement.dropout} given, the sidebar goes up to {controls.LARGEST_DROPOUT}; use the script"
+        )
     bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
         raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; use the script")

@@ -18,7 +18,6 @@ from pages.shared.text import literal
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
-TRANSFORMED = {"sqrt": "then its square root", "row": "then divided by the frequency of the row's prefix"}
 TABLE_ROWS, TABLE_COLUMNS = 30, 12
 _HTML, _CSS, _JS = ((ASSETS / "lens" / f"lens.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
 _lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
@@ -39,10 +38,14 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     if layer == "H":
         _linked_lens(recipe, Shown(symbol), "H")
         return
-    found = min(rank, runs.MAX_SINGULAR_VALUES)
+    found = min(rank, len(runs.singular_values(recipe.data, recipe.hankel).singular_values))
     shown = Shown(symbol, layer, found) if by == SVD else Shown(symbol, layer, rank, recipe.with_learner(by).key())
     error = runs.lens_error(recipe.data, recipe.hankel, shown)
-    how = "Ĥ = H V Vᵀ, V the first right singular vectors of H_λ" if by == SVD else f"Ĥ[u, v] = f(uv), what {by} gives uv"
+    how = f"Ĥ[u, v] = f(uv), what {by} gives uv"
+    if by == SVD:
+        weighed = runs.hankel(recipe.data, recipe.hankel).row_weights is not None
+        rows = ", its rows weighed by how often their prefix was seen" if weighed else ""
+        how = f"Ĥ = H V Vᵀ, V the first right singular vectors of H_λ{rows}"
     beyond = f" The decomposition stops at rank {found}." if by == SVD and found < rank else ""
     st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {literal(how)}.{beyond}")
     _linked_lens(recipe, shown, f"{layer}, rank {shown.rank}" if by == SVD else f"{layer}, {by}")
@@ -118,12 +121,7 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
         named = {"u": prefix, "v": suffix, "uv": prefix + suffix}
         words = ", ".join(f"*{name}* is **{literal(alphabet.decode(word))}**" for name, word in named.items())
         st.markdown(f"{words}: **H[u, v] = {value:.6g}**")
-        said = [f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}"]
-        if recipe.hankel.transform != "none":
-            said.append(
-                {"sqrt": "then its square root", "row": "then divided by what its row begins with"}[recipe.hankel.transform]
-            )
-        st.markdown(literal("; ".join(said) + "."))
+        st.markdown(literal(f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if shown.layer != "H":
             near = runs.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])

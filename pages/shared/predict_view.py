@@ -24,6 +24,7 @@ from pages.shared.typing import typed
 HELP = "Symbols side by side; with spaces between, where a symbol is longer than one character. λ, or nothing, is the empty string."
 DRAWN = "predict.drawn"
 CODE_HEIGHT = 420
+PROPOSED = 100  # symbols, at most, of the string that stands there first
 
 
 def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
@@ -41,7 +42,8 @@ def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     """Redrawn alone at each pause in typing."""
-    text = typed("String", data.alphabet.decode(views.most_frequent_word(data.train)), "predict.string", HELP)
+    proposed = views.most_frequent_word(data.train)[:PROPOSED]
+    text = typed("String", data.alphabet.decode(proposed), "predict.string", HELP)
     try:
         word = data.alphabet.encode(text)
     except RecipeError as error:

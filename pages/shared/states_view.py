@@ -21,24 +21,29 @@ from nlwfa_core.words import Words
 from pages.shared import blocks, in_play, pins, runs
 from pages.shared.text import literal
 
+# Symbols of a string that are followed: each adds a frame that holds all before it.
+MAX_FOLLOWED = 100
+
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """All prefixes' states, and the way of one string through them."""
     with blocks.errors_shown():
-        word = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
+        whole = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
+        word = whole[:MAX_FOLLOWED]
         found = views.prefix_states(model, prefixes)
         projection = views.project(found, 3, unit)
         colours = colourings.colouring(colour, prefixes, data.alphabet, model, data.train)
         steps = views.path(word)
         way = projection.coordinates(views.prefix_states(model, steps))
     points, title = projection.coordinates(found), colourings.COLOURINGS[colour]
+    cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
     figure = states_figure(points, projection, views.labels(prefixes, data.alphabet), colours, title, three=axes == 3)
     add_trajectory(figure, way, views.labels(steps, data.alphabet), three=axes == 3)
     alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
         f"The {len(prefixes):,} most frequent prefixes under {literal(name)}, k = {model.num_states}; the line follows "
-        f"{literal(data.alphabet.decode(word))}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
+        f"{literal(data.alphabet.decode(word))}{cut}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
     )
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)

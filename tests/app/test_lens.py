@@ -73,6 +73,12 @@ def test_every_layer_is_drawn_at_the_edges(odd: dict[str, int]) -> None:
         assert not complaints(app)
 
 
+def test_the_rank_that_is_named_is_one_that_the_matrix_has() -> None:
+    app = open_lab("hankel", **QUICK | {"learner": "SP", "num_prefixes": 5, "rank": 40})
+    app.segmented_control(key="hankel.layer").set_value("Ĥ").run()
+    assert "at rank 5;" in said(app) and "The decomposition stops at rank 5." in said(app)
+
+
 def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
     def diverge(*_: object) -> None:
         raise RecipeError("The states grow beyond every bound")

@@ -83,7 +83,13 @@ def test_many_pasted_strings_are_split():
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("", "empty"), ("   \n", "empty"), ("string,count\nab,3\nba,0", "line 3: count '0'"), ("λ\nλ\nλ", "every string is empty")],
+    [
+        ("", "empty"),
+        ("   \n", "empty"),
+        ("string,count\nab,3\nba,0", "line 3: count '0'"),
+        ("λ\nλ\nλ", "every string is empty"),
+        ("ab\n" * 400_000, "at most 1,000,000 allowed"),
+    ],
 )
 def test_what_can_not_be_read_stays_in_the_box_with_the_reason(text, reason):
     app = open_lab("data", **QUICK)

@@ -30,6 +30,9 @@ def test_the_animation_follows_the_string_that_is_written() -> None:
     drawn = figure(app, "states.pca")
     assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
     assert [step["label"] for step in drawn["layout"]["sliders"][0]["steps"]][-1] == "[[][]]"
+    app.text_input(key="states.string").set_value("[]" * 2000).run()  # each frame holds all before it: more would fill the memory
+    assert not complaints(app) and len(figure(app, "states.pca")["frames"]) == 101
+    assert any("the first 100 of 4,000 symbols" in caption.value for caption in app.caption)
     app.text_input(key="states.string").set_value("λ").run()
     assert not complaints(app) and not figure(app, "states.pca").get("frames")
     app.text_input(key="states.string").set_value("[a").run()

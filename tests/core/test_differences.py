@@ -36,6 +36,8 @@ def test_options_that_mean_nothing_are_no_difference() -> None:
     assert counted.key() == hmm.key() and differing([hmm, counted]) == []
     seeds = [hmm.changed(learning=hmm.learning.changed(seed=seed)) for seed in (1, 2)]
     assert differing(seeds) == ["seed of the networks"]
+    languages = [BASE.changed(data=BASE.data.changed(grammar=grammar)) for grammar in (1, 2)]
+    assert differing(languages) == [] and differing([one.changed(data=one.data.changed(source="tomita")) for one in languages])
     refined = [BASE.changed(refinement=RefinementRecipe(objective="likelihood", epochs=epochs)) for epochs in (1, 2)]
     assert differing(refined) == ["refinement: epochs"] and differing([BASE, refined[0]]) == ["refinement: objective"]
 

@@ -285,6 +285,7 @@ def test_drawings_are_xml_and_leave_out_what_is_not_finite(learned: Result) -> N
     line = ElementTree.fromstring(text).find("{*}polyline")
     assert line is not None and len(line.attrib["points"].split()) == 2
     assert ElementTree.fromstring(curves_svg({}, "", "x", "y")) is not None
+    assert ElementTree.fromstring(curves_svg({"a": ([0], [np.nan])}, "", "x", "y", log_y=True)) is not None
     assert set(figure_files(learned, hankel)) == {"hankel.png", "singular-values.svg"}
 
 

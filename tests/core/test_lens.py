@@ -140,6 +140,14 @@ def test_counting_by_hand_gives_what_the_matrix_holds(statistic: str, bounded: b
             count = lens.occurrences(counted, u + v, statistic)
             assert count / sample.num_strings == pytest.approx(float(hankel.block[i, j]), rel=1e-12)
             assert f"{count:,} / 200 = " in lens.by_hand(sample, u + v, recipe)
+    if bounded or statistic == "string":
+        row = recipe.changed(transform="row")
+        divisor, divided = hankel.matrix.sum(axis=1)[0], "the sum of its row as counted"
+        if bounded:
+            divisor, divided = hankel.matrix[0, 0], "the frequency of its row's prefix"
+        np.testing.assert_allclose(build_hankel(sample, row).block.toarray()[0], hankel.block.toarray()[0] / divisor)
+        assert lens.by_hand(sample, (0,), row).endswith(f"; then divided by {divided}")
+        assert lens.by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith("; then its square root")
 
 
 @pytest.mark.parametrize("statistic", ["string", "prefix", "factor"])

@@ -105,6 +105,18 @@ def test_a_paused_training_can_be_cancelled(runner: Runner) -> None:
     assert runner.pids == (pid,)  # it listened, and the pause was not handed on
 
 
+def test_who_cancels_a_pause_of_theirs_does_not_leave_it_to_others(runner: Runner) -> None:
+    key = runner.submit(endless(), "me")
+    runner.submit(endless(), "you")
+    runner.pause(key, "me")
+    held(runner, key)
+    runner.status(key, "you")
+    runner.cancel(key, "me")
+    assert not status(runner, key).paused and status(runner, key).state == "running"
+    wait_for(lambda: not status(runner, key).held)
+    runner.cancel(key, "you")
+
+
 def test_others_do_not_wait_for_a_paused_training(runner: Runner) -> None:
     key = runner.submit(endless(), "me")
     pid = training(runner, key)

@@ -35,6 +35,11 @@ def test_entropy_is_in_bits_and_counts_the_end() -> None:
     assert bits == pytest.approx([1.0, 1.0, 1.0])
 
 
+def test_a_prefix_after_which_nothing_can_come_has_no_likely_next_symbol() -> None:
+    nothing = WFA(np.zeros(1), np.zeros((2, 1, 1)), np.zeros(1))
+    assert colourings.colouring("next symbol", PREFIXES, AB, nothing) == [colourings.NO_SCORES] * 4
+
+
 def test_an_unknown_colouring_is_told() -> None:
     for kind in ("taste", "row weight"):
         with pytest.raises(RecipeError, match="colouring"):
