@@ -128,10 +128,9 @@ def drawn(page: Page) -> int:
     return found
 
 
-def rows(page: Page, table: int | str = 0) -> list[list[str]]:
-    """A table's cells, by its place or key. It is drawn on a canvas; inside that is a table that screen readers see."""
-    every = ".stDataFrame canvas table"
-    grid = page.locator(every).nth(table) if isinstance(table, int) else keyed(page, table).locator(every)
+def rows(page: Page, table: int = 0) -> list[list[str]]:
+    """A table's cells. It is drawn on a canvas; inside that is a table that screen readers see."""
+    grid = page.locator(".stDataFrame canvas table").nth(table)
     expect(grid.locator("[role=gridcell]").first).to_be_attached()
     found: list[list[str]] = grid.evaluate(
         "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
