@@ -143,7 +143,7 @@ def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         found: T | None = None
-        with suppress(Error):  # what was looked at is being drawn anew
+        with suppress(Error, LookupError):  # what was looked at is being drawn anew
             found = look()
         if found is not None and (wanted(found) if callable(wanted) else found == wanted):
             return found
