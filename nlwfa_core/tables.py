@@ -74,6 +74,8 @@ SCORE_COLUMNS = {
         "Predictions that gave 0 to what followed.",
     ),
 }
+# The same the other way round: field -> what it is called where there is little room.
+SCORE_TITLES = {field: title for title, (field, _) in SCORE_COLUMNS.items()}
 
 
 def number(value: float | None, digits: int = 3) -> str:

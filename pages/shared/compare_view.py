@@ -18,8 +18,8 @@ from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.opponents.table import OF_STATES
 from nlwfa_core.palette import METRIC_TITLES
 from nlwfa_core.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
-from nlwfa_core.tables import scores_csv
-from pages.shared import blocks, pins, runs
+from nlwfa_core.tables import SCORE_TITLES, scores_csv
+from pages.shared import address, blocks, pins, runs
 from pages.shared.text import literal
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
@@ -180,7 +180,8 @@ def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> N
     """A metric against what the sweep says, with the reference models on the same test strings."""
     first, second = st.columns([3, 2])
     metrics = [metric for metric in METRIC_TITLES if sweeps.curves(outcomes, metric, "test")]
-    metric = first.segmented_control("Metric", metrics, default="wer", required=True, key="metric", bind="query-params", wrap=True)
+    with first:
+        metric = _metric(metrics)
     strings = second.segmented_control(
         "On strings for", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
     )
@@ -197,6 +198,24 @@ def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> N
         )
     if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
         st.caption("Another number of training strings splits the file anew: each point has test strings of its own.")
+
+
+def _metric(metrics: list[str]) -> str:
+    """Chosen by its title. A widget bound to the address would write the title there, too: so the field's name is put there."""
+    asked = address.value("metric")
+    metric: str = st.segmented_control(
+        "Metric",
+        metrics,
+        default=asked if asked in metrics else metrics[0],
+        format_func=SCORE_TITLES.get,
+        required=True,
+        key="metric",
+        persist_state="session",
+        wrap=True,
+    )
+    address.set_value("metric", metric)
+    address.write("metric")
+    return metric
 
 
 def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | dict[int, float]]:

@@ -52,6 +52,12 @@ def controls_of_step() -> tuple[str, ...]:
     return found[0].steps[found[1]].show if found else ()
 
 
+def next_lesson(name: str) -> str:
+    """The lesson that follows; empty after the last."""
+    names = list(lessons())
+    return "".join(names[names.index(name) + 1 :][:1])
+
+
 def page_of(step: Step) -> str:
     """The step's page: the first of those that it names that this lab has."""
     return next((name for name in step.pages if name in PAGES), "start")
@@ -94,7 +100,11 @@ def _actions(step: Step, page: str) -> None:
 def _move(lesson: Lesson, place: int) -> None:
     st.button("Back", key="lesson.back", disabled=place == 0, on_click=open_lesson, args=(lesson.name, place - 1))
     if place + 1 == len(lesson.steps):
-        st.button("Finish", key="lesson.next", type="primary", on_click=close)
+        following = next_lesson(lesson.name)
+        st.button("Finish", key="lesson.next", type="secondary" if following else "primary", on_click=close)
+        if following:
+            text = lessons()[following].title
+            st.button("Next lesson", key="lesson.following", type="primary", help=text, on_click=open_lesson, args=(following,))
     else:
         st.button("Next", key="lesson.next", type="primary", on_click=open_lesson, args=(lesson.name, place + 1))
 

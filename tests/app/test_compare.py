@@ -6,6 +6,7 @@ import numpy as np
 
 from nlwfa_core import run
 from nlwfa_core.links import recipe_code
+from nlwfa_core.palette import METRIC_TITLES
 from nlwfa_core.spread import Spread
 from nlwfa_core.sweeps import Sweep
 from nlwfa_core.tables import number
@@ -116,3 +117,19 @@ def test_runs_that_fail_are_told_together():
     trained(app, "compare.again")
     assert not complaints(app) and app.button(key="compare.again")
     assert len(Sweep(("SP",), "strings", (1, 500)).recipes(recipe_of(app))) == 2
+
+
+def test_a_metric_is_chosen_by_its_title_and_named_by_its_field_in_the_address():
+    app = trained(open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "kl"}), "compare.start")
+    assert app.segmented_control(key="metric").value == "kl" and "KL" in app.segmented_control(key="metric").options
+    app.segmented_control(key="metric").set_value("log2_pauto").run()
+    assert app.query_params["metric"] == "log2_pauto"
+    assert figure(app, "compare.curves")["layout"]["yaxis"]["title"]["text"] == METRIC_TITLES["log2_pauto"]
+    # A metric that the next strings do not allow, and a link that asks for none that there is.
+    app.segmented_control(key="metric").set_value("kl").run()
+    app.selectbox(key="source").set_value("verbs").run()
+    trained(app, "compare.start")
+    assert not complaints(app) and app.segmented_control(key="metric").value == "wer"
+    assert app.query_params["metric"] == "wer"
+    app = open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "<b>"})
+    assert not complaints(app) and app.segmented_control(key="metric").value == "wer"

@@ -71,8 +71,17 @@ def test_steps_go_on_to_their_pages_and_back():
     app.button(key="lesson.back").click().run()
     assert app.main.title[0].value == "Train"
     app.button(key="lesson.next").click().run()
-    app.button(key="lesson.next").click().run()
+    assert app.button(key="lesson.following").help == LESSONS["dyck"].title
+    app.button(key="lesson.following").click().run()
+    assert heading(app) == LESSONS["dyck"].steps[0].title and app.main.title[0].value == "Train"
+    for _ in LESSONS["dyck"].steps:
+        app.button(key="lesson.next").click().run()
     assert "lesson" not in app.query_params and not [entry for entry in app.button if entry.key == "lesson.next"]
+
+
+def test_after_the_last_lesson_there_is_none():
+    app = open_lab("take_away", **QUICK, lesson="your-own", step=len(LESSONS["your-own"].steps))
+    assert not [entry for entry in app.button if entry.key == "lesson.following"]
 
 
 def test_a_lesson_stays_on_other_pages_and_leads_back():

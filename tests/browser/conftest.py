@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.browser.screen import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update")
-PATIENCE_SECONDS = 60
 
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 

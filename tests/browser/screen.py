@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from playwright.sync_api import Locator, Page, Request, WebSocket, expect
+from playwright.sync_api import Error, Locator, Page, Request, WebSocket, expect
+
+PATIENCE_SECONDS = 60
+T = TypeVar("T")
 
 TITLES = {
     "": "Learn automata from strings, and see it happen",
@@ -132,6 +136,19 @@ def rows(page: Page, table: int = 0) -> list[list[str]]:
         "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
     )
     return found
+
+
+def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
+    """Looks again and again until it sees what is wanted: what is there may still be of the run before."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        found: T | None = None
+        with suppress(Error, LookupError):  # what was looked at is being drawn anew
+            found = look()
+        if found is not None and (wanted(found) if callable(wanted) else found == wanted):
+            return found
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
 
 
 def metric(page: Page, label: str) -> Locator:

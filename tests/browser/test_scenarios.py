@@ -1,0 +1,432 @@
+"""Whole sessions in a real browser: a class in its 50 minutes, a person who asks what if, somebody without a mouse."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from nlwfa_core.lessons import Lesson, read_lessons
+from nlwfa_core.ready import ASSETS
+from nlwfa_core.sources.automata import random_automaton, sample_words
+from tests.browser.screen import (
+    QUICK,
+    TITLES,
+    chart,
+    choose,
+    drawn,
+    eventually,
+    go,
+    heading,
+    keyed,
+    metric,
+    press,
+    rows,
+    settled,
+    traces,
+    train,
+    visit,
+    watched,
+    write,
+)
+
+LESSONS = read_lessons(ASSETS / "lessons")
+KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
+SCORES, ALL_FOUR = 0, 1  # tables on the Train page
+ZERO, NEGATIVE = 9, 10  # their columns, behind the model's name
+RUNS = 1  # on the Compare page, with nothing pinned
+WIDE = 1440  # pixels, for all columns of a score table: those out of sight are not there
+MOST_TABS = 60  # through the bar of pages, the whole sidebar, and what stands above
+INSIDE = "box => box.contains(box.getRootNode().activeElement)"
+ACTIVE = """() => {
+    let found = document.activeElement;
+    while (found.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return found;
+}"""
+INK = """node => {
+    const seen = [];
+    for (let i = 0; i < 5 && node instanceof Element; i++, node = node.parentElement ?? node.getRootNode().host) {
+        const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor } = getComputedStyle(node);
+        seen.push(outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor);
+    }
+    return seen.join('; ');
+}"""
+
+
+@pytest.fixture
+def wide(new_page: Callable[..., Page]) -> Page:
+    return new_page(WIDE)
+
+
+class Student:
+    """Goes through a lesson as a student does: presses what the step offers, reads, answers, goes on."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        self.page = page
+        self.lesson: Lesson = LESSONS[name]
+        self.place = 0
+        self.arrives()
+
+    def arrives(self) -> None:
+        box = keyed(self.page, "lesson")
+        expect(box).to_contain_text(f"{self.lesson.title} · step {self.place + 1} of {len(self.lesson.steps)}")
+        expect(box.get_by_role("heading", name=self.lesson.steps[self.place].title, exact=True)).to_be_visible()
+        expect(heading(self.page, self.lesson.steps[self.place].pages[0])).to_be_visible()
+        settled(self.page)
+
+    def does(self, number: int = 0) -> None:
+        """Presses a button of the step: the address then says all of it that is no default."""
+        button = keyed(self.page, f"lesson.do.{number}").get_by_role("button")
+        expect(button).to_contain_text(self.lesson.steps[self.place].actions[number].label)
+        button.click()
+        settled(self.page)
+
+    def answers(self) -> None:
+        """Says what it thinks, and opens the answer: only then is it seen."""
+        box = keyed(self.page, f"lesson.answer.{self.lesson.name}.{self.place}")
+        inside = box.get_by_test_id("stExpanderDetails")
+        expect(inside).to_be_hidden()
+        box.locator("summary").click()
+        expect(inside).to_be_visible()
+
+    def goes_on(self) -> None:
+        self.place += 1
+        press(self.page, "lesson.next")
+        self.arrives()
+
+    def begins_the_next(self, name: str) -> None:
+        press(self.page, "lesson.following")
+        self.lesson, self.place = LESSONS[name], 0
+        self.arrives()
+
+    def finds_nothing_to_wait_for(self) -> None:
+        for page in ("train", "predict", "compare"):
+            expect(keyed(self.page, f"{page}.start")).to_have_count(0)
+            expect(keyed(self.page, f"{page}.cancel")).to_have_count(0)
+
+
+def cell(page: Page, row: str, column: str) -> Locator:
+    """Walks to a cell of the matrix by the words beside it, and chooses it; what is then said of it."""
+    drawn(page)
+    said = page.locator(".lens .said")
+    page.locator(".lens .matrix canvas").focus()
+    for back, forth, word in (("ArrowUp", "ArrowDown", f"prefix {row} "), ("ArrowLeft", "ArrowRight", f"suffix {column} ")):
+        for key in [back] * 10 + [forth] * 10:
+            page.keyboard.press(key)
+            if word in said.inner_text():
+                break
+    page.keyboard.press("Enter")
+    box = keyed(page, "hankel.chosen")
+    expect(box).to_contain_text(f"u = {row}, v = {column}, ")
+    return box
+
+
+def scores(page: Page, table: int) -> dict[str, list[str]]:
+    return {row[0]: row[1:] for row in rows(page, table)}
+
+
+def pauto(page: Page, table: int, **wanted: str) -> dict[str, list[str]]:
+    """A table of scores, once its first column says this of these models."""
+    names = {"both": "both.non"}
+    asked = {names.get(name, name): text for name, text in wanted.items()}
+    return eventually(lambda: scores(page, table), lambda found: {n: found[n][0] for n in asked if n in found} == asked)
+
+
+def singular_values(page: Page) -> list[float]:
+    found: list[float] = chart(page, "hankel.singular_values").evaluate(
+        "plot => Array.from(plot._fullData.find(trace => trace.type === 'bar' && trace.y.length > 2).y)"
+    )
+    return found
+
+
+def hankel_by_hand(student: Student) -> None:
+    """Lesson 1: ten strings, their matrix, its cells."""
+    page = student.page
+    student.does()
+    expect(metric(page, "training strings")).to_have_text("10")
+    eventually(lambda: [row[:2] for row in rows(page)[:2]], [["ab", "3"], ["a", "2"]])
+    student.answers()
+    student.goes_on()
+    student.does()
+    expect(cell(page, "a", "b")).to_contain_text("uv = ab: H[u, v] = 0.3")
+    expect(keyed(page, "hankel.chosen")).to_contain_text("By hand: training strings that equal uv: 3, of 10: 3 / 10 = 0.3.")
+    student.answers()
+    student.goes_on()
+    for row, column in (("λ", "ab"), ("ab", "λ")):
+        expect(cell(page, row, column)).to_contain_text("H[u, v] = 0.3")
+    student.answers()
+    student.goes_on()
+    choose(page, "hankel.block", "H_σ: rows uσ, σ = b")
+    expect(page.locator(".lens .word").first).to_contain_text(re.compile("^b"))
+    expect(cell(page, "ab", "λ")).to_contain_text("H[u, v] = 0.3")
+    student.answers()
+    student.goes_on()
+    choose(page, "hankel.block", "H_λ: rows u")
+    expect(page.locator(".lens .word").first).to_contain_text("λ")
+    for number, share, row_sum in ((0, "0.7", "2.9"), (1, "0.2", "1")):
+        student.does(number)
+        expect(page.locator(".lens .word").first).to_have_text(f"λ{row_sum}")
+        expect(cell(page, "λ", "a")).to_contain_text(f"H[u, v] = {share}")
+    student.answers()
+    student.goes_on()
+    keyed(page, "data.paste").locator("textarea").fill("xy\nxy\nxy\nx\ny\nyx\nxyx\nxxy\nyy\nxx")
+    press(page, "data.use")
+    eventually(lambda: rows(page)[0][:2], ["xy", "3"])
+    settled(page)
+    go(page, "hankel")
+    expect(cell(page, "x", "y")).to_contain_text("H[u, v] = 0.3")
+
+
+def rank_revealed(student: Student) -> None:
+    """Lesson 2: predict the rank, reveal it, break a model."""
+    page = student.page
+    student.does()
+    expect(keyed(page, "grammar").locator("input")).to_have_value("6")
+    student.answers()
+    student.goes_on()
+    student.does()
+    values = eventually(lambda: singular_values(page), lambda found: f"{found[0]:.3f}" == "0.233")
+    assert [f"{value:.3f}" for value in values[:4]] == ["0.233", "0.064", "0.062", "0.008"]
+    student.answers()
+    student.goes_on()
+    student.does()
+    values = eventually(lambda: singular_values(page), lambda found: f"{found[0]:.3f}" != "0.233")
+    assert all(now < 3 * later for now, later in pairwise(values[:9]))  # the language's gap was 8
+    student.answers()
+    student.goes_on()
+    student.does()
+    broken = pauto(page, SCORES, SP="∞")["SP"]
+    assert [broken[ZERO], broken[NEGATIVE]] == ["10", "50"]  # as the answer says
+    student.answers()
+    student.goes_on()
+    field = keyed(page, "predict.string").locator("input")
+    for number, depth, weight in ((0, 1, "0.400758"), (0, 2, ""), (1, 3, ""), (1, 4, ""), (2, 5, "")):
+        student.does(number)
+        expect(keyed(page, "rank").locator("input")).to_have_value(("3", "5", "10")[number])
+        field.fill("[" * depth + "]" * depth)
+        eventually(lambda depth=depth: rows(page, 1)[-1][0], "[" * depth + "]" * depth)
+        settled(page)
+        found = {row[0]: float(row[1]) for row in rows(page)}
+        reached = depth <= (1, 3, 5)[number]
+        assert reached == (found["SP"] > 0.2 * found["true model"]), (number, depth, found)
+        assert not weight or found["SP"] == float(weight)
+    student.answers()
+    student.goes_on()
+    student.does(0)
+    expect(keyed(page, "rank").locator("input")).to_have_value("50")
+    student.does(1)
+    expect(page.get_by_text("Rank 100 was asked for, but H_λ has numerical rank 92")).to_be_visible()
+    expect(page.get_by_text("The mass diverges").first).to_be_visible()
+    settled(page)
+    assert int(scores(page, SCORES)["SP"][NEGATIVE]) > 0
+    student.answers()
+    student.finds_nothing_to_wait_for()
+    student.goes_on()
+    student.does()
+    for rank in ("4", "15", "50"):
+        keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
+        settled(page)
+    eventually(lambda: traces(page, "compare.curves")[0]["count"], 8)
+    listed = eventually(lambda: {row[0]: row for row in rows(page, RUNS)}, lambda found: "SP, k = 50" in found)
+    for rank, wer in ((10, "0.450"), (15, "0.430"), (50, "0.449")):
+        assert wer in listed[f"SP, k = {rank}"]
+    student.answers()
+    student.finds_nothing_to_wait_for()
+
+
+def race(student: Student) -> None:
+    """Lesson 3: four learners, with results that come with the lab."""
+    page = student.page
+    student.does()
+    first = pauto(page, ALL_FOUR, SP="∞", both="7.420")
+    assert {name: row[:2] for name, row in first.items()} == {
+        "SP": ["∞", "0.547"],
+        "fac.non": ["7.377", "0.624"],
+        "tran.non": ["7.399", "0.614"],
+        "both.non": ["7.420", "0.604"],
+    }
+    student.answers()
+    student.goes_on()
+    assert all(40 < int(row[NEGATIVE]) < 70 for row in scores(page, ALL_FOUR).values())
+    student.answers()
+    student.goes_on()
+    student.does()
+    pauto(page, ALL_FOUR, SP="7.740", both="7.229")
+    student.answers()
+    student.goes_on()
+    for number, linear, nonlinear in ((0, "7.720", "7.200"), (1, "7.091", "7.295"), (2, "∞", ""), (3, "7.101", "7.180")):
+        student.does(number)
+        found = pauto(page, ALL_FOUR, SP=linear, **{"both": nonlinear} if nonlinear else {})
+        if number == 2:
+            assert found["SP"][NEGATIVE] == found["both.non"][NEGATIVE] == "0"
+        student.finds_nothing_to_wait_for()
+    student.answers()
+    student.goes_on()
+    for number, (learner, wer) in enumerate((("SP", "0.414"), ("both.non", "0.357"))):
+        student.does(number)
+        eventually(lambda learner=learner: scores(page, SCORES)[learner][1], wer)
+    student.answers()
+    student.finds_nothing_to_wait_for()
+    student.goes_on()
+    student.does()
+    eventually(lambda: [row[0] for row in rows(page, RUNS)], lambda found: "SP, k = 10" in found)
+    student.finds_nothing_to_wait_for()
+    student.answers()
+
+
+@contextmanager
+def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[Student]:
+    """A teacher's link with few knobs opens it; all that it needs is there, and nobody trains anything."""
+    with watched(page) as seen:
+        visit(page, lab, path, lesson=name, step=1, show=",".join(KNOBS))
+        for knob in set(KNOBS) - {"grammar"}:
+            expect(keyed(page, knob)).to_be_visible()
+        for knob in ("num_strings", "transform", "controls.preset"):
+            expect(keyed(page, knob)).to_be_hidden()
+        yield Student(page, name)
+    assert seen == {"requests": [], "errors": [], "dialogs": []}
+    assert not (home / "runs").exists()
+
+
+def test_the_50_minute_lesson_begins_with_ten_strings(wide: Page, fresh_lab: str, tmp_path: Path) -> None:
+    with lesson(wide, fresh_lab, tmp_path, "data", "hankel-matrix") as student:
+        hankel_by_hand(student)
+        student.begins_the_next("rank")
+
+
+def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, fresh_lab: str, tmp_path: Path) -> None:
+    with lesson(wide, fresh_lab, tmp_path, "data", "rank") as student:
+        rank_revealed(student)
+        student.begins_the_next("dyck")
+
+
+def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
+    wide: Page, new_page: Callable[..., Page], fresh_lab: str, tmp_path: Path
+) -> None:
+    with lesson(wide, fresh_lab, tmp_path, "train", "dyck") as student:
+        race(student)
+        keyed(wide, "share").get_by_role("button").first.click()
+        code = wide.get_by_test_id("stCode")
+        expect(code).to_contain_text("lesson=dyck")
+        handed_in = code.inner_text().strip()
+        teacher = new_page(WIDE)
+        teacher.goto(handed_in)
+        expect(keyed(teacher, "lesson")).to_contain_text("Exit question")
+        settled(teacher)
+        for table in (0, RUNS):
+            mine = [row[:12] for row in rows(wide, table)]
+            eventually(lambda table=table: [row[:12] for row in rows(teacher, table)], mine)
+        expect(keyed(teacher, "num_strings")).to_be_hidden()
+
+
+def test_what_if_from_pasted_strings_to_a_notebook(page: Page, lab: str, tmp_path: Path) -> None:
+    words = sample_words(random_automaton(3, 3, 11), 300, 5)
+    text = "\n".join("".join("abc"[symbol] for symbol in word) or "λ" for word in words)
+    with watched(page) as seen:
+        visit(page, lab, "data", **QUICK)
+        keyed(page, "own_strings").locator("summary").click()
+        keyed(page, "data.paste").locator("textarea").fill(text)
+        press(page, "data.use")
+        expect(metric(page, "symbols")).to_have_text("3")
+        expect(metric(page, "training strings")).to_have_text("220")
+        settled(page)
+        go(page, "train")
+        train(page)
+        baseline = scores(page, SCORES)["SP"]
+        press(page, "pins.A")
+        expect(keyed(page, "pins.A")).to_contain_text("A: SP, k = 2")
+        settled(page)
+        write(page, "rank", 3)
+        expect(page.get_by_text("k = 3").first).to_be_visible()
+        train(page)
+        changed = eventually(lambda: scores(page, SCORES)["SP"], lambda row: row != baseline)
+        press(page, "pins.B")
+        expect(keyed(page, "pins.B")).to_contain_text("B: SP, k = 3")
+        settled(page)
+        go(page, "compare")
+        assert rows(page, 1) == [["rank", "2", "3"]]
+        assert scores(page, SCORES) == {"A: SP, k = 2": baseline, "B: SP, k = 3": changed}
+        keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
+        settled(page)
+        for rank in ("5", "10"):
+            keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
+            settled(page)
+        expect(keyed(page, "compare.start")).to_contain_text("of 6 models")
+        train(page, "compare")
+        listed = eventually(lambda: rows(page, 3), lambda found: len(found) == 6 and found[0][1] == "best")
+        assert [row[1] for row in listed] == ["best", *[""] * 4, "last"]
+        keyed(page, "metric").get_by_text("bits / symbol", exact=True).click()
+        expect(page).to_have_url(re.compile("metric=bits_per_symbol"))
+        settled(page)
+        learner, rank = re.fullmatch(r"(.+), k = (\d+)", listed[0][0]).groups()  # type: ignore[union-attr]
+        if learner != "SP":
+            choose(page, "learner", learner)
+        if rank != "3":
+            write(page, "rank", rank)
+        go(page, "take_away")
+        keyed(page, "take_away.run").get_by_text(re.compile(f": {re.escape(listed[0][0])}$")).click()
+        settled(page)
+        with page.expect_download() as waiting:
+            press(page, "take_away.run.ipynb")
+        waiting.value.save_as(tmp_path / "run.ipynb")
+    assert seen == {"requests": [], "errors": [], "dialogs": []}
+    notebook: Any = nbformat.from_dict(json.loads((tmp_path / "run.ipynb").read_text(encoding="utf-8")))
+    nbformat.validate(notebook)
+    code = "\n".join(entry.source for entry in notebook.cells if entry.cell_type == "code")
+    assert f"learner='{learner}'" in code and f"rank={rank}," in code and "source='upload'" in code
+    assert re.search("upload='[0-9a-f]{64}'", code) and "num_prefixes=30" in code
+
+
+def tabbed_to(page: Page, box: Locator) -> Locator:
+    """Presses Tab from the top until the keyboard is inside; its place must then be seen."""
+    page.add_style_tag(content="* { transition: none !important; }")
+    expect(box).to_be_visible()
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if box.evaluate(INSIDE):
+            break
+    assert box.evaluate(INSIDE)
+    active = page.evaluate_handle(ACTIVE)
+    focused = active.evaluate(INK)
+    active.evaluate("node => node.blur()")
+    page.wait_for_function(f"([node, focused]) => ({INK})(node) !== focused", arg=[active, focused])
+    active.evaluate("node => node.focus({ focusVisible: true })")
+    return box
+
+
+def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
+    recipe = QUICK | {"data_seed": 61}
+    visit(page, lab, "train", **recipe)
+    tabbed_to(page, keyed(page, "train.start"))
+    page.keyboard.press("Enter")
+    expect(keyed(page, "train.start")).to_have_count(0)
+    expect(page.get_by_text("On the test strings")).to_be_visible()
+    settled(page)
+    visit(page, lab, "hankel", **recipe)
+    drawn(page)
+    tabbed_to(page, page.locator(".lens .matrix"))
+    for key, said in (("ArrowDown", "prefix λ suffix λ"), ("ArrowDown", "prefix [ suffix λ"), ("ArrowRight", "prefix [ suffix ]")):
+        page.keyboard.press(key)
+        expect(page.locator(".lens .said")).to_contain_text(said)
+    page.keyboard.press("Enter")
+    expect(keyed(page, "hankel.chosen")).to_contain_text("uv = []")
+    controls = {
+        "": "start.lesson.hankel-matrix",
+        "data": "own_strings",
+        "states": "states.learner",
+        "predict": "predict.string",
+        "compare": "learners",
+        "take_away": "take_away.run.py",
+    }
+    assert {*controls, "train", "hankel"} == set(TITLES)
+    for path, key in controls.items():
+        visit(page, lab, path, **recipe)
+        tabbed_to(page, keyed(page, key))
