@@ -39,7 +39,7 @@ LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
-KEPT, CURRENT, REFUSED = "controls.kept", "controls.current", "controls.refused"
+KEPT, CURRENT, REFUSED, LINKED = "controls.kept", "controls.current", "controls.refused", "controls.linked"
 PASTED, PASTE_ERROR = "data.paste", "controls.paste_error"
 MAX_PASTED = 1_000_000  # bytes; the box keeps them in memory for each session
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
@@ -48,6 +48,7 @@ FEW = 30  # pasted strings are split into parts from this number on
 
 def recipe_controls() -> Recipe:
     """Draw the sidebar; what it says is then `current()`. Raises RecipeError if that makes no recipe."""
+    linked = st.session_state.setdefault(LINKED, {key: st.query_params[key] for key in flat(DEFAULT) if key in st.query_params})
     _restore()
     with st.sidebar, st.container(key="recipe"):
         st.selectbox(
@@ -73,7 +74,20 @@ def recipe_controls() -> Recipe:
         refinement=RefinementRecipe(**refinement),
     )
     st.session_state[CURRENT] = recipe
+    _say_dropped(linked, flat(recipe))
     return recipe
+
+
+def _say_dropped(linked: dict[str, str], used: dict[str, Any]) -> None:
+    """Once a session: what a link asked for and a control can't say. Streamlit takes the control's default in its place."""
+    for key in list(linked):
+        said, value = linked.pop(key), used[key]
+        with suppress(ValueError):
+            if said == str(value) or float(said) == value:
+                continue
+        if key in UPLOADS and not value:
+            continue
+        st.toast(literal(f"The link says {key} = {said[:40]}, which is not possible here: it is {value}."), icon=":material/info:")
 
 
 def kept() -> dict[str, Any]:

@@ -198,8 +198,20 @@ def test_the_address_follows_a_preset() -> None:
 )
 def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -> None:
     app = open_lab(**parameters)
-    assert not complaints(app)
+    assert all("which is not possible here" in text for text in complaints(app))
     recipe = recipe_of(app)
     assert (recipe.learning, recipe.hankel, recipe.refinement) == (DEFAULT.learning, DEFAULT.hankel, DEFAULT.refinement)
     assert recipe.data == DEFAULT.data.changed(source="upload" if parameters.get("source") == "upload" else "dyck")
     assert LearningRecipe.model_validate(recipe.learning) == recipe.learning
+
+
+def test_what_a_link_asks_for_in_vain_is_said_once() -> None:
+    app = open_lab(rank="abc", learner="XX", source="mars", num_strings=300, split_probability=0.3)
+    said = complaints(app)
+    assert len(said) == 3
+    assert all(
+        any(f"{name} = {given}," in text for text in said)
+        for name, given in (("rank", "abc"), ("learner", "XX"), ("source", "mars"))
+    )
+    assert (recipe_of(app).data.num_strings, recipe_of(app).data.split_probability) == (300, 0.3)
+    assert not complaints(app.run())
