@@ -125,7 +125,7 @@ def cell(page: Page, row: str, column: str) -> Locator:
                 break
     page.keyboard.press("Enter")
     box = keyed(page, "hankel.chosen")
-    expect(box).to_contain_text(f"u = {row}, v = {column}, ")
+    expect(box).to_contain_text(f"u is {row}, v is {column}, ")
     return box
 
 
@@ -156,7 +156,7 @@ def hankel_by_hand(student: Student) -> None:
     student.answers()
     student.goes_on()
     student.does()
-    expect(cell(page, "a", "b")).to_contain_text("uv = ab: H[u, v] = 0.3")
+    expect(cell(page, "a", "b")).to_contain_text("uv is ab: H[u, v] = 0.3")
     expect(keyed(page, "hankel.chosen")).to_contain_text("By hand: training strings that equal uv: 3, of 10: 3 / 10 = 0.3.")
     student.answers()
     student.goes_on()
@@ -417,7 +417,7 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
         page.keyboard.press(key)
         expect(page.locator(".lens .said")).to_contain_text(said)
     page.keyboard.press("Enter")
-    expect(keyed(page, "hankel.chosen")).to_contain_text("uv = []")
+    expect(keyed(page, "hankel.chosen")).to_contain_text("uv is []")
     controls = {
         "": "start.lesson.hankel-matrix",
         "data": "own_strings",
