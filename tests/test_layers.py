@@ -89,6 +89,12 @@ ORDER = (
     "pool",
     "pausing",
     "finished",
+    "migrations.env",
+    "migrations.versions.revision_1",
+    "database",
+    "history",
+    "presence",
+    "recorder",
     "jobs",
     "palette",
     "approximations",
@@ -108,7 +114,10 @@ ORDER = (
 )
 PACKAGES = (
     "__init__",
-    *(f"{name}.__init__" for name in ("export", "figures", "learning", "opponents", "reproduction", "sources")),
+    *(
+        f"{name}.__init__"
+        for name in ("export", "figures", "learning", "migrations", "migrations.versions", "opponents", "reproduction", "sources")
+    ),
 )
 TORCH = (
     *(
