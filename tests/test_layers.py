@@ -105,6 +105,7 @@ ORDER = (
     *(f"reproduction.{name}" for name in ("settings", "runs", "squared", "experiments", "runner", "statistics", "svg", "claims")),
     *(f"reproduction.{name}" for name in ("reasons", "markdown", "curves", "table_1", "squares", "report")),
     *(f"export.{name}" for name in ("drawings", "script", "notebook", "automata", "report", "bundle")),
+    "bundles",
     "terminal",
     "cli_learn",
     "cli_reproduce",
