@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -40,12 +40,12 @@ class Grid(Record):
 
     base: Recipe = Recipe()
     learners: tuple[str, ...] = ()
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[Annotated[int, Field(ge=1)], ...] = ()
     statistics: tuple[str, ...] = ()
     transforms: tuple[str, ...] = ()
     sample_sizes: tuple[int, ...] = ()
     seeds: tuple[Seed, ...] = ()
-    new_strings: bool = Field(default=False)
+    new_strings: bool = False
 
     def recipes(self) -> dict[str, Recipe]:
         """Key -> recipe, those that start from the same strings and the same matrix one after the other.

@@ -154,11 +154,13 @@ class History:
         with self._reading.connect() as connection:
             return connection.execute(sa.select(RUNS.c.key).where(RUNS.c.key == key, *here)).one_or_none() is not None
 
-    def interrupt(self, servers: Collection[str]) -> int:
-        """Mark what servers that are no more have left waiting or running; returns how many runs that were."""
+    def interrupt(self, servers: Collection[str]) -> list[str]:
+        """Mark what servers that are no more have left waiting or running; returns the runs' keys."""
         left = RUNS.c.state.in_(("queued", "running")), RUNS.c.server.in_(servers)
         with self._engine.begin() as connection:
-            return connection.execute(RUNS.update().where(*left).values(state="interrupted", ended=time())).rowcount
+            keys = list(connection.scalars(sa.select(RUNS.c.key).where(*left)))
+            connection.execute(RUNS.update().where(*left).values(state="interrupted", ended=time()))
+        return keys
 
     def rebuild(self, folder: Path) -> int:
         """Give rows to runs that are whole on disk and have none, or an unfinished one; returns how many."""

@@ -130,7 +130,9 @@ class Recorder:
     def _tidy(self, history: History, presence: Presence) -> None:
         """What other servers have left behind."""
         dead = presence.take_dead()
-        history.interrupt(dead)
+        for key in history.interrupt(dead):
+            for unfinished in (self._home / "runs" / key).glob(".*"):  # see `store.write_atomically`
+                unfinished.unlink(missing_ok=True)
         presence.bury(dead)
         history.rebuild(self._home / "runs")
         for key in history.deleted_before(time() - KEEP_DELETED_SECONDS):

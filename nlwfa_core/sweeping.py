@@ -7,6 +7,7 @@ are read from `home/uploads`, which then has to be one.
 
 from __future__ import annotations
 
+import os
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -14,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import local
-from typing import Protocol
+from threading import Thread, local
+from time import sleep
+from typing import Any, Protocol
 
 from .data import FileShelf, no_files
 from .errors import RecipeError
@@ -34,6 +36,7 @@ DIED = (
 )
 CLOSE_SECONDS = 60.0
 CONNECT_SECONDS = 15
+FOLLOW_SECONDS = 1.0
 
 Files = dict[str, bytes]
 _own = local()  # of a worker's thread: its workbench
@@ -154,6 +157,17 @@ def work(recipe: str, uploads: str) -> Files | str:
         return f"Training broke off with an error inside the program: {type(error).__name__}: {error}"
 
 
+def follow(parent: int) -> None:
+    """In a worker process: end when the sweep is killed, in mid-training too."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(FOLLOW_SECONDS)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
 def _keep(folder: Path, files: Files) -> None:
     make_directory(folder)
     for name in sorted(files):  # result.json, which marks the folder as whole, is the last
@@ -180,7 +194,8 @@ class Processes:
     def executor(self) -> Executor:
         from joblib.externals.loky import get_reusable_executor
 
-        executor: Executor = get_reusable_executor(self._jobs, timeout=60, env=dict.fromkeys(THREAD_LIMITS, "1"))
+        limits = dict.fromkeys(THREAD_LIMITS, "1")
+        executor: Executor = get_reusable_executor(self._jobs, timeout=60, env=limits, initializer=follow, initargs=(os.getpid(),))
         return executor
 
 
@@ -201,7 +216,7 @@ def cluster(address: str) -> Iterator[Workers]:
     except ImportError:
         raise RecipeError("--scheduler needs Dask: pip install 'nlwfa-lab[cluster]'") from None
     try:
-        client = Client(address, timeout=CONNECT_SECONDS)
+        client: Any = Client(address, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call, unused-ignore]
     except (OSError, ValueError) as error:
         raise RecipeError(f"There is no Dask scheduler at {address}: {error}") from None
 
@@ -210,7 +225,7 @@ def cluster(address: str) -> Iterator[Workers]:
 
         @property
         def window(self) -> int:
-            return max(2, 2 * sum(client.nthreads().values()))  # workers may come and go
+            return 2 * max(1, sum(map(int, client.nthreads().values())))  # workers may come and go
 
         def submit(self, recipe: str, uploads: str) -> Future[Files | str]:
             future: Future[Files | str] = self.executor.submit(work, recipe, uploads)

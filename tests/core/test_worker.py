@@ -89,7 +89,7 @@ def test_what_goes_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(worker, "run", fails)
+    monkeypatch.setattr(experiment, "run", fails)
     training, said = trainer()
     training.follow(order(tmp_path))
     last = messages(said)[-1]
