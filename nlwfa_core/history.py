@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from . import __version__
 from .database import connect, reading
 from .diagnostics import diagnostics
-from .errors import RecipeError
 from .experiment import Result, load_result
 from .limits import check_at_most
 from .recipe import Recipe
@@ -237,7 +236,7 @@ def read_run(folder: Path) -> Run | None:
         if not (folder / "result.json").exists():
             return None
         return done(folder.name, load_result(folder), (folder / "result.json").stat().st_mtime)
-    except (RecipeError, OSError) as error:
+    except (OSError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:  # RecipeError is a ValueError
         log.warning("this folder does not hold a sound result: %s", error)
         return None
 

@@ -77,18 +77,20 @@ class Recorder:
 
     def _work(self) -> None:
         history = presence = None
+        given_up = True
         try:
             history = self._insist(lambda: History.open(self._home))
             presence = Presence(self._home)
             self._insist(lambda: self._tidy(history, presence))
             while batch := self._next():
                 self._insist(lambda: self._write(history, presence.name, batch))
+            given_up = False
         except (RecipeError, DatabaseError, OSError) as error:
             log.error("The history is no longer written, runs are still kept: %s", error)
-            with self._changed:
-                self._given_up = True
-                self._events.clear()
         finally:
+            with self._changed:
+                self._given_up = given_up
+                self._events.clear()
             if presence is not None:
                 presence.close()
             if history is not None:
@@ -116,10 +118,11 @@ class Recorder:
 
     def _write(self, history: History, server: str, batch: list[Event]) -> None:
         found: list[Event | Run] = []
+        begun = {event.key for event in batch if event.state != "done"}  # whatever their rows say now
         for event in batch:
             if event.state != "done":
                 found.append(replace(event, server=server))
-            elif not history.has(event.key) and (run := read_run(self._home / "runs" / event.key)):
+            elif (event.key in begun or not history.has(event.key)) and (run := read_run(self._home / "runs" / event.key)):
                 found.append(run)
         if found:
             history.note(found)

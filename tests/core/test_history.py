@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -150,6 +152,18 @@ def test_a_locked_database_holds_up_nobody_and_loses_nothing(tmp_path: Path, his
     runner.close()
 
 
+def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_path: Path, history: History) -> None:
+    lock = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    writer = Recorder(tmp_path)
+    key = save(tmp_path, recipe_of())
+    for state in ("queued", "running", "done"):
+        writer.tell(key, recipe_of(), state)
+    lock.execute("ROLLBACK")
+    lock.close()
+    assert writer.close(60) and states(tmp_path) == {key: "done"}
+
+
 def test_what_could_not_be_written_is_found_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / FILE).write_text("this is no database, and longer than its header " * 10)
     runner = Runner(tmp_path, num_workers=1)
@@ -168,6 +182,13 @@ def test_rows_are_made_from_folders_that_are_whole(tmp_path: Path, history: Hist
     broken = tmp_path / "runs" / ("0" * 64)
     broken.mkdir()
     (broken / "result.json").write_text("{}")
+    twisted = tmp_path / "runs" / ("1" * 64)
+    shutil.copytree(tmp_path / "runs" / keys[0], twisted)
+    record = json.loads((twisted / "result.json").read_text())
+    for scores, place in (({"num_words": 0}, twisted), ({"num_zero": [1]}, twisted.with_name("2" * 64))):
+        if place != twisted:
+            shutil.copytree(twisted, place)
+        (place / "result.json").write_text(json.dumps(record | {"scores": record["scores"] | scores}))
     (tmp_path / "runs" / "notes.txt").write_text("mine")
     history.note([Event(keys[0], recipe_of(seed=1), "interrupted", time())])  # killed between its folder and its row
     assert history.rebuild(tmp_path / "runs") == 2
