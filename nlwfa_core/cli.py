@@ -12,6 +12,7 @@ import typer
 from . import __version__
 from .cli_learn import fit, select_rank
 from .cli_reproduce import reproduce
+from .cli_sweep import sweep
 from .cli_values import fit_values, score_values
 from .data import GENERATORS
 from .diagnostics import diagnostics
@@ -55,6 +56,7 @@ Model = Annotated[Path, typer.Option(help="The folder that `fit` wrote.")]
 app.command()(fit)
 app.command("select-rank")(select_rank)
 app.command()(reproduce)
+app.command()(sweep)
 app.command("fit-values")(fit_values)
 app.command("score-values")(score_values)
 

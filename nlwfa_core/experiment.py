@@ -203,6 +203,26 @@ def run(
     return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds)
 
 
+class Workbench:
+    """Runs one recipe after the other; data, Hankel matrix and what learners keep of it stay for the next, if it starts from them.
+
+    Attributes
+    ----------
+    prepared : Prepared or None
+        Of the last recipe; may be thrown away.
+    """
+
+    def __init__(self) -> None:
+        self.prepared: Prepared | None = None
+
+    def run(self, recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Result:
+        """As `run`."""
+        if self.prepared is None or not self.prepared.fits(recipe):
+            self.prepared = None  # not two at once in memory
+            self.prepared = prepare(recipe, report, cancelled, files)
+        return run(recipe, report, cancelled, prepared=self.prepared)
+
+
 def _fit_opponent(
     recipe: LearningRecipe, strings: Strings, report: Report, cancelled: CancelCheck
 ) -> tuple[LearnedModel, FitReport]:

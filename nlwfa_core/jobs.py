@@ -23,6 +23,7 @@ from .finished import Finished
 from .pool import Pool, num_cores
 from .queueing import Curve, Job, JobStatus, Line
 from .recipe import Recipe
+from .recorder import Recorder
 from .worker import WorkerProcess
 
 __all__ = ["Curve", "JobStatus", "Runner"]
@@ -50,7 +51,7 @@ class Runner:
     Parameters
     ----------
     home : Path
-        Results go to `home/runs/<key>`, uploaded files to `home/uploads`.
+        Results go to `home/runs/<key>`, uploaded files to `home/uploads`, what became of runs to the history.
     num_workers : int, optional
         One less than there are cores, but at least 1, unless given.
     max_queued : int
@@ -68,6 +69,7 @@ class Runner:
         home = home.absolute()
         self.files = FileShelf(home / "uploads")
         self._finished = Finished(home / "runs", shipped)
+        self._recorder = Recorder(home)
         self._max_queued = max_queued
         self._changed = Condition()  # its lock guards all that follows, the jobs and workers too
         self._jobs: dict[str, Job] = {}
@@ -91,10 +93,11 @@ class Runner:
             job = self._jobs.get(key)
             if job is None or job.state in ("failed", "cancelled"):
                 self._make_room()
-                job = Job(key, recipe, owner)
+                job = Job(key, recipe, owner, tell=self._recorder.tell)
                 self._remember(job)
                 self._line.append(job)
                 self._changed.notify_all()
+            self._recorder.tell(key, recipe, job.state)
             job.interest.pop(owner, None)  # it may have cancelled before
             job.renew(owner)
         return key
@@ -158,7 +161,7 @@ class Runner:
     def close(self) -> None:
         """Stop everything. Waits until the workers are gone, which takes seconds at most."""
         with self._changed:
-            self._closed = True
+            self._closed = self._recorder.leaving = True
             self._line = Line()
             for job in self._jobs.values():
                 job.end("cancelled")
@@ -169,6 +172,7 @@ class Runner:
             thread.join(CANCEL_SECONDS)
             worker.kill()
             thread.join()
+        self._recorder.close()
         atexit.unregister(self.close)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -138,6 +138,8 @@ class Job:
     held_since, waited : float
         When it last came to be held, and for how long it was before.
     pace : Pace
+    tell : callable
+        Called with (key, recipe, state, message) when it starts and when it is over.
     """
 
     key: str
@@ -158,6 +160,7 @@ class Job:
     waited: float = 0.0
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
+    tell: Callable[..., None] = lambda *what: None
 
     @cached_property
     def kind(self) -> str:
@@ -195,6 +198,7 @@ class Job:
         """It starts, or starts over."""
         self.state, self.started, self.progress, self.points = "running", monotonic(), None, {}
         self.held, self.waited, self.pace, self.picture = False, 0.0, Pace(), None
+        self.tell(self.key, self.recipe, self.state)
 
     def note(self, message: dict[str, Any]) -> bool:
         """Progress, as a worker sends it; also for a while after a cancel. Whether it has come to be held, or is no longer."""
@@ -219,6 +223,7 @@ class Job:
             self.seconds = self.worked
             self.state, self.message, self.progress = state, message, None
             self.paused = self.held = False
+            self.tell(self.key, self.recipe, state, message)
 
     @property
     def worked(self) -> float:

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 from .data import FileShelf, no_files
 from .errors import Cancelled, RecipeError
-from .experiment import Prepared, Result, prepare, run, save_result
+from .experiment import Result, Workbench, save_result
 from .gate import Gate
 from .learning.progress import Progress
 from .learning.snapshots import Snapshot, snapshot
@@ -207,7 +207,7 @@ class Trainer:
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
         self.inbox, self.outbox = inbox, outbox
-        self.prepared: Prepared | None = None
+        self.bench = Workbench()
         self.held: dict[str, float] = {}  # seconds that a stage waited at the gate
 
     def follow(self, order: dict[str, Any]) -> None:
@@ -223,7 +223,7 @@ class Trainer:
             self.outbox.end("failed", str(error))
         except MemoryError:
             log.exception("out of memory, %s", folder)
-            self.prepared = None
+            self.bench.prepared = None
             self.outbox.end("failed", "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank.")
         except Exception as error:
             log.exception("training broke off, %s", folder)
@@ -234,10 +234,7 @@ class Trainer:
     def _run(self, recipe: Recipe, shelf: FileShelf) -> Result:
         report, cancelled = self._report, self.inbox.cancelled.is_set
         self.held = {}
-        if self.prepared is None or not self.prepared.fits(recipe):
-            self.prepared = None  # not two at once in memory
-            self.prepared = prepare(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
-        result = run(recipe, report, cancelled, prepared=self.prepared)
+        result = self.bench.run(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
         learned = replace(result.report, seconds=self._worked(result.report.seconds))
         return replace(result, report=learned, seconds=self._worked(result.seconds))
 

@@ -89,7 +89,15 @@ ORDER = (
     "pool",
     "pausing",
     "finished",
+    "migrations.env",
+    "migrations.versions.revision_1",
+    "database",
+    "history",
+    "presence",
+    "recorder",
     "jobs",
+    "grids",
+    "sweeping",
     "palette",
     "approximations",
     "lens",
@@ -99,16 +107,21 @@ ORDER = (
     *(f"reproduction.{name}" for name in ("settings", "runs", "squared", "experiments", "runner", "statistics", "svg", "claims")),
     *(f"reproduction.{name}" for name in ("reasons", "markdown", "curves", "table_1", "squares", "report")),
     *(f"export.{name}" for name in ("drawings", "script", "notebook", "automata", "report", "bundle")),
+    "bundles",
     "terminal",
     "cli_learn",
     "cli_reproduce",
+    "cli_sweep",
     "cli_values",
     "cli",
     "__main__",
 )
 PACKAGES = (
     "__init__",
-    *(f"{name}.__init__" for name in ("export", "figures", "learning", "opponents", "reproduction", "sources")),
+    *(
+        f"{name}.__init__"
+        for name in ("export", "figures", "learning", "migrations", "migrations.versions", "opponents", "reproduction", "sources")
+    ),
 )
 TORCH = (
     *(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core import worker
+from nlwfa_core import experiment, worker
 from nlwfa_core.experiment import prepare, run
 from nlwfa_core.gate import Gate
 from nlwfa_core.learning.progress import BITS, Progress
@@ -52,7 +52,7 @@ def test_it_says_its_stages_and_its_end(tmp_path: Path) -> None:
 
 def test_data_and_matrix_are_kept_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(worker, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
+    monkeypatch.setattr(experiment, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
     training, _ = trainer()
     for rank in (2, 3):
         training.follow(order(tmp_path, SMALL.changed(learning=LearningRecipe(rank=rank))))
@@ -63,7 +63,7 @@ def test_data_and_matrix_are_kept_for_the_next(tmp_path: Path, monkeypatch: pyte
 
 def test_opponents_share_the_data_and_need_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(worker, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
+    monkeypatch.setattr(experiment, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
     training, said = trainer()
     for learner in ("HMM", "HMM", "SP", "HMM"):
         training.follow(order(tmp_path, SMALL.with_learner(learner)))
@@ -89,7 +89,7 @@ def test_what_goes_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(worker, "run", fails)
+    monkeypatch.setattr(experiment, "run", fails)
     training, said = trainer()
     training.follow(order(tmp_path))
     last = messages(said)[-1]
@@ -121,10 +121,10 @@ def test_many_reports_are_few_messages_and_no_loss_is_lost() -> None:
 
 def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
     code = (
-        "import os; from nlwfa_core import worker\n"
+        "import os; from nlwfa_core import experiment, worker\n"
         "def prints(*_):\n"
         "    print('a library prints'); os.write(1, b'and C'); raise worker.RecipeError('no')\n"
-        "worker.prepare = prints; worker.main()"
+        "experiment.prepare = prints; worker.main()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1) as process:
         assert process.stdin is not None

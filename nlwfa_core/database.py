@@ -1,0 +1,100 @@
+"""The history's database: a SQLite file of the lab's own, or whatever NLWFA_DATABASE_URL names; its tables, brought up to date.
+
+Source of SQLite's settings: https://sqlite.org/wal.html. With them, 8 processes of which one is killed lose nothing that was
+acknowledged, and readers wait for nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+
+from .errors import RecipeError
+from .store import make_directory
+
+FILE, VARIABLE = "history.sqlite", "NLWFA_DATABASE_URL"
+BUSY_SECONDS = 30
+# How often a start that meets another server's start is tried again.
+ATTEMPTS = 20
+MIGRATIONS = Path(__file__).with_name("migrations")
+ADVISORY = 0x6E6C776661  # "nlwfa": PostgreSQL's lock while one server migrates
+
+_upgrading = Lock()  # alembic's own state is the process's
+
+
+def connect(home: Path) -> sa.Engine:
+    """The database of a lab's folder, its tables as this version needs them. Any number of processes may do so at once.
+
+    Raises
+    ------
+    RecipeError
+        If the folder can't be made, the address is not one, or the tables are a newer version's.
+    sqlalchemy.exc.DatabaseError
+        If the database can't be reached, is locked for half a minute, or is none.
+    """
+    url = os.environ.get(VARIABLE)
+    if not url:
+        make_directory(home)
+    try:
+        engine = sa.create_engine(url or sa.URL.create("sqlite", database=str(home / FILE)))
+    except (ArgumentError, NoSuchModuleError, ImportError) as error:
+        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _settings)
+        sa.event.listen(engine, "begin", _begin)
+    migrate(engine)
+    return engine
+
+
+def reading(engine: sa.Engine) -> sa.Engine:
+    """The same database for those who only read: they wait for no writer."""
+    return engine.execution_options(reading=True)
+
+
+def migrate(engine: sa.Engine) -> None:
+    """Bring the tables up to date; one process does it, others wait. Raises RecipeError if they are a newer version's."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    started, newest = monotonic(), set(ScriptDirectory.from_config(config).get_heads())
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            with reading(engine).connect() as connection:  # mostly there is nothing to do, and nothing to wait for
+                if set(MigrationContext.configure(connection).get_current_heads()) == newest:
+                    return
+            with _upgrading, engine.begin() as connection:
+                if connection.dialect.name == "postgresql":
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY)))
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+            return
+        except CommandError:
+            raise RecipeError(
+                "The history was last written by a newer version of the lab; this one leaves it alone. Runs are still kept."
+            ) from None
+        except OperationalError:
+            if not left or monotonic() > started + BUSY_SECONDS:
+                raise
+            sleep(0.1)  # two that switch a new file to WAL at once: SQLite does not wait then
+
+
+def _settings(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # else the driver begins transactions of its own
+    for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin(connection: sa.Connection) -> None:
+    """A writer takes the lock at once: one that reads first and then writes could not wait for others."""
+    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reading") else "BEGIN IMMEDIATE")

@@ -1,0 +1,6 @@
+"""What alembic runs to migrate: on the connection, and in the transaction, that `database.migrate` has opened."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"], transactional_ddl=True)
+context.run_migrations()

@@ -1,0 +1,152 @@
+"""Bundles of runs: there and back, and what is not taken in."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlwfa_core import bundles
+from nlwfa_core.bundles import Imported, export_runs, import_runs
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import load_result, run, save_result
+from nlwfa_core.history import History
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.wfa import WFA
+
+Files = dict[str, bytes]
+
+
+def recipe_of(seed: int) -> Recipe:
+    return Recipe(
+        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=LearningRecipe(rank=2),
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Two runs, one with a name."""
+    home = tmp_path_factory.mktemp("home")
+    keys = [recipe_of(seed).key() for seed in (1, 2)]
+    for seed in (1, 2):
+        save_result(home / "runs" / recipe_of(seed).key(), run(recipe_of(seed)))
+    history = History.open(home)
+    history.rebuild(home / "runs")
+    history.rename(keys[0], "first <b>")
+    history.tag(keys[0], ["class"])
+    return export_runs(home, history, keys)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History.open(tmp_path)
+
+
+def files_of(data: bytes) -> Files:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(files: Files) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def test_there_and_back(tmp_path: Path, history: History, bundle: bytes) -> None:
+    keys = tuple(recipe_of(seed).key() for seed in (1, 2))
+    assert import_runs(tmp_path, history, bundle) == Imported(keys, ())
+    row = history.run(keys[0])
+    assert row is not None and (row.name, row.tags, row.state) == ("first <b>", ["class"], "done")
+    there, here = load_result(tmp_path / "runs" / keys[0]), run(recipe_of(1))
+    assert isinstance(there.model, WFA) and isinstance(here.model, WFA)
+    np.testing.assert_array_equal(there.model.transitions, here.model.transitions)
+    assert there.scores == here.scores
+    history.rename(keys[0], "mine")
+    assert import_runs(tmp_path, history, bundle) == Imported((), keys)
+    row = history.run(keys[0])
+    assert row is not None and row.name == "mine"
+
+
+def spoil(files: Files, how: str) -> Files:
+    first, second = (recipe_of(seed).key() for seed in (1, 2))
+    listing = json.loads(files["bundle.json"])
+    result = json.loads(files[f"runs/{first}/result.json"])
+    if how == "traversal":
+        return files | {"runs/../../evil": b"x"}
+    if how == "absolute":
+        return files | {"/tmp/evil": b"x"}
+    if how == "another file":
+        return files | {f"runs/{first}/evil.py": b"x"}
+    if how == "wrong key":
+        return {name.replace(first, "0" * 64): data.replace(first.encode(), b"0" * 64) for name, data in files.items()}
+    if how == "missing file":
+        return {name: data for name, data in files.items() if name != f"runs/{second}/model.json"}
+    if how == "not listed":
+        del listing["runs"][first]
+    if how == "future":
+        listing["format"] = 2
+    if how == "label":
+        listing["runs"][first]["tags"] = "class"
+    if how == "score":
+        result["scores"]["wer"] = [0.1]
+    if how == "no words":
+        result["scores"]["num_words"] = 0
+    if how == "note":
+        result["notes"] = [{"evil": 1}]
+    return files | {"bundle.json": json.dumps(listing).encode(), f"runs/{first}/result.json": json.dumps(result).encode()}
+
+
+PLACES = ("traversal", "absolute", "another file", "wrong key", "missing file")
+CONTENTS = ("not listed", "future", "label", "score", "no words", "note")
+
+
+@pytest.mark.parametrize("how", [*PLACES, *CONTENTS])
+def test_what_is_not_sound_changes_nothing(tmp_path: Path, history: History, bundle: bytes, how: str) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RecipeError):
+        import_runs(tmp_path, history, packed(spoil(files_of(bundle), how)))
+    assert history.runs() == [] and sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, history: History, bundle: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = files_of(bundle)
+    key = recipe_of(1).key()
+    monkeypatch.setattr(bundles, "MAX_BYTES", 10_000_000)
+    bomb = packed(files | {f"runs/{key}/model.safetensors": bytes(50_000_000)})
+    assert len(bomb) < 1_000_000
+    with pytest.raises(RecipeError, match="at most 10,000,000 allowed"):
+        import_runs(tmp_path, history, bomb)
+    lying = bomb.replace((50_000_000).to_bytes(4, "little"), (500).to_bytes(4, "little"))
+    with pytest.raises(RecipeError):
+        import_runs(tmp_path, history, lying)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_damaged_bundles_are_refused_or_read(tmp_path_factory: pytest.TempPathFactory, bundle: bytes, data: st.DataObject) -> None:
+    home = tmp_path_factory.mktemp("home")
+    place = data.draw(st.integers(0, len(bundle) - 1))
+    damaged = bytearray(bundle)
+    damaged[place] ^= data.draw(st.integers(1, 255))
+    history = History.open(home)
+    try:
+        import_runs(home, history, bytes(damaged[: data.draw(st.integers(place, len(bundle)))]))
+    except RecipeError:
+        assert not (home / "runs").exists()
+    history.close()
+
+
+def test_only_finished_runs_go_out(tmp_path: Path, history: History) -> None:
+    with pytest.raises(RecipeError, match="finished"):
+        export_runs(tmp_path, history, ["0" * 64])

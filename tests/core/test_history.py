@@ -1,0 +1,337 @@
+"""The history: what is written of runs, and what is left of it when processes are killed and databases refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic, sleep, time
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError
+
+from nlwfa_core import recorder
+from nlwfa_core.database import FILE, connect
+from nlwfa_core.diagnostics import diagnostics
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import run, save_result
+from nlwfa_core.history import Event, History, Run, done
+from nlwfa_core.jobs import Runner
+from nlwfa_core.presence import Presence
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.recorder import Recorder
+
+posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
+
+
+def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 20) -> Recipe:
+    return Recipe(
+        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
+    )
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    deadline = monotonic() + seconds
+    while not (answer := condition()):
+        assert monotonic() < deadline, "waited in vain"
+        sleep(0.02)
+    return answer
+
+
+def save(home: Path, recipe: Recipe) -> str:
+    """A finished run on disk."""
+    save_result(home / "runs" / recipe.key(), run(recipe))
+    return recipe.key()
+
+
+def states(home: Path) -> dict[str, str]:
+    history = History.open(home)
+    found = {run.key: run.state for run in history.runs()}
+    history.close()
+    return found
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History.open(tmp_path)
+
+
+def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
+    runner = Runner(tmp_path, num_workers=1)
+    good, bad = recipe_of("both.non"), recipe_of().changed(data=DataRecipe(source="upload"))
+    endless = recipe_of("fac.non", epochs=100_000)
+    for recipe in (good, bad, endless):
+        runner.submit(recipe, "me")
+    wait_for(lambda: (job := runner.status(endless.key())) and job.state == "running")
+    runner.cancel(endless.key(), "me")
+    wait_for(lambda: (job := runner.status(endless.key())) and job.state == "cancelled")
+    result = runner.result(good.key())
+    waits = recipe_of("fac.non", seed=1, epochs=100_000)
+    runner.submit(waits, "me")
+    runner.close()
+
+    assert states(tmp_path) == {
+        good.key(): "done",
+        bad.key(): "failed",
+        endless.key(): "cancelled",
+        waits.key(): "interrupted",
+    }
+    history = History.open(tmp_path)
+    row = history.run(good.key())
+    assert row is not None and row.read_recipe() == good and row.version
+    assert row.scores is not None and row.scores["wer"] == result.scores.wer
+    assert row.seconds == result.seconds and row.sentences == list(result.notes)
+    health = diagnostics(result.model, result.scores, result.report)
+    assert row.diagnostics is not None and row.diagnostics["short_mass"] == health.short_mass
+    assert row.curves is not None
+    assert row.curves["factorisation"]["losses"] == result.report.logs[0].losses.tolist()
+    assert row.ended is not None and row.started is not None and row.submitted <= row.started <= row.ended
+    failed = history.run(bad.key())
+    assert failed is not None and "No file was uploaded" in str(failed.message)
+    history.close()
+
+
+SERVER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import sleep
+from nlwfa_core.jobs import Runner
+from nlwfa_core.recipe import Recipe
+
+runner = Runner(Path(sys.argv[1]), num_workers=1)
+for text in sys.argv[2:]:
+    runner.submit(Recipe.from_json(text), "me")
+sleep(600)
+"""
+
+
+@posix
+def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: Path) -> None:
+    first, endless, waits = recipe_of(), recipe_of("fac.non", epochs=100_000), recipe_of(seed=1)
+    order = [recipe.to_json() for recipe in (first, endless, waits)]
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), *order])
+    expected = {first.key(): "done", endless.key(): "running", waits.key(): "queued"}
+    wait_for(lambda: (tmp_path / FILE).exists() and states(tmp_path) == expected)
+    other = Recorder(tmp_path)  # a second server: the first one's runs are the first one's
+    assert other.close(60) and states(tmp_path) == expected
+    server.kill()
+    server.wait()
+
+    runner = Runner(tmp_path, num_workers=1)
+    wait_for(lambda: set(states(tmp_path).values()) == {"done", "interrupted"})
+    runner.submit(waits, "me")
+    wait_for(lambda: states(tmp_path)[waits.key()] == "done")
+    assert states(tmp_path) == {first.key(): "done", endless.key(): "interrupted", waits.key(): "done"}
+    runner.close()
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+def test_a_locked_database_holds_up_nobody_and_loses_nothing(tmp_path: Path, history: History) -> None:
+    history.close()
+    lock = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    runner = Runner(tmp_path, num_workers=1)
+    key = runner.submit(recipe_of(), "me")
+    wait_for(lambda: (job := runner.status(key)) and job.state == "done")
+    assert states(tmp_path) == {}  # who reads does not wait
+    lock.execute("ROLLBACK")
+    lock.close()
+    wait_for(lambda: states(tmp_path) == {key: "done"})
+    runner.close()
+
+
+def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_path: Path, history: History) -> None:
+    lock = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    writer = Recorder(tmp_path)
+    key = save(tmp_path, recipe_of())
+    for state in ("queued", "running", "done"):
+        writer.tell(key, recipe_of(), state)
+    lock.execute("ROLLBACK")
+    lock.close()
+    assert writer.close(60) and states(tmp_path) == {key: "done"}
+
+
+def test_what_could_not_be_written_is_found_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / FILE).write_text("this is no database, and longer than its header " * 10)
+    runner = Runner(tmp_path, num_workers=1)
+    key = runner.submit(recipe_of(), "me")
+    wait_for(lambda: (job := runner.status(key)) and job.state == "done")
+    runner.close()
+    with pytest.raises(DatabaseError):
+        connect(tmp_path)
+    (tmp_path / FILE).unlink()
+    assert Recorder(tmp_path).close(60)
+    assert states(tmp_path) == {key: "done"}
+
+
+def test_rows_are_made_from_folders_that_are_whole(tmp_path: Path, history: History) -> None:
+    keys = [save(tmp_path, recipe_of(seed=seed)) for seed in (1, 2)]
+    broken = tmp_path / "runs" / ("0" * 64)
+    broken.mkdir()
+    (broken / "result.json").write_text("{}")
+    twisted = tmp_path / "runs" / ("1" * 64)
+    shutil.copytree(tmp_path / "runs" / keys[0], twisted)
+    record = json.loads((twisted / "result.json").read_text())
+    for scores, place in (({"num_words": 0}, twisted), ({"num_zero": [1]}, twisted.with_name("2" * 64))):
+        if place != twisted:
+            shutil.copytree(twisted, place)
+        (place / "result.json").write_text(json.dumps(record | {"scores": record["scores"] | scores}))
+    (tmp_path / "runs" / "notes.txt").write_text("mine")
+    history.note([Event(keys[0], recipe_of(seed=1), "interrupted", time())])  # killed between its folder and its row
+    assert history.rebuild(tmp_path / "runs") == 2
+    assert history.rebuild(tmp_path / "runs") == 0
+    assert states(tmp_path) == dict.fromkeys(keys, "done")
+    row = history.run(keys[0])
+    assert row is not None and row.ended == (tmp_path / "runs" / keys[0] / "result.json").stat().st_mtime
+
+
+def test_a_newer_version_is_left_alone(tmp_path: Path, history: History) -> None:
+    history.close()
+    with sqlite3.connect(tmp_path / FILE) as newer:
+        newer.execute("UPDATE alembic_version SET version_num = '99'")
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(RecipeError, match="newer version"):
+        History.open(tmp_path)
+    runner = Runner(tmp_path, num_workers=1)
+    key = runner.submit(recipe_of(), "me")
+    wait_for(lambda: (job := runner.status(key)) and job.state == "done")
+    runner.close()
+    with sqlite3.connect(tmp_path / FILE) as newer:
+        assert newer.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+    assert len((tmp_path / FILE).read_bytes()) == len(before)
+
+
+def test_what_people_give_a_run_stays_when_it_is_run_again(tmp_path: Path, history: History) -> None:
+    key, recipe = recipe_of().key(), recipe_of()
+    history.note([Event(key, recipe, "queued", 1.0)])
+    history.rename(key, "<b>best</b>\0 \ud800")
+    history.tag(key, ["class", "class", " a ", ""])
+    history.annotate(key, "look at k = 2")
+    history.note([done(key, run(recipe), 2.0)])
+    row = history.run(key)
+    assert row is not None
+    assert (row.name, row.tags, row.note) == ("<b>best</b> ?", ["class", "a"], "look at k = 2")
+    assert (row.submitted, row.ended, row.state) == (1.0, 2.0, "done")
+    for refused in (lambda: history.rename(key, "x" * 201), lambda: history.tag(key, ["x" * 41])):
+        with pytest.raises(RecipeError, match="at most"):
+            refused()
+
+
+def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (save(tmp_path, recipe_of(seed=seed)) for seed in (1, 2))
+    history.rebuild(tmp_path / "runs")
+    history.delete([first, second])
+    assert history.runs() == [] and {run.key for run in history.runs(deleted=True)} == {first, second}
+    assert history.rebuild(tmp_path / "runs") == 0  # deleted is deleted
+    history.restore([first])
+    assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / second).exists()
+    assert Recorder(tmp_path).close(60) and (tmp_path / "runs" / second).exists()
+    monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
+    assert Recorder(tmp_path).close(60)
+    assert not (tmp_path / "runs" / second).exists() and history.runs(deleted=True) == []
+    assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
+
+
+def test_a_deleted_run_that_is_asked_for_again_is_back(tmp_path: Path, history: History) -> None:
+    key = save(tmp_path, recipe_of())
+    history.rebuild(tmp_path / "runs")
+    history.rename(key, "mine")
+    history.delete([key])
+    runner = Runner(tmp_path, num_workers=1)
+    runner.submit(recipe_of(), "me")
+    runner.close()
+    assert [(row.state, row.name) for row in history.runs()] == [("done", "mine")]
+
+
+def test_numbers_that_are_not_finite_come_back_as_words(history: History) -> None:
+    recipe = recipe_of()
+    result = run(recipe)
+    row = done(recipe.key(), result, 1.0)
+    history.note([Run(**{**vars(row), "scores": {"log2_pauto": "inf"}})])
+    found = history.run(recipe.key())
+    assert found is not None and found.scores == {"log2_pauto": "inf"}
+
+
+def test_sqlite_is_set_up_for_many_processes(tmp_path: Path) -> None:
+    engine = connect(tmp_path)
+    with engine.connect() as connection:
+        settings = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "busy_timeout")
+        ]
+    assert settings == ["wal", 1, 30_000]
+    assert {column["name"] for column in sa.inspect(engine).get_columns("runs")} == {*Run.__dataclass_fields__}
+    engine.dispose()
+
+
+def test_threads_that_start_at_once_make_one_database(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(states, [tmp_path] * 16)) == [{}] * 16
+
+
+def test_an_address_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("nonsense", "nosuch://host/name"):
+        monkeypatch.setenv("NLWFA_DATABASE_URL", address)
+        with pytest.raises(RecipeError, match="NLWFA_DATABASE_URL"):
+            connect(tmp_path)
+    monkeypatch.setenv("NLWFA_DATABASE_URL", f"sqlite:///{tmp_path / 'other.db'}")
+    History.open(tmp_path).close()
+    assert (tmp_path / "other.db").exists() and not (tmp_path / FILE).exists()
+
+
+def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
+    mine, other = Presence(tmp_path), Presence(tmp_path)
+    assert mine.take_dead() == other.take_dead() == ()
+    os.close(other._file)
+    assert mine.take_dead() == (other.name,)
+    mine.bury((other.name,))
+    mine.close()
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+WRITER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from nlwfa_core.history import Event, History
+from nlwfa_core.recipe import Recipe
+
+history = History.open(Path(sys.argv[1]))
+for number in range(int(sys.argv[3])):
+    key = f"{int(sys.argv[2]):032x}{number:032x}"
+    history.note([Event(key, Recipe(), "failed", 1.0)])
+    print(key, flush=True)
+"""
+
+
+@posix
+@pytest.mark.slow
+def test_eight_processes_write_and_one_is_killed(tmp_path: Path) -> None:
+    """All start at once on a folder without a database; nothing that was acknowledged is lost."""
+    count = int(os.environ.get("NLWFA_COMMITS", "60"))
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    writers = [
+        subprocess.Popen([*command, str(name), str(count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for name in range(8)
+    ]
+    victim = writers[0].stdout
+    assert victim is not None
+    begun = [victim.readline().strip() for _ in range(10)]
+    writers[0].kill()
+    told = [writer.communicate() for writer in writers]
+    assert [errors for _, errors in told] == [""] * 8
+    written = {*begun, *(line for out, _ in told for line in out.splitlines() if len(line) == 64)}
+    assert len(written) >= 7 * count + 10
+    assert written <= set(states(tmp_path))
