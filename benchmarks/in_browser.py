@@ -1,4 +1,4 @@
-"""What a person waits for, in a real browser: the first page, a change of the rank, the bytes of a large heat map.
+"""What a person waits for, in a real browser: the first page, a change of the rank.
 
 `python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make test`) prints a table. The
 opponent is an empty Streamlit app: a title, a number field, and the number. Both servers run at once, and their turns alternate.
@@ -21,7 +21,6 @@ from tests.browser.screen import heading, keyed, settled, visit
 
 EMPTY = 'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, key="number"))\n'
 SMALL = {"num_strings": 2_000, "num_prefixes": 300, "num_suffixes": 300, "learner": "SP", "rank": 5}
-LARGE = {"num_strings": 200_000, "num_prefixes": 5_000, "num_suffixes": 5_000, "learner": "SP", "rank": 5}
 QUIET = 700  # milliseconds without a change of the page, after which it counts as drawn
 WATCH = f"""() => {{
   window.roundTrip = new Promise((done) => {{
@@ -63,24 +62,6 @@ def round_trip(page: Page, key: str) -> float:
     return taken
 
 
-def wire_bytes(browser: Browser, lab: str) -> int:
-    """Bytes that the Hankel page of a 5,000 × 5,000 matrix takes, beyond those of a small one's scripts: all websocket messages."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(120_000)
-    page = context.new_page()
-    total = 0
-
-    def count(payload: str | bytes) -> None:
-        nonlocal total
-        total += len(payload)
-
-    page.on("websocket", lambda socket: socket.on("framereceived", count))
-    visit(page, lab, "hankel", **LARGE)
-    page.wait_for_timeout(2_000)
-    context.close()
-    return total
-
-
 def row(name: str, ours: list[float], theirs: list[float], target: float) -> str:
     def told(values: list[float]) -> str:
         low, _, high = quantiles(values, n=4)
@@ -120,7 +101,6 @@ def main() -> None:
         pairs = [(round_trip(ours, "rank"), round_trip(theirs, "number")) for _ in range(repeats + 1)][1:]
         print(row("rank + 1 on Hankel, SVD cached", [a for a, _ in pairs], [b for _, b in pairs], 2.0), flush=True)
         assert heading(ours, "hankel").is_visible()
-        print(f"\nHankel page of 5,000 × 5,000: {wire_bytes(browser, lab) / 1e6:.2f} MB of websocket messages (at most 3 wanted)")
         browser.close()
 
 
