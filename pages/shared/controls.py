@@ -85,8 +85,8 @@ def _say_dropped(linked: dict[str, str], used: dict[str, Any]) -> None:
         with suppress(ValueError):
             if said == str(value) or float(said) == value:
                 continue
-        if key in UPLOADS and not value:
-            continue
+        if key not in st.session_state or (key in UPLOADS and not value):
+            continue  # there is no such control now, or the file is missing, which the page says
         st.toast(literal(f"The link says {key} = {said[:40]}, which is not possible here: it is {value}."), icon=":material/info:")
 
 

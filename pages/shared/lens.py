@@ -113,13 +113,13 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
     written = literal(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in chosen:
-            st.markdown(f"*u* is **{written}**: {block[[row]].nnz:,} cells other than zero, in all {block[[row]].sum():.6g}.")
+            st.markdown(f"u is **{written}**: {block[[row]].nnz:,} cells other than zero, in all {block[[row]].sum():.6g}.")
             return
         column = chosen["column"]
         suffix = hankel.basis.suffixes[column]
         value = float(block[row, column])
         named = {"u": prefix, "v": suffix, "uv": prefix + suffix}
-        words = ", ".join(f"*{name}* is **{literal(alphabet.decode(word))}**" for name, word in named.items())
+        words = ", ".join(f"{name} is **{literal(alphabet.decode(word))}**" for name, word in named.items())
         st.markdown(f"{words}: **H[u, v] = {value:.6g}**")
         st.markdown(literal(f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if shown.layer != "H":

@@ -79,7 +79,9 @@ def complaints(app: AppTest) -> list[str]:
 
 
 def trained(app: AppTest, button: str = "train.start") -> AppTest:
-    """Presses a button that trains, waits for what it started, and draws the page again."""
+    """Presses a button that trains, waits for what it started, and draws the page again; nothing where a test before did it."""
+    if not any(there.key == button for there in app.button):
+        return app
     app.button(key=button).click().run()
     deadline = monotonic() + 90
     while any(status.state in ("queued", "running") for status in runs.runner().jobs("test session id")):
@@ -90,8 +92,7 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
 
 def learned(page: str, **parameters: Any) -> AppTest:
     """A page whose recipe has been run, by this test or by one before."""
-    app = open_lab("train", **parameters)
-    return go(trained(app) if any(button.key == "train.start" for button in app.button) else app, page)
+    return go(trained(open_lab("train", **parameters)), page)
 
 
 def type_text(app: AppTest, text: str) -> AppTest:
