@@ -107,10 +107,11 @@ def rank_sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
     share = float((values[:rank] ** 2).sum() / ((block.data**2).sum() or 1.0))  # 0 of a matrix that is 0
     all_known = len(values) >= min(rank, *block.shape)
     kept = f"keeps {share:.2%}" if all_known else f"keeps more than {share:.2%}"
-    least = "at least " if svd.numerical_rank == len(values) < min(block.shape) else ""
+    cut = svd.numerical_rank == len(values) < min(block.shape)
+    least, no_more = ("at least ", ": no more values are computed for this page") if cut else ("", "")
     return (
         f"Rank {rank} {kept} of the squared norm of $\\mathbf{{H}}_\\lambda${weighed}; the numerical rank is {least}"
-        f"**{svd.numerical_rank}**. "
+        f"**{svd.numerical_rank}**{no_more}. "
         "Sampling noise fills the rank up: where the values fall, not where they vanish, tells how many states to take."
     )
 

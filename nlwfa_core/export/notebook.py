@@ -60,8 +60,9 @@ def notebook(recipe: Recipe) -> str:
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.learning.learner}, k = {recipe.learning.rank}\n\n"
             "Every option of the experiment stands in the first cell; change one and run all cells again. "
-            "The same recipe gives the same numbers to the last digit."
-            + (f"\n\nThe uploaded files belong in the folder `{UPLOADS}` beside this notebook." if files else "")
+            "The same recipe gives the same numbers to the last digit.\n\n"
+            "Needs the library and Jupyter: `pip install --editable . jupyterlab` in the lab's folder."
+            + (f" The uploaded files belong in the folder `{UPLOADS}` beside it; *Everything* has them." if files else "")
         ),
         _code(SETUP.format(imports=IMPORTS, shelf=shelf_lines(recipe).replace("\n\n", "\n"), recipe=recipe_code_lines(recipe))),
         _text("## Strings\n\nGenerated or read as the recipe says; the test strings are never learned from."),

@@ -12,7 +12,10 @@ UPLOADS = "uploads"  # the folder where a program looks for uploaded files
 IMPORTS = "DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe"
 
 SCRIPT = '''\
-"""A run of NL-WFA Lab {version}, done again: {learner}, k = {rank}."""
+"""A run of NL-WFA Lab {version}, done again: {learner}, k = {rank}.
+
+Needs the library: `pip install --editable .` in the lab's folder.
+"""
 {note}
 from dataclasses import asdict
 {path}
@@ -37,7 +40,7 @@ def script(recipe: Recipe) -> str:
     """A program that prints the scores of a recipe's run.
 
     >>> print(script(Recipe()).splitlines()[0])
-    \"\"\"A run of NL-WFA Lab 0.1.0, done again: SP, k = 10.\"\"\"
+    \"\"\"A run of NL-WFA Lab 0.1.0, done again: SP, k = 10.
     """
     files = uploads_of(recipe)
     return SCRIPT.format(
