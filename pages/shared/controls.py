@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.basis import STATISTICS
 from nlwfa_core.fields import flat
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
@@ -23,7 +23,6 @@ from nlwfa_core.recipe import PRESETS
 from nlwfa_core.sources.formats import FORMATS
 from nlwfa_core.sources.tomita import LANGUAGES
 from nlwfa_core.transforms import TRANSFORMS
-from pages.shared import runs
 from pages.shared.navigation import navigation
 from pages.shared.text import literal
 
@@ -39,11 +38,8 @@ LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
-KEPT, CURRENT, REFUSED, LINKED = "controls.kept", "controls.current", "controls.refused", "controls.linked"
-PASTED, PASTE_ERROR = "data.paste", "controls.paste_error"
-MAX_PASTED = 1_000_000  # bytes; the box keeps them in memory for each session
+KEPT, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
-FEW = 30  # pasted strings are split into parts from this number on
 
 
 def recipe_controls() -> Recipe:
@@ -95,8 +91,8 @@ def kept() -> dict[str, Any]:
     return dict(st.session_state[KEPT])
 
 
-def set_kept(values: dict[str, Any]) -> None:
-    """Make them say that again. For callbacks."""
+def set_values(values: dict[str, Any]) -> None:
+    """Make the controls say that, the hidden ones too. For callbacks."""
     st.session_state.update(values)
     st.session_state["controls.preset"] = None
 
@@ -110,73 +106,6 @@ def current() -> Recipe:
         st.rerun()
     recipe: Recipe = st.session_state[CURRENT]
     return recipe
-
-
-def upload_control(field: str, label: str, text: str) -> None:
-    """A place to drop a file, which becomes part of the recipe by the hash of its content."""
-    file = st.file_uploader(label, key=f"upload.{field}", help=text, on_change=_keep_uploads, args=(field,))
-    name = st.session_state.get(field)
-    if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
-        label = f"In use: the file {name[:8]}…"
-        st.button(label, key=f"take_out.{field}", icon=":material/close:", help="Take it out", on_click=_take_out, args=(field,))
-
-
-def _keep_uploads(field: str) -> None:
-    """Make the files that lie there part of the recipe, if they can be read together; else say why not, and leave it as it was.
-
-    An empty place means nothing: the browser empties it before it brings the next file, too.
-    """
-    files = {key: file for key in UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
-    before = {key: st.session_state.get(key, "") for key in UPLOADS}
-    try:
-        names = before | {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
-        # Whoever brings strings wants all of them used, whatever the last example took.
-        new = {"source": "upload", "num_strings": MAX_GENERATED} if field == "upload" and files.get(field) else {}
-        if names["upload"]:
-            runs.data(current().data.changed(**{"source": "upload", **new, **names}))
-    except RecipeError as error:
-        st.session_state[REFUSED] = files[field].file_id if field in files else None
-        st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
-        return
-    st.session_state.update(names | new)
-
-
-def paste_control() -> None:
-    """A box for strings, which become part of the recipe as a file would; what can't be read stays in the box, with the reason."""
-    st.text_area(
-        "Strings, one a line",
-        key=PASTED,
-        height=160,
-        persist_state="session",
-        placeholder="ab\nabb\nλ",
-        help="Characters, or tokens with spaces between; λ alone is the empty string. Or CSV: string, count.",
-    )
-    if reason := st.session_state.pop(PASTE_ERROR, None):
-        st.error(literal(f"{reason} – Nothing was changed."), icon=":material/error:")
-    st.button("Use these strings", key="data.use", icon=":material/check:", on_click=_use_pasted)
-
-
-def _use_pasted() -> None:
-    text = st.session_state.get(PASTED) or ""
-    try:
-        if (size := len(text.encode())) > MAX_PASTED:
-            raise RecipeError(f"bytes pasted: {size:,} given, at most {MAX_PASTED:,} allowed; upload them as a file")
-        name = runs.runner().files.put(text.encode())
-        # Strings by hand are few: none can be spared for a test.
-        test = name if text.count("\n") < FEW else ""
-        new = {"source": "upload", "num_strings": MAX_GENERATED, "upload_format": "auto"} | dict.fromkeys(UPLOADS, "")
-        new |= {"upload": name, "upload_test": test}
-        runs.data(current().data.changed(**new))
-    except RecipeError as error:
-        st.session_state[PASTE_ERROR] = str(error)
-        return
-    st.session_state.update(new)
-
-
-def _take_out(field: str) -> None:
-    st.session_state[field] = ""
-    if field == "upload_test":
-        st.session_state["upload_solution"] = ""
 
 
 def set_recipe(recipe: Recipe) -> None:

@@ -33,7 +33,7 @@ def undo_control(recipe: Recipe) -> None:
 
 def _undo() -> None:
     st.session_state[LAST] = None
-    controls.set_kept(st.session_state[STACK].pop()[1])
+    controls.set_values(st.session_state[STACK].pop()[1])
 
 
 def described(before: Recipe, after: Recipe) -> str:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import controls
+from nlwfa_core import RecipeError
+from nlwfa_core.limits import MAX_GENERATED
+from pages.shared import controls, runs
+from pages.shared.text import literal
 
+REFUSED = "uploads.refused"
+PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
+MAX_PASTED = 1_000_000  # bytes; the box keeps them in memory for each session
+FEW = 30  # pasted strings are split into parts from this number on
 SLOTS = {
     "upload": (
         "Training strings",
@@ -22,9 +29,76 @@ def own_strings(opened: bool) -> None:
     with st.expander("Your own strings", expanded=opened, icon=":material/upload:", key="own_strings"):
         pasted, dropped = st.tabs(["Paste", "Upload"])
         with pasted:
-            controls.paste_control()
+            _paste_control()
         with dropped:
             for column, (field, (label, text)) in zip(st.columns(2) * 2, SLOTS.items(), strict=True):
                 with column:
-                    controls.upload_control(field, label, text)
+                    _upload_control(field, label, text)
         st.caption("They stay on this server, named by their content. Nothing in them is ever run.")
+
+
+def _upload_control(field: str, label: str, text: str) -> None:
+    """A place to drop a file, which becomes part of the recipe by the hash of its content."""
+    file = st.file_uploader(label, key=f"upload.{field}", help=text, on_change=_keep_uploads, args=(field,))
+    name = st.session_state.get(field)
+    if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
+        label = f"In use: the file {name[:8]}…"
+        st.button(label, key=f"take_out.{field}", icon=":material/close:", help="Take it out", on_click=_take_out, args=(field,))
+
+
+def _keep_uploads(field: str) -> None:
+    """Make the files that lie there part of the recipe, if they can be read together; else say why not, and leave it as it was.
+
+    An empty place means nothing: the browser empties it before it brings the next file, too.
+    """
+    files = {key: file for key in controls.UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
+    before = {key: st.session_state.get(key, "") for key in controls.UPLOADS}
+    try:
+        names = before | {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
+        # Whoever brings strings wants all of them used, whatever the last example took.
+        new = {"source": "upload", "num_strings": MAX_GENERATED} if field == "upload" and files.get(field) else {}
+        if names["upload"]:
+            runs.data(controls.current().data.changed(**{"source": "upload", **new, **names}))
+    except RecipeError as error:
+        st.session_state[REFUSED] = files[field].file_id if field in files else None
+        st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
+        return
+    controls.set_values(names | new)
+
+
+def _paste_control() -> None:
+    """A box for strings, which become part of the recipe as a file would; what can't be read stays in the box, with the reason."""
+    st.text_area(
+        "Strings, one a line",
+        key=PASTED,
+        height=160,
+        persist_state="session",
+        placeholder="ab\nabb\nλ",
+        help="Characters, or tokens with spaces between; λ alone is the empty string. Or CSV: string, count.",
+    )
+    if reason := st.session_state.pop(PASTE_ERROR, None):
+        st.error(literal(f"{reason} – Nothing was changed."), icon=":material/error:")
+    st.button("Use these strings", key="data.use", icon=":material/check:", on_click=_use_pasted)
+
+
+def _use_pasted() -> None:
+    text = st.session_state.get(PASTED) or ""
+    try:
+        if (size := len(text.encode())) > MAX_PASTED:
+            raise RecipeError(f"bytes pasted: {size:,} given, at most {MAX_PASTED:,} allowed; upload them as a file")
+        name = runs.runner().files.put(text.encode())
+        # Strings by hand are few: none can be spared for a test.
+        test = name if text.count("\n") < FEW else ""
+        new = {"source": "upload", "num_strings": MAX_GENERATED, "upload_format": "auto"} | dict.fromkeys(controls.UPLOADS, "")
+        new |= {"upload": name, "upload_test": test}
+        runs.data(controls.current().data.changed(**new))
+    except RecipeError as error:
+        st.session_state[PASTE_ERROR] = str(error)
+        return
+    controls.set_values(new)
+
+
+def _take_out(field: str) -> None:
+    st.session_state[field] = ""
+    if field == "upload_test":
+        st.session_state["upload_solution"] = ""

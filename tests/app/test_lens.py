@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,8 +90,9 @@ def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: py
     assert lens_payload(app)["points"]["title"] == "Rows of UD, rank 2"
 
 
-def test_the_script_is_well_formed_and_makes_no_markup_and_no_request() -> None:
-    script = (ASSETS / "lens" / "lens.js").read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", sorted(ASSETS.rglob("*.js")), ids=lambda path: path.name)
+def test_scripts_are_well_formed_and_make_no_markup_and_no_request(path: Path) -> None:
+    script = path.read_text(encoding="utf-8")
     for word in ("innerHTML", "outerHTML", "insertAdjacent", "fetch(", "XMLHttpRequest", "import ", "eval(", "http"):
         assert word not in script
     assert max(map(len, script.splitlines())) <= 150
