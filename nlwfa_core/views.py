@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .errors import RecipeError
-from .hankel import HankelMatrix, bounded_alphabet
-from .learning.spectral import TruncatedSVD, weighted_block
+from .hankel import bounded_alphabet
 from .metrics import Model
 from .nlwfa import LINKS, NLWFA, READINGS
 from .recipe import HankelRecipe
@@ -98,22 +97,6 @@ def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
         if isinstance(model, NLWFA):
             alike.setdefault((model.reading, model.link), []).append(name)
     return tuple(f"{', '.join(names)}: {READINGS[reading]}; {LINKS[link]}." for (reading, link), names in alike.items())
-
-
-def rank_sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
-    """What a rank keeps of H_λ, and how far its numerical rank goes, in Markdown."""
-    values, block = svd.singular_values, weighted_block(hankel)
-    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
-    share = float((values[:rank] ** 2).sum() / ((block.data**2).sum() or 1.0))  # 0 of a matrix that is 0
-    all_known = len(values) >= min(rank, *block.shape)
-    kept = f"keeps {share:.2%}" if all_known else f"keeps more than {share:.2%}"
-    cut = svd.numerical_rank == len(values) < min(block.shape)
-    least, no_more = ("at least ", ": no more values are computed for this page") if cut else ("", "")
-    return (
-        f"Rank {rank} {kept} of the squared norm of $\\mathbf{{H}}_\\lambda${weighed}; the numerical rank is {least}"
-        f"**{svd.numerical_rank}**{no_more}. "
-        "Sampling noise fills the rank up: where the values fall, not where they vanish, tells how many states to take."
-    )
 
 
 @dataclass(frozen=True, eq=False)

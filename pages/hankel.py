@@ -16,7 +16,7 @@ st.markdown(f"Here each entry is **{formulas.entries(recipe.hankel)}**. {formula
 with blocks.errors_shown():
     data = runs.data(recipe.data)
     hankel = runs.hankel(recipe.data, recipe.hankel)
-    svd = runs.singular_values(recipe.data, recipe.hankel)
+    runs.singular_values(recipe.data, recipe.hankel)
 blocks.notes(*basis_notes(hankel, recipe.hankel))
 
 symbols = views.hankel_alphabet(data.alphabet, recipe.hankel).symbols
@@ -38,6 +38,5 @@ st.latex(
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\\ "
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
-lens.rank_cut(svd, recipe.learning.rank)
-st.markdown(views.rank_sentence(svd, recipe.learning.rank, hankel))
-st.caption("Click a bar, or change the rank in the sidebar: everything on this page that depends on it follows.")
+lens.rank_cut(recipe)
+st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on it follows.")

@@ -1,7 +1,8 @@
 // The linked lens: heat map, points and strings of one matrix, in which the same prefix lights together.
 //
 // All that a pointer does stays in the browser. Python hears two things: what was chosen ("selection"), and which part of a matrix
-// that is too large to travel whole is looked at ("window"); the answer comes through a second, empty component.
+// that is too large to travel whole is looked at ("window"). The answer, and the points, which change more often than the matrix,
+// come through other, empty components: part.js.
 // A user's strings are drawn on canvases or set as text: no markup is ever made of them.
 
 const LABELS_FROM = 14; // pixels that a row or column must have to be labelled
@@ -13,16 +14,10 @@ const SETTLED_MS = 250;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
 const TOOLS = { "+": "in", "=": "in", "-": "out", "−": "out", 0: "fit", Home: "fit" };
 
-const lenses = new Map(); // name -> Lens; both components share this module
-const windows = new Map(); // name -> the last window that came for it
+const lenses = new Map(); // name -> Lens
 
 export default function (component) {
   const { data, parentElement, setStateValue } = component;
-  if (data.window) {
-    windows.set(data.lens, data);
-    lenses.get(data.lens)?.takeWindow(data);
-    return undefined;
-  }
   let lens = lenses.get(data.name);
   if (lens?.root !== parentElement) {
     lens?.close();
@@ -93,6 +88,7 @@ class Lens {
       on(view, "keydown", (event) => this.walk(event));
     }
     for (const view of [this.map, this.plane, this.list]) on(view, "pointerleave blur", () => this.light(null));
+    on(window, "nlwfa.lens", ({ detail }) => this.take(detail));
     on(find(".tools"), "click", (event) => this.zoomBy(event.target.dataset.do));
     this.sizes = new ResizeObserver(() => this.resize());
     for (const view of [this.map, this.plane]) this.sizes.observe(view);
@@ -108,14 +104,16 @@ class Lens {
   // What Python sent, anew or for the first time; or another theme.
   update(data) {
     const style = getComputedStyle(this.box);
-    const of = (name) => style.getPropertyValue(`--st-${name}`).trim();
-    [this.ink, this.paper, this.code, this.sans] = ["text-color", "background-color", "code-font", "font"].map(of);
+    const theme = ["text-color", "background-color", "code-font", "font"].map((name) => style.getPropertyValue(`--st-${name}`).trim());
+    const before = this.data;
+    const isSame = before?.id === data.id && before.title === data.title;
+    if (isSame && String(theme) === String(this.theme)) return;
+    [this.ink, this.paper, this.code, this.sans] = this.theme = theme;
     this.dark = !isBright(channels(this.paper));
     this.box.style.setProperty("--mark", data.colours.mark);
-    const before = this.data;
     this.data = data;
     if (before?.basis !== data.basis) this.lit = this.chosen = this.view = null;
-    if (before !== data) this.unpack(data);
+    if (!isSame) this.unpack(data);
     this.inks = this.levelsToInks();
     this.screen = this.picture = this.points = null;
     this.drawLegend();
@@ -132,17 +130,16 @@ class Lens {
       codes: unpacked(cells.codes, Uint16Array),
       values: unpacked(cells.values, Float64Array),
     };
-    [this.x, this.y, this.sums] = [data.points.x, data.points.y, data.sums].map((text) => unpacked(text, Float32Array));
+    this.sums = unpacked(data.sums, Float32Array);
+    this.x = this.y = new Float32Array(this.numRows).fill(NaN);
+    this.explained = [];
     const room = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1) * 7 + 14;
     this.room = { row: room(data.prefixes), column: room(data.suffixes) };
     this.window = this.levels = null;
-    if (windows.get(data.name)) this.takeWindow(windows.get(data.name));
     this.root.querySelector(".matrix h4").textContent = data.title;
-    this.root.querySelector(".plane h4").textContent = data.points.title;
     const size = `${this.numRows} rows, ${this.numColumns} columns`;
     const keys = "Arrow keys move from cell to cell, Enter chooses, plus and minus zoom, 0 shows all.";
     this.map.setAttribute("aria-label", `${data.title}, ${size}. ${keys}`);
-    this.plane.setAttribute("aria-label", `${data.points.title}. Arrow keys move from prefix to prefix, Enter chooses.`);
     this.words = data.prefixes.map((prefix, row) => {
       const word = textOf("div", "", "word");
       word.append(textOf("span", prefix), textOf("span", written(this.sums[row], 3)));
@@ -150,11 +147,20 @@ class Lens {
       return word;
     });
     this.list.replaceChildren(...this.words);
+    this.take(globalThis.nlwfaLensParts?.get(data.name) ?? {});
   }
 
-  takeWindow(data) {
-    if (data.id !== this.data?.id) return;
-    this.window = { ...data.window, values: unpacked(data.window.values, Float64Array) };
+  // What came beside the matrix, if it is this one's.
+  take({ lens, id, window: part, rows, points }) {
+    if (lens !== this.data?.name) return;
+    if (part && id === this.data.id) this.window = { ...part, values: unpacked(part.values, Float64Array) };
+    if (points && rows === this.data.rows) {
+      [this.x, this.y] = [points.x, points.y].map((text) => unpacked(text, Float32Array));
+      this.explained = points.explained;
+      this.root.querySelector(".plane h4").textContent = points.title;
+      this.plane.setAttribute("aria-label", `${points.title}. Arrow keys move from prefix to prefix, Enter chooses.`);
+      this.points = null;
+    }
     this.redraw();
   }
 
@@ -622,7 +628,7 @@ class Lens {
       pen.arc(...this.pointPlace(row), 3.5, 0, 7);
       pen.fill();
     }
-    const [across, up] = this.data.points.explained.map((share) => `${Math.round(share * 100)}%`);
+    const [across = "…", up = "…"] = this.explained.map((share) => `${Math.round(share * 100)}%`);
     Object.assign(pen, { fillStyle: this.ink, globalAlpha: 0.75 });
     pen.fillText(`Variance: ${across} across, ${up} up`, 8, height - 9);
   }

@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, lens, views
+from nlwfa_core import Recipe, cut, lens, views
 from nlwfa_core.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
-from nlwfa_core.figures.matrices import singular_values_figure
-from nlwfa_core.learning.spectral import TruncatedSVD
+from nlwfa_core.limits import MAX_RANK
 from pages.shared import controls, runs
 from pages.shared.navigation import ASSETS
 from pages.shared.text import literal
@@ -19,9 +18,14 @@ from pages.shared.text import literal
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
 TABLE_ROWS, TABLE_COLUMNS = 30, 12
+CUT = "hankel.singular_values"
 _HTML, _CSS, _JS = ((ASSETS / "lens" / f"lens.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
 _lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
-_window = st.components.v2.component("nlwfa.lens_window", js=_JS)  # the same module: it hands windows to the lens
+# They hand to the lens what changes while the matrix stays.
+_PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
+_points, _window = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window"))
+_CUT = {kind: (ASSETS / "cut" / f"cut.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+_cut = st.components.v2.component("nlwfa.cut", **_CUT)
 
 
 def makers(recipe: Recipe) -> list[str]:
@@ -62,12 +66,15 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
     A fragment: what is chosen or zoomed to draws this part of the page again, and nothing else.
     """
     payload = _payload(recipe, shown) | {"title": title}
-    told = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
-    asked, chosen = _place(told.get("window"), "id", payload), _place(told.get("selection"), "basis", payload)
     matrix = runs.matrix(recipe.data, recipe.hankel, shown)
-    if asked and "cells" not in payload["layer"]:
-        values = lens.window(matrix, asked["row"], asked["column"], asked["numRows"], asked["numColumns"])
-        _window(key="hankel.lens_window", data={"lens": NAME, "id": payload["id"], "window": values}, height=1)
+    with st.container(gap=None):
+        told = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
+        asked, chosen = _place(told.get("window"), "id", payload), _place(told.get("selection"), "basis", payload)
+        points = {"lens": NAME, "rows": payload["rows"], "points": _states(recipe, shown)}
+        _points(key="hankel.lens_points", data=points, height=1)
+        if asked and "cells" not in payload["layer"]:
+            values = lens.window(matrix, asked["row"], asked["column"], asked["numRows"], asked["numColumns"])
+            _window(key="hankel.lens_window", data={"lens": NAME, "id": payload["id"], "window": values}, height=1)
     if chosen:
         _say_chosen(recipe, shown, chosen)
     else:
@@ -80,15 +87,20 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
 
 def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
     key = (recipe.data, recipe.hankel)
-    model = recipe.key() if runs.result(recipe) and not recipe.learning.is_opponent else ""
     basis = f"{recipe.data.key()[:16]}{recipe.hankel.key()[:16]}"
     return runs.lens_basis(*key, shown.symbol) | {
         "name": NAME,
         "basis": basis,
+        "rows": f"{basis} {shown.symbol}",
         "id": f"{basis} {shown}",
         "layer": runs.lens_layer(*key, shown),
-        "points": runs.lens_points(*key, shown.symbol, recipe.learning.rank, model),
     }
+
+
+def _states(recipe: Recipe, shown: Shown) -> dict[str, Any]:
+    """A point for each prefix."""
+    model = recipe.key() if runs.result(recipe) and not recipe.learning.is_opponent else ""
+    return runs.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
 
 
 def _nothing() -> None:
@@ -148,19 +160,16 @@ def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> No
     )
 
 
-def rank_cut(svd: TruncatedSVD, rank: int) -> None:
-    """Singular values; a click on one makes its number the rank."""
-    figure = singular_values_figure(svd.singular_values, rank)
-    st.plotly_chart(
-        figure,
-        key="hankel.singular_values",
-        on_select=_cut,
-        selection_mode="points",
-        alt="Singular values, the kept ones filled; a click sets the rank, as the field in the sidebar does",
-    )
+def rank_cut(recipe: Recipe) -> None:
+    """Singular values under the cut of the rank, which the browser moves and then tells; what the matrix itself allows is below."""
+    svd, hankel = runs.singular_values(recipe.data, recipe.hankel), runs.hankel(recipe.data, recipe.hankel)
+    rank = recipe.learning.rank
+    data = runs.cut_payload(recipe.data, recipe.hankel) | {"rank": rank, "beyond": cut.sentence(svd, rank, hankel)}
+    _cut(key=CUT, data=data, on_rank_change=_set_rank)
+    st.markdown(cut.numerical_rank(svd, hankel))
 
 
-def _cut() -> None:
-    points = st.session_state["hankel.singular_values"].selection.points
-    if points:
-        controls.set_rank(int(points[0]["x"]))
+def _set_rank() -> None:
+    rank = st.session_state[CUT].get("rank")
+    if type(rank) is int and 1 <= rank <= MAX_RANK:
+        controls.set_rank(rank)

@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, experiment, lens, select_basis, stepping, views
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, cut, evaluate, experiment, lens, select_basis, stepping, views
 from nlwfa_core.approximations import Matrix, Shown, reconstruction, relative_error
 from nlwfa_core.data import Data, load_data
 from nlwfa_core.experiment import Result, no_files
@@ -63,6 +63,12 @@ def hankel(recipe: DataRecipe, basis: HankelRecipe) -> HankelMatrix:
 @st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
 def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
     return truncated_svd(weighted_block(hankel(recipe, basis)), MAX_SINGULAR_VALUES)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
+def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
+    found = hankel(recipe, basis)
+    return {"id": f"{recipe.key()}{basis.key()}"} | cut.payload(singular_values(recipe, basis), found)
 
 
 def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> Matrix:

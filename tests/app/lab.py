@@ -109,8 +109,13 @@ def figure(app: AppTest, key: str) -> dict[str, Any]:
 
 
 def lens_payload(app: AppTest) -> dict[str, Any]:
-    """What the linked lens is given."""
-    [node] = [node for node in app.get("bidi_component") if node.proto.component_name == "nlwfa.lens"]
+    """What the linked lens is given, the points beside it among it."""
+    return given_to(app, "nlwfa.lens") | {"points": given_to(app, "nlwfa.lens_points")["points"]}
+
+
+def given_to(app: AppTest, component: str) -> dict[str, Any]:
+    """What one of the lab's own components is given."""
+    [node] = [node for node in app.get("bidi_component") if node.proto.component_name == component]
     payload: dict[str, Any] = json.loads(node.proto.json)
     return payload
 

@@ -16,7 +16,7 @@ from nlwfa_core.data import load_data
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import build_hankel, no_files
 from pages.shared.navigation import ASSETS
-from tests.app.lab import QUICK, complaints, go, lens_payload, open_lab, recipe_of, trained
+from tests.app.lab import QUICK, complaints, given_to, go, lens_payload, open_lab, recipe_of, trained
 
 
 def said(app: AppTest) -> str:
@@ -100,9 +100,11 @@ def test_scripts_are_well_formed_and_make_no_markup_and_no_request(path: Path) -
         subprocess.run([node, "--check", "--input-type=module"], input=script.encode(), check=True)
 
 
-def test_another_rank_sends_the_same_picture() -> None:
+def test_another_rank_moves_points_and_cut_and_sends_no_matrix() -> None:
     app = open_lab("hankel", **QUICK | {"learner": "SP"})
-    before = lens_payload(app)
+    before, cut = lens_payload(app), given_to(app, "nlwfa.cut")
+    matrix = given_to(app, "nlwfa.lens")
     app.number_input(key="rank").set_value(4).run()
-    after = lens_payload(app)
-    assert after["layer"] == before["layer"] and after["points"] != before["points"] and after["basis"] == before["basis"]
+    assert given_to(app, "nlwfa.lens") == matrix  # Streamlit sends what is equal once
+    assert lens_payload(app)["points"] != before["points"]
+    assert (cut["rank"], given_to(app, "nlwfa.cut")["rank"]) == (2, 4)

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, WebSocket, expect
 
-from tests.browser.screen import QUICK, chart, drawn, keyed, settled, visit, watched, write
+from tests.browser.screen import QUICK, drawn, keyed, settled, visit, watched, write
 
 LENS = QUICK | {"data_seed": 41}
 # Where a canvas has the ink of a ring: points are lighter than the ring around the one that is lit.
@@ -150,16 +150,40 @@ def test_wheel_over_the_whole_matrix_scrolls_the_page(page: Page, lab: str) -> N
     page.wait_for_function("([box, top]) => box.scrollTop > top", arg=[main.element_handle(), top])
 
 
-def test_a_click_on_a_singular_value_is_the_rank(page: Page, lab: str) -> None:
+def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, lab: str) -> None:
+    counted = frames(page)
     visit(page, lab, "hankel", **LENS)
-    chart(page, "hankel.singular_values").scroll_into_view_if_needed()
-    bars = keyed(page, "hankel.singular_values").locator(".bars").last.locator(".point path")
-    box = bars.nth(4).bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 10)  # far above the bar that is seen
+    plot = keyed(page, "hankel.singular_values").get_by_role("slider", name="Rank k")
+    said = keyed(page, "hankel.singular_values").locator(".said")
+    plot.scroll_into_view_if_needed()
+    before = said.inner_text()
+    box = plot.bounding_box()
+    most = int(plot.get_attribute("aria-valuemax") or 0)
+    assert box is not None and most > 10
+    width = box["width"] / most
+    page.wait_for_timeout(1000)
+    quiet = dict(counted)
+    page.mouse.move(box["x"] + 2.5 * width, box["y"] + 20)
+    page.mouse.down()
+    for number in (4, 7, 6, 5):  # dragged about: the picture follows
+        page.mouse.move(box["x"] + (number - 0.5) * width, box["y"] + 20)
+        expect(plot).to_have_attribute("aria-valuenow", str(number), timeout=100)
+        expect(said).to_contain_text(f"Rank {number} keeps")
+    page.mouse.up()
+    assert said.inner_text() != before
     expect(keyed(page, "rank").locator("input")).to_have_value("5")
+    assert counted["sent"] > quiet["sent"]
     expect(page).to_have_url(re.compile("rank=5"))
     expect(page.locator(".lens .plane h4")).to_have_text("Rows of UD, rank 5")
+    plot.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(plot).to_have_attribute("aria-valuenow", "6", timeout=100)
+    expect(keyed(page, "rank").locator("input")).to_have_value("6")
+    # The field in the sidebar moves the cut, too, and may go beyond it.
+    write(page, "rank", 200)
+    expect(plot).to_have_attribute("aria-valuenow", str(most))
+    expect(said).to_contain_text("Rank 200 keeps")
 
 
 def test_the_lens_fits_a_phone_in_both_themes(new_page: Callable[..., Page], lab: str) -> None:

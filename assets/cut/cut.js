@@ -1,0 +1,96 @@
+// Singular values, and the rank as a cut that is dragged, clicked or moved by keys. Bars, line and sentence follow in the browser
+// at once, from what came with the values; Python hears the rank when it stands still.
+
+const SETTLED_MS = 120;
+const PATIENCE_MS = 4000; // for Python to say the same; answers to what was before don't move the cut
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5, Home: -Infinity, End: Infinity };
+const cuts = new WeakMap(); // the plot -> its Cut
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const plot = parentElement.querySelector(".plot");
+  if (!cuts.has(plot)) cuts.set(plot, new Cut(parentElement.querySelector(".cut"), plot));
+  cuts.get(plot).update(data, (rank) => setTriggerValue("rank", rank));
+}
+
+function piece(tag, text, style = {}) {
+  const made = Object.assign(document.createElement(tag), { textContent: text });
+  Object.entries(style).forEach(([name, value]) => made.style.setProperty(name, value));
+  return made;
+}
+
+class Cut {
+  constructor(box, plot) {
+    Object.assign(this, { box, plot, asked: 0 });
+    plot.addEventListener("pointerdown", (event) => {
+      plot.setPointerCapture(event.pointerId);
+      this.to(this.under(event));
+    });
+    plot.addEventListener("pointermove", (event) => plot.hasPointerCapture(event.pointerId) && this.to(this.under(event)));
+    plot.addEventListener("keydown", (event) => {
+      const step = STEPS[event.key];
+      if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      this.to(this.rank + step);
+      event.preventDefault();
+    });
+    box.querySelector("details").addEventListener("toggle", () => this.fillTable());
+  }
+
+  update(data, send) {
+    this.send = send;
+    if (this.data?.id !== data.id) this.draw(data);
+    this.data = data;
+    if (data.rank === this.asked) this.asked = 0;
+    if (data.rank === this.rank || (this.asked && Date.now() < this.until)) return;
+    this.show(data.rank);
+  }
+
+  draw({ heights, names, ticks, colours }) {
+    const find = (selector) => this.box.querySelector(selector);
+    Object.entries(colours).forEach(([name, colour]) => this.box.style.setProperty(`--${name}`, colour));
+    this.bars = heights.map((height) => piece("div", "", { "--height": `${100 * height}%` }));
+    this.bars.forEach((bar, i) => { bar.title = names[i]; });
+    find(".bars").replaceChildren(...ticks.map(([, height]) => piece("i", "", { bottom: `${100 * height}%` })), ...this.bars);
+    find(".axis").replaceChildren(...ticks.map(([text, height]) => piece("span", text, { bottom: `${100 * height}%` })));
+    const every = Math.ceil(heights.length / 12);
+    find(".numbers").replaceChildren(...heights.map((_, i) => piece("span", i === 0 || (i + 1) % every === 0 ? i + 1 : "")));
+    this.rank = this.asked = 0;
+  }
+
+  under({ clientX }) {
+    const { left, width } = this.plot.getBoundingClientRect();
+    return Math.floor(((clientX - left) / width) * this.bars.length) + 1;
+  }
+
+  // Where a person moves the cut.
+  to(wanted) {
+    const rank = Math.max(1, Math.min(wanted, this.bars.length));
+    if (rank === this.rank) return;
+    this.show(rank);
+    [this.asked, this.until] = [rank, Date.now() + PATIENCE_MS];
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(rank), SETTLED_MS);
+  }
+
+  show(rank) {
+    const { names, kept, said, beyond } = this.data;
+    const [most, last] = [names.length, Math.min(rank, names.length)];
+    const text = rank > most ? beyond : said.replace("{rank}", rank).replace("{kept}", kept[rank - 1]);
+    const line = this.box.querySelector(".line");
+    this.rank = rank;
+    this.bars.forEach((bar, i) => bar.classList.toggle("kept", i < rank));
+    line.style.left = `${(100 * last) / most}%`;
+    line.firstChild.textContent = `k = ${rank}${rank > most ? " →" : ""}`;
+    this.box.querySelector(".said").textContent = text;
+    const told = { valuemax: most, valuenow: last, valuetext: `${names[last - 1]}. ${text}` };
+    Object.entries(told).forEach(([name, value]) => this.plot.setAttribute(`aria-${name}`, value));
+  }
+
+  fillTable() {
+    const rows = this.data.names.map((name, i) => {
+      const row = document.createElement("tr");
+      row.append(piece("td", name), piece("td", `kept by rank ${i + 1}: ${this.data.kept[i]}`));
+      return row;
+    });
+    this.box.querySelector("table").replaceChildren(...rows);
+  }
+}

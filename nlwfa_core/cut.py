@@ -1,0 +1,92 @@
+"""Singular values as bars, and what each rank keeps of the matrix, worded and packed for the browser.
+
+All that a picture needs travels once, so that the cut moves there at once, without a word to the server.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .hankel import HankelMatrix
+from .learning.spectral import TruncatedSVD, weighted_block
+from .palette import ACCENT, MARK, MUTED
+from .words import FloatArray
+
+ROUNDING = 1e-14  # of the largest value: what is below it is no value
+MOST_TICKS = 6
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str, Any]:
+    """Bars on a logarithmic scale of whole powers of ten, their names, and what each rank keeps.
+
+    Returns
+    -------
+    dict
+        "heights": of each value, between 0 and 1, least bars 0.01 high, 0 where there is only rounding; "names"; "kept", by each
+        rank; "said": a sentence with {rank} and {kept}; "ticks": pairs of a text and a height; "colours".
+    """
+    values = svd.singular_values
+    heights, ticks = _heights(values)
+    return {
+        "heights": heights,
+        "ticks": ticks,
+        "names": [f"σ{str(number).translate(_LOWERED)} = {value:.4g}" for number, value in enumerate(values, 1)],
+        "kept": [f"{share:.2%}" for share in _shares(values, hankel)],
+        "said": _sentence("{rank}", "{kept}", hankel),
+        "colours": {"kept": ACCENT, "muted": MUTED, "mark": MARK},
+    }
+
+
+def sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
+    """What a rank keeps of H_λ, in one sentence."""
+    values = svd.singular_values
+    more = "" if len(values) >= min(rank, *hankel.block.shape) else "more than "
+    return _sentence(str(rank), f"{more}{_shares(values, hankel)[min(rank, len(values)) - 1]:.2%}", hankel)
+
+
+def _shares(values: FloatArray, hankel: HankelMatrix) -> FloatArray:
+    """Of the squared norm of H_λ that each rank keeps, shape (len(values),)."""
+    shares: FloatArray = np.cumsum(values**2) / ((weighted_block(hankel).data ** 2).sum() or 1.0)  # 0 of a matrix that is 0
+    return shares
+
+
+def _sentence(rank: str, kept: str, hankel: HankelMatrix) -> str:
+    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
+    return f"Rank {rank} keeps {kept} of the squared norm of H_λ{weighed}."
+
+
+def numerical_rank(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
+    """How far the matrix's numerical rank goes, in Markdown."""
+    count = len(svd.singular_values)
+    cut = svd.numerical_rank == count < min(hankel.block.shape)
+    least, no_more = ("at least ", ": no more values are computed for this page") if cut else ("", "")
+    return (
+        f"The numerical rank is {least}**{svd.numerical_rank}**{no_more}. Sampling noise fills the rank up: where the values fall, "
+        "not where they vanish, tells how many states to take."
+    )
+
+
+def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
+    """Places between the powers of ten around the values, and those powers' places.
+
+    >>> _heights(np.array([10.0, 1.0, 0.1, 1e-20]))
+    ([1.0, 0.5, 0.01, 0.0], [('10⁻¹', 0.0), ('1', 0.5), ('10', 1.0)])
+    """
+    known = values[values > ROUNDING * values.max(initial=0)]
+    if not known.size:
+        return [0.0] * len(values), [("0", 0.0)]
+    highest, lowest = int(np.ceil(np.log10(known.max()) - 1e-6)), int(np.floor(np.log10(known.min()) + 1e-6))
+    lowest = min(lowest, highest - 1)
+    decades = highest - lowest
+    placed = np.maximum((np.log10(known) - lowest) / decades, 0.01)
+    step = -(-decades // MOST_TICKS)
+    ticks = [(_power(power), (power - lowest) / decades) for power in range(lowest, highest + 1, step)]
+    return [*np.round(placed, 4).tolist(), *[0.0] * (len(values) - known.size)], ticks
+
+
+def _power(power: int) -> str:
+    return {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")
