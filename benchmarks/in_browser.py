@@ -1,4 +1,4 @@
-"""What a person waits for, in a real browser: the first page, a change of the rank.
+"""What a person waits for, in a real browser: the first page, a change of the rank, in the sidebar and by the cut.
 
 `python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make test`) prints a table. The
 opponent is an empty Streamlit app: a title, a number field, and the number. Both servers run at once, and their turns alternate.
@@ -14,22 +14,29 @@ from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from tests.browser.conftest import FLAGS, serving
 from tests.browser.screen import heading, keyed, settled, visit
 
 EMPTY = 'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, key="number"))\n'
 SMALL = {"num_strings": 2_000, "num_prefixes": 300, "num_suffixes": 300, "learner": "SP", "rank": 5}
+WAIT = 120  # as in assets/cut/cut.js
 QUIET = 700  # milliseconds without a change of the page, after which it counts as drawn
-WATCH = f"""() => {{
+# A component's own tree is a shadow that an observer of the page does not see into.
+WATCH = f"""(control) => {{
   window.roundTrip = new Promise((done) => {{
-    let started = 0, last = 0;
+    let started = 0, first = 0, last = 0;
     addEventListener('keydown', () => {{ started = last = performance.now(); }}, {{ once: true, capture: true }});
-    const observer = new MutationObserver(() => {{ last = performance.now(); }});
-    observer.observe(document.body, {{ attributes: true, childList: true, characterData: true, subtree: true }});
+    const observer = new MutationObserver(() => {{ last = performance.now(); first ||= last; }});
+    for (const tree of new Set([document.body, control.getRootNode()])) {{
+      observer.observe(tree, {{ attributes: true, childList: true, characterData: true, subtree: true }});
+    }}
     const timer = setInterval(() => {{
-      if (started && performance.now() - last > {QUIET}) {{ clearInterval(timer); observer.disconnect(); done(last - started); }}
+      if (!started || performance.now() - last < {QUIET}) return;
+      clearInterval(timer);
+      observer.disconnect();
+      done([first - started, last - started]);
     }}, 50);
   }});
 }}"""
@@ -52,14 +59,23 @@ def first_paint(browser: Browser, address: str, title: str) -> tuple[float, floa
 
 def round_trip(page: Page, key: str) -> float:
     """Seconds from a key press in a number field to the last change of the page that it leads to, by the browser's own clock."""
-    field = keyed(page, key).locator("input")
-    field.focus()
-    page.evaluate(WATCH)
-    field.press("ArrowUp")
-    field.press("Enter")
-    taken: float = page.evaluate("window.roundTrip") / 1000
+    return _changes(page, keyed(page, key).locator("input"), "ArrowUp", "Enter")[1]
+
+
+def cut(page: Page) -> tuple[float, float]:
+    """Seconds from a key press on the cut to the first and to the last change of the page."""
+    return _changes(page, keyed(page, "hankel.singular_values").get_by_role("slider"), "ArrowRight")
+
+
+def _changes(page: Page, control: Locator, *keys: str) -> tuple[float, float]:
+    control.focus()
+    page.wait_for_timeout(QUIET)
+    control.evaluate(WATCH)
+    for key in keys:
+        control.press(key)
+    first, last = page.evaluate("window.roundTrip")
     settled(page)
-    return taken
+    return first / 1000, last / 1000
 
 
 def row(name: str, ours: list[float], theirs: list[float], target: float) -> str:
@@ -99,7 +115,18 @@ def main() -> None:
         theirs.get_by_role("heading", name="Empty").wait_for()
         settled(theirs)
         pairs = [(round_trip(ours, "rank"), round_trip(theirs, "number")) for _ in range(repeats + 1)][1:]
-        print(row("rank + 1 on Hankel, SVD cached", [a for a, _ in pairs], [b for _, b in pairs], 2.0), flush=True)
+        empties = [theirs for _, theirs in pairs]
+        print(row("rank + 1 in the sidebar, on Hankel, SVD cached", [ours for ours, _ in pairs], empties, 2.0), flush=True)
+        cuts = [cut(ours) for _ in range(repeats + 1)][1:]
+        print(row("rank + 1 by the cut: bars, line, sentence", [first for first, _ in cuts], empties, 2.0), flush=True)
+        print(
+            row(
+                f"the same, all that follows, {WAIT} ms of waiting for another key among it",
+                [last for _, last in cuts],
+                empties,
+                2.0,
+            )
+        )
         assert heading(ours, "hankel").is_visible()
         browser.close()
 

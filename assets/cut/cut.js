@@ -32,7 +32,6 @@ class Cut {
       this.to(this.rank + step);
       event.preventDefault();
     });
-    box.querySelector("details").addEventListener("toggle", () => this.fillTable());
   }
 
   update(data, send) {
@@ -51,8 +50,6 @@ class Cut {
     this.bars.forEach((bar, i) => { bar.title = names[i]; });
     find(".bars").replaceChildren(...ticks.map(([, height]) => piece("i", "", { bottom: `${100 * height}%` })), ...this.bars);
     find(".axis").replaceChildren(...ticks.map(([text, height]) => piece("span", text, { bottom: `${100 * height}%` })));
-    const every = Math.ceil(heights.length / 12);
-    find(".numbers").replaceChildren(...heights.map((_, i) => piece("span", i === 0 || (i + 1) % every === 0 ? i + 1 : "")));
     this.rank = this.asked = 0;
   }
 
@@ -83,14 +80,5 @@ class Cut {
     this.box.querySelector(".said").textContent = text;
     const told = { valuemax: most, valuenow: last, valuetext: `${names[last - 1]}. ${text}` };
     Object.entries(told).forEach(([name, value]) => this.plot.setAttribute(`aria-${name}`, value));
-  }
-
-  fillTable() {
-    const rows = this.data.names.map((name, i) => {
-      const row = document.createElement("tr");
-      row.append(piece("td", name), piece("td", `kept by rank ${i + 1}: ${this.data.kept[i]}`));
-      return row;
-    });
-    this.box.querySelector("table").replaceChildren(...rows);
   }
 }

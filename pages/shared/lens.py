@@ -81,8 +81,10 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
         st.caption(
             "Point at a cell, a point or a string: the same prefix lights in all three. A click keeps it and counts it by hand."
         )
-    with st.expander("As a table", icon=":material/table:"):
-        _table(matrix, payload, chosen or asked or {"row": 0, "column": 0})
+    table = st.expander("As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun")
+    if table.open:  # what nobody looks at is neither made nor sent
+        with table:
+            _table(matrix, payload, chosen or asked or {"row": 0, "column": 0})
 
 
 def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
@@ -167,6 +169,12 @@ def rank_cut(recipe: Recipe) -> None:
     data = runs.cut_payload(recipe.data, recipe.hankel) | {"rank": rank, "beyond": cut.sentence(svd, rank, hankel)}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
     st.markdown(cut.numerical_rank(svd, hankel))
+    table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
+    if table.open:
+        columns = {"singular value": svd.singular_values, "kept by this rank": data["kept"]}
+        table.dataframe(
+            pd.DataFrame(columns, index=pd.RangeIndex(1, len(data["kept"]) + 1, name="rank")), key="hankel.values_table"
+        )
 
 
 def _set_rank() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,12 @@ def said(app: AppTest) -> str:
     return " ".join(entry.value for entry in app.main.markdown).replace("\\", "")
 
 
+def table_of(app: AppTest) -> Any:
+    """The table below the lens, which is made when somebody opens it."""
+    app.session_state["hankel.as_table"] = True
+    return app.run().dataframe[0].value
+
+
 def test_the_lens_holds_the_matrix_and_the_page_its_table() -> None:
     app = open_lab("hankel", **QUICK | {"learner": "SP"})
     assert not complaints(app)
@@ -31,7 +38,7 @@ def test_the_lens_holds_the_matrix_and_the_page_its_table() -> None:
     hankel = build_hankel(load_data(recipe.data, no_files).train, recipe.hankel)
     assert payload["layer"]["shape"] == [30, 30] and payload["prefixes"][0] == "λ" and "cells" in payload["layer"]
     assert payload["points"]["title"] == "Rows of UD, rank 2"
-    table = app.dataframe[0].value
+    table = table_of(app)
     np.testing.assert_array_equal(table.drop(columns="prefix").to_numpy(), hankel.block.toarray()[:, :12])
     assert list(table["prefix"]) == payload["prefixes"]
 
@@ -47,7 +54,7 @@ def test_what_a_rank_leaves_is_said_and_shown(symbol: int) -> None:
     for layer, expected in (("H", block), ("Ĥ", block @ V @ V.T), ("H − Ĥ", block - block @ V @ V.T)):
         app.segmented_control(key="hankel.layer").set_value(layer).run()
         assert not complaints(app)
-        table = app.dataframe[0].value.drop(columns="prefix").to_numpy()
+        table = table_of(app).drop(columns="prefix").to_numpy()
         np.testing.assert_allclose(table, expected[:30, :12], atol=1e-12)
     error = np.linalg.norm(block - block @ V @ V.T) / np.linalg.norm(block)
     assert f"= **{error:.3g}** at rank 2" in said(app)
@@ -62,7 +69,7 @@ def test_a_trained_learner_stands_beside_the_svd_and_its_states_are_the_points()
     recipe = recipe_of(app)
     hankel = build_hankel(load_data(recipe.data, no_files).train, recipe.hankel)
     expected = model_block(run(recipe).model, hankel).toarray()
-    table = app.dataframe[0].value.drop(columns="prefix").to_numpy()
+    table = table_of(app).drop(columns="prefix").to_numpy()
     np.testing.assert_allclose(table, expected[:, :12], rtol=1e-6, atol=1e-12)
 
 
