@@ -75,7 +75,7 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         weighed = "_w" if by_row else ""
         first, second = ("with tanh" if tanh else "linear" for tanh in (kind.nonlinear_factorisation, kind.nonlinear_transitions))
         yield (
-            "**Steps 1 and 2**: an auto-encoder of the rows, then maps between their codes",
+            "**Steps 1 and 2**: an auto-encoder of the rows, then maps between their codes (tanh: an S-shaped curve from −1 to 1)",
             NETWORKS % (weighed, first, weighed, second),
         )
     elif plain:
@@ -113,3 +113,20 @@ def _reading(recipe: HankelRecipe, output: str) -> str:
     product = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
     next_symbol = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
     return rf"\begin{{gathered}}p(\sigma\mid u)={next_symbol},\\ {product}\end{{gathered}}"
+
+
+def rank_notes(recipe: Recipe) -> tuple[str, ...]:
+    """A sentence where a linear model is asked for more states than the basis allows, before anything is computed.
+
+    >>> from nlwfa_core import LearningRecipe
+    >>> small = HankelRecipe(num_prefixes=20, num_suffixes=10)
+    >>> rank_notes(Recipe(hankel=small, learning=LearningRecipe(learner="SP", rank=12)))
+    ('Rank 12 is above what 20 prefixes and 10 suffixes allow: the model will have at most 10 states.',)
+    """
+    rank, rows, columns = recipe.learning.rank, recipe.hankel.num_prefixes, recipe.hankel.num_suffixes
+    if LEARNERS[recipe.learning.learner].networks or rank <= min(rows, columns):
+        return ()
+    return (
+        f"Rank {rank:,} is above what {rows:,} prefixes and {columns:,} suffixes allow: the model will have at most "
+        f"{min(rows, columns):,} states.",
+    )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from nlwfa_core import tables
+from nlwfa_core.differences import ranking
 from nlwfa_core.palette import METRIC_TITLES
 from nlwfa_core.selection import RANK_METRICS
 from pages.shared import blocks, compare_view, runs
@@ -46,7 +47,7 @@ compare_view.all_runs(named, by)
 
 st.subheader("One model, several perplexities", anchor=False)
 st.markdown("An output of 0 or below has no logarithm. What public programs do about it decides the perplexity they print.")
-chosen = named[st.selectbox("Model", list(named), key="compare.model")].recipe
+chosen = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
 result = runs.result(chosen)
 if result is not None:
     conventions = tables.conventions_of(result, runs.data(chosen.data))

@@ -9,8 +9,8 @@ from pages.shared import blocks, lens, runs
 
 recipe = blocks.page_recipe(
     "The Hankel matrix",
-    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$. Its rank is the number of states that a "
-    "weighted automaton needs.",
+    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; λ is the empty string. The rank is the "
+    "number of states that a weighted automaton needs.",
 )
 st.markdown(f"Here each entry is **{formulas.entries(recipe.hankel)}**. {formulas.marks(recipe.hankel)}")
 with blocks.errors_shown():

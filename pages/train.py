@@ -13,6 +13,7 @@ name, kind, refined = recipe.learning.learner, LEARNERS[recipe.learning.learner]
 st.markdown(f"**{name}**: {kind.title}, k = {recipe.learning.rank}")
 with blocks.errors_shown():
     references = runs.references(recipe.data)
+blocks.notes(*formulas.rank_notes(recipe))
 if not kind.networks:
     spectral_steps(recipe)
 for title, formula in formulas.steps(recipe) if kind.networks else formulas.third_step(recipe):

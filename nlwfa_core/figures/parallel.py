@@ -33,7 +33,7 @@ def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_
     figure = go.Figure(
         go.Parcoords(
             dimensions=dimensions,
-            line={"color": dimensions[place]["values"], "colorscale": scale(BLUES, not dark)},
+            line={"color": dimensions[place]["values"], "colorscale": scale(BLUES[:5] if dark else BLUES[4:], not dark)},
             labelfont={"size": 13, "color": text},
             tickfont={"size": 12, "color": text},
             labelangle=-20,  # on a phone they would run into each other

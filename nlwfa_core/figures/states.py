@@ -15,6 +15,7 @@ from ..words import FloatArray
 from .parts import layout, plain
 
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
+MOST_DRAWN = 3000  # points that a browser draws one by one
 OVER = "#E69F00"  # of what is laid over something
 
 
@@ -37,7 +38,8 @@ def states_figure(
     """
     names = plain(names)
     figure = go.Figure()
-    scatter: Any = go.Scatter3d if three else go.Scattergl
+    # Of Scattergl's classes Plotly's legend shows the last in the colour of the first.
+    scatter: Any = go.Scatter3d if three else go.Scatter if len(coordinates) <= MOST_DRAWN else go.Scattergl
     size = 4 if three else 7
 
     def axes_of(points: FloatArray) -> dict[str, FloatArray]:
@@ -110,7 +112,7 @@ def overlay_figure(
     """
     names = plain(names)
     figure = go.Figure()
-    scatter: Any = go.Scatter3d if three else go.Scattergl
+    scatter: Any = go.Scatter3d if three else go.Scatter if len(first) <= MOST_DRAWN else go.Scattergl
     axes = "xyz" if three else "xy"
     gaps = np.full_like(first, np.nan)
     links = np.stack((first, second, gaps), axis=1).reshape(-1, first.shape[1])

@@ -80,7 +80,8 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
     known = first.true_log2_pauto is not None
     strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
     st.caption(
-        f"Lower is better, but for NDCG@5. {'' if known else '– stands where the truth is not known. '}"
+        "Lower is better, but for NDCG@5: how well the five likeliest next symbols are ranked, 1 at best. "
+        f"{'' if known else '– stands where the truth is not known. '}"
         f"{'' if len(strings) == 1 else 'What follows is of the first row alone: '}"
         f"{first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
         f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nlwfa_core import Recipe
 from nlwfa_core.recipe import PRESETS
 from pages.shared import controls, lessons, pins, runs
 from pages.shared.navigation import switch
@@ -36,7 +37,15 @@ def lesson_cards() -> None:
 def presets() -> None:
     with st.container(horizontal=True, key="presets"):
         for name, (title, recipe) in PRESETS.items():
-            st.button(title, key=f"start.{name}", on_click=controls.set_recipe, args=(recipe,))
+            st.button(title, key=f"start.{name}", on_click=_begin, args=(title, recipe))
+
+
+def _begin(title: str, recipe: Recipe) -> None:
+    """For callbacks: set a whole experiment, and say where it is to be seen."""
+    done = "is what the sidebar holds already" if recipe == controls.current() else "is set"
+    controls.set_recipe(recipe)
+    text = f"**{literal(title)}** {done}. *Data* has its strings, *Hankel* their matrix, *Train* the scores."
+    st.toast(text, icon=":material/check:", duration="long")
 
 
 def resume() -> None:

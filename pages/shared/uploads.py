@@ -6,12 +6,20 @@ import streamlit as st
 
 from nlwfa_core import RecipeError
 from nlwfa_core.limits import MAX_GENERATED
+from nlwfa_core.sources.formats import read_strings
 from pages.shared import controls, runs
 from pages.shared.text import literal
 
 REFUSED = "uploads.refused"
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
 MAX_PASTED = 1_000_000  # bytes; the box keeps them in memory for each session
+READ_AS = {
+    "pautomac": "numbers in PAutomaC's format",
+    "characters": "one string a line, each character a symbol",
+    "tokens": "one string a line, tokens with spaces between",
+    "csv": "CSV, string and count",
+}
+FEW_SYMBOLS = 12
 FEW = 30  # pasted strings are split into parts from this number on
 SLOTS = {
     "upload": (
@@ -91,11 +99,15 @@ def _use_pasted() -> None:
         test = name if text.count("\n") < FEW else ""
         new = {"source": "upload", "num_strings": MAX_GENERATED, "upload_format": "auto"} | dict.fromkeys(controls.UPLOADS, "")
         new |= {"upload": name, "upload_test": test}
-        runs.data(controls.current().data.changed(**new))
+        data = runs.data(controls.current().data.changed(**new))
+        read = read_strings(text.encode())
     except RecipeError as error:
         st.session_state[PASTE_ERROR] = str(error)
         return
     controls.set_values(new)
+    symbols = " ".join(data.alphabet.symbols[:FEW_SYMBOLS]) + (" …" if data.train.num_symbols > FEW_SYMBOLS else "")
+    text = f"Read as {READ_AS[read.format]}: {int(read.counts.sum()):,} strings over {data.train.num_symbols} symbols: {symbols}"
+    st.toast(literal(text), icon=":material/check:", duration="long")
 
 
 def _take_out(field: str) -> None:

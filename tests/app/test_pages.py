@@ -172,7 +172,8 @@ def test_compare_trains_opponents_in_workers_and_finds_them_again() -> None:
     trained(app, "compare.start")
     assert not complaints(app)
     named = [f"{name}, k = 2" for name in ("SP", "HMM", "GRU", "LSTM")]
-    assert list(app.dataframe[0].value["model"])[:4] == named == app.selectbox(key="compare.model").options
+    assert list(app.dataframe[0].value["model"])[:4] == named
+    assert app.selectbox(key="compare.model").options == list(app.dataframe[1].value["run"])  # the best first
     assert [trace["name"] for trace in figure(again, "compare.curves")["data"]] == ["HMM"]  # opponents count nothing
     for _, shown in all_pages(app):
         assert not complaints(shown)
@@ -236,3 +237,18 @@ def test_the_server_never_imports_torch() -> None:
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=200)
+
+
+def test_an_experiment_says_that_it_is_set_and_that_it_was() -> None:
+    app = open_lab()
+    for told in ("is set.", "is what the sidebar holds already."):
+        app.button(key="start.paper-dyck").click().run()
+        assert told in app.toast[0].value
+
+
+def test_a_rank_above_the_basis_is_told_before_training() -> None:
+    app = go(open_lab(**QUICK | {"learner": "SP", "rank": 31}), "train")
+    assert (
+        app.info[0].value.replace("\\", "")
+        == "Rank 31 is above what 30 prefixes and 30 suffixes allow: the model will have at most 30 states."
+    )

@@ -21,7 +21,7 @@ def test_every_colouring_is_drawn_in_two_and_three_dimensions() -> None:
             app.segmented_control(key="states.axes").set_value(axes).run()
             assert not complaints(app)
             drawn = figure(app, "states.pca")
-            assert drawn["frames"] and drawn["data"][0]["type"] == ("scatter3d" if axes == 3 else "scattergl")
+            assert drawn["frames"] and drawn["data"][0]["type"] == ("scatter3d" if axes == 3 else "scatter")
 
 
 def test_the_animation_follows_the_string_that_is_written() -> None:

@@ -204,3 +204,18 @@ def test_nothing_of_a_bad_file_is_learned_from() -> None:
     linked = open_lab("train", **app.query_params)
     assert recipe_of(linked).data.upload == hashlib.sha256(TRAIN).hexdigest()
     assert np.array_equal(app.dataframe[0].value.to_numpy(), linked.dataframe[0].value.to_numpy())
+
+
+def test_pasted_strings_are_told_as_they_were_read() -> None:
+    app = open_lab("data", **QUICK)
+    app.text_area(key="data.paste").set_value("ab\nabb\nλ")
+    app.button(key="data.use").click().run()
+    assert not complaints(app)
+    assert [toast.value.replace("\\", "") for toast in app.toast] == [
+        "Read as one string a line, each character a symbol: 3 strings over 2 symbols: a b"
+    ]
+    app.text_area(key="data.paste").set_value("ab,3\nba,2")
+    app.button(key="data.use").click().run()
+    assert [toast.value.replace("\\", "") for toast in app.toast] == [
+        "Read as CSV, string and count: 5 strings over 2 symbols: a b"
+    ]
