@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlwfa_core import Recipe
+from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.data import Data
 from pages.shared import blocks, pins, runs
 
@@ -16,8 +16,16 @@ def train_controls(recipe: Recipe, key: str) -> None:
 
 
 def comparable(playing: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
-    """Runs over the alphabet of these strings; of others it is said that they are left out."""
-    strange = [name for name, run in playing.items() if runs.data(run.data).alphabet != data.alphabet]
-    if strange:
-        blocks.notes(f"{' and '.join(strange)}: learned from another alphabet than the sidebar's strings, so left out here.")
-    return {name: run for name, run in playing.items() if name not in strange}
+    """Runs over the alphabet of these strings; of others it is said why they are left out."""
+    kept = {}
+    for name, run in playing.items():
+        try:
+            alphabet = runs.data(run.data).alphabet
+        except RecipeError as error:  # a link's pin, whose file is not on this server
+            blocks.notes(f"{name} is left out: {error}")
+            continue
+        if alphabet == data.alphabet:
+            kept[name] = run
+        else:
+            blocks.notes(f"{name} is left out: it was learned from another alphabet than the sidebar's strings.")
+    return kept

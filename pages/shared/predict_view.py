@@ -133,6 +133,7 @@ def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn
     asked = (id(model), number, seed, longest)
     kept = st.session_state.get(DRAWN)
     if kept is None or kept[0] != asked:
-        kept = st.session_state[DRAWN] = (asked, model, sampling.draw(model, number, seed, longest))
+        with st.spinner("Drawing strings: longer where a model hardly ends them…"):
+            kept = st.session_state[DRAWN] = (asked, model, sampling.draw(model, number, seed, longest))
     drawn: sampling.Drawn = kept[2]
     return drawn

@@ -132,6 +132,11 @@ def _pause(recipe: Recipe, epochs: int = 0) -> None:
         st.toast(literal(str(error)), icon=":material/info:", duration="long")
 
 
+def _go_on(*recipes: Recipe) -> None:
+    for recipe in recipes:
+        runs.play(recipe)
+
+
 def _cancel(*recipes: Recipe) -> None:
     runs.cancel(*recipes)
     if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
@@ -147,6 +152,9 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     with st.container(horizontal=True):
         if show_losses:
             _hold_buttons(going[0], key)
+        elif held := [status.recipe for status in going if status.held]:
+            text = "A training here is paused, by you on another page or by somebody who waits for the same."
+            st.button("Go on", key=f"{key}.play", on_click=_go_on, args=held, icon=":material/play_arrow:", help=text)
         st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
     if show_losses:
         st.markdown(_stages(going[0]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from nlwfa_core import LearningRecipe, Recipe
+import pytest
+
+from nlwfa_core import DataRecipe, LearningRecipe, Recipe
 from nlwfa_core.links import recipe_code, recipe_of
 from pages.shared import pins
 from pages.shared.text import literal
-from tests.app.lab import QUICK, go, open_lab
+from tests.app.lab import QUICK, complaints, go, learned, open_lab
+
+SP = QUICK | {"learner": "SP", "data_seed": 722}
 
 
 def chip(app, name):
@@ -43,3 +47,12 @@ def test_what_is_in_play_is_named_once(monkeypatch):
     pins.pin("B", second)
     assert pins.in_play(first) == {"B": second, "now": first}
     assert pins.in_play(second) == {"B": second}
+
+
+@pytest.mark.parametrize("page", ["states", "predict", "compare", "take_away", "train"])
+def test_a_pin_whose_file_is_not_here_stops_no_page(page):
+    lost = Recipe(data=DataRecipe(source="upload", upload="0" * 64))
+    app = learned(page, **SP | {"b": recipe_code(lost)})
+    told = " ".join(complaints(app))
+    assert not app.exception and all("upload" in text for text in complaints(app)), told
+    assert len(app.main.subheader) >= 1 or page == "train"
