@@ -83,7 +83,7 @@ def fit_best(
     matrices: dict[HankelRecipe, tuple[HankelMatrix, Kept]] = {}
     tried: list[tuple[Candidate, float]] = []
     best: tuple[float, Candidate, Fit] | None = None
-    linear, networks = _linear(max_states), networks_of(max_states, train, TRIED, RESTRAINTS, seed)
+    linear, networks = linear_of(max_states), networks_of(max_states, train, TRIED, RESTRAINTS, seed)
     starts = starts_of(train, seed)
     total = len(linear) + len(networks) + len(starts)
 
@@ -116,7 +116,7 @@ def fit_best(
     return Best(best[1], best[2], tuple(tried))
 
 
-def _linear(max_states: int) -> list[Candidate]:
+def linear_of(max_states: int) -> list[Candidate]:
     ranks = sorted({rank for rank in RANKS if rank <= max_states} | {max_states})
     hankels = [HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic) for statistic in ("string", "factor")]
     return [Candidate(hankel, LearningRecipe(learner="SP", rank=rank), RefinementRecipe()) for hankel in hankels for rank in ranks]
