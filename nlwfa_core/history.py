@@ -97,11 +97,9 @@ JSON = sa.JSON(none_as_null=True)
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("recipe", "tags", "scores", "validation", "diagnostics", "curves", "seconds", "sentences"), JSON),
     **dict.fromkeys(("rank", "num_strings", "seed"), sa.Integer),
-    **dict.fromkeys(("submitted", "started", "ended", "deleted"), sa.Float),
+    **dict.fromkeys(("submitted", "started", "ended", "deleted", "since", "removed"), sa.Float),
 }
 RUNS = sa.table("runs", *(sa.column(entry.name, TYPES.get(entry.name, sa.Text)) for entry in fields(Run)))
-OWNED_TEXTS = ("owner", "run", "name", "note")
-TYPES |= dict.fromkeys(("since", "removed"), sa.Float)
 OWNED = sa.table(
     "owned", *(sa.column(name, TYPES.get(name, sa.Text)) for name in ["owner", "run", "name", "note", "tags", "since", "removed"])
 )

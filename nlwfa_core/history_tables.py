@@ -14,6 +14,7 @@ from .errors import RecipeError
 from .finished import RUN_STAGES
 from .history import Run
 from .listing import NEWEST
+from .metrics import Scores
 from .recipe import Recipe
 from .tables import SCORE_TITLES, given, number
 
@@ -135,6 +136,14 @@ def score(run: Run, metric: str) -> float | None:
     """A score as a number, however it is written in the row; None if there is none."""
     value = (run.scores or {}).get(metric)
     return None if value is None else float(value)
+
+
+def scores_of(run: Run) -> Scores | None:
+    """None if it is not done, or another version scored it otherwise."""
+    try:
+        return Scores(**{name: float(value) if isinstance(value, str) else value for name, value in (run.scores or {}).items()})
+    except (TypeError, ValueError):
+        return None
 
 
 def curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:

@@ -23,6 +23,8 @@ TITLES = {
     "predict": "Predict",
     "compare": "Compare",
     "take_away": "Take away",
+    "history": "History",
+    "status": "Status",
 }
 # Small enough for each page to be drawn, and each learner to be trained, in a moment.
 QUICK: dict[str, Any] = {
