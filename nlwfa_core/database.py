@@ -62,11 +62,14 @@ def reading(engine: sa.Engine) -> sa.Engine:
     return engine.execution_options(reading=True)
 
 
-def described(engine: sa.Engine) -> str:
-    """Which database it is, without its password."""
-    if engine.dialect.name == "sqlite":
-        return f"SQLite, {Path(engine.url.database or '').name}"
-    return engine.url.set(username=None, password=None, query={}).render_as_string()
+def described(url: sa.URL) -> str:
+    """Which database it is, without who asks for it and how.
+
+    >>> described(sa.make_url("postgresql+psycopg://ada:secret@db.example.org/nlwfa?sslkey=file"))
+    'postgresql, nlwfa at db.example.org'
+    """
+    name = Path(url.database or "").name
+    return f"{url.get_backend_name()}, {name}{f' at {url.host}' if url.host else ''}".replace("sqlite", "SQLite", 1)
 
 
 @contextmanager

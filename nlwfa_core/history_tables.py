@@ -103,7 +103,7 @@ def took(run: Run) -> str:
 
 
 def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None) -> dict[str, list[Any]]:
-    """A row a run: what differs in their recipes, seeds, scores on the test strings, time and version, all as written.
+    """A row a run: scores on the test strings, what differs in their recipes, seeds, time and version, all as written.
 
     Tags are lists of text; every other cell is text.
 
@@ -120,10 +120,10 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     by_run = [options(recipe) if recipe is not None else None for recipe in recipes]
     table: dict[str, list[Any]] = {"run": [called(run) for run in runs], "status": [state_word(run.state) for run in runs]}
     table["tags"] = [list(run.tags) for run in runs]
-    for name in [*(name for name in differing(known) if name not in SEEDS), *SEEDS]:
-        table[name] = [UNREADABLE if entry is None else _short(entry[name]) for entry in by_run]
     for metric in dict.fromkeys((*([] if order == NEWEST else [order]), *ALWAYS)):
         table[score_title(metric)] = [number(score(run, metric), 0 if metric.startswith("num_") else 3) for run in runs]
+    for name in [*(name for name in differing(known) if name not in SEEDS), *SEEDS]:
+        table[name] = [UNREADABLE if entry is None else _short(entry[name]) for entry in by_run]
     table["time"] = [took(run) for run in runs]
     table["when"] = [moment(run.submitted, zone) for run in runs]
     table["version"] = [run.version for run in runs]
@@ -140,8 +140,9 @@ def score(run: Run, metric: str) -> float | None:
 
 def scores_of(run: Run) -> Scores | None:
     """None if it is not done, or another version scored it otherwise."""
+    values: dict[str, Any] = {name: float(value) if isinstance(value, str) else value for name, value in (run.scores or {}).items()}
     try:
-        return Scores(**{name: float(value) if isinstance(value, str) else value for name, value in (run.scores or {}).items()})
+        return Scores(**values)
     except (TypeError, ValueError):
         return None
 

@@ -149,6 +149,9 @@ def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
         st.markdown("**No run fits.** Search for less, or take filters out.")
         st.button("Show all runs", key="history.all", on_click=_clear)
         return []
+    first = _offset() + 1
+    some = f"Runs {first:,}–{first + len(page.runs) - 1:,} of {page.total:,}"
+    st.markdown(f"{page.total:,} run{'' if page.total == 1 else 's'}" if page.total == len(page.runs) else some)
     columns = history_tables.runs_table(page.runs, query.order, st.context.timezone)
     config: dict[str, Any] = {
         name: st.column_config.Column(alignment="right") for name in columns if name.split(" (")[0] in tables.SCORE_COLUMNS
@@ -181,13 +184,10 @@ def _clear() -> None:
 
 
 def _pager(page: Listing) -> None:
-    first = _offset() + 1
-    last = first + len(page.runs) - 1
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    place = f"All {page.total:,} runs" if page.total == len(page.runs) else f"Runs {first:,}–{last:,} of {page.total:,}"
+    left, right = st.columns([4, 1], vertical_alignment="top")
     left.caption(
-        f"{place if page.total > 1 else 'One run'}. Of the options those are shown that differ among these rows; scores are on "
-        "each run's own test strings: compare runs whose strings are the same. Lower is better, but for NDCG@5."
+        "Of the options those are shown that differ among these rows. Scores are on each run's own test strings: compare runs "
+        "whose strings are the same. Lower is better, but for NDCG@5."
     )
     if _num_pages(page) > 1:
         right.number_input("Page", 1, _num_pages(page), key=PAGE, persist_state="session")

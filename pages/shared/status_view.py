@@ -10,7 +10,7 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, __version__, history_tables, listing, machine
 from nlwfa_core.database import described, told
-from nlwfa_core.history import Run
+from nlwfa_core.history import STATES, Run
 from nlwfa_core.listing import Query
 from nlwfa_core.overview import Overview
 from pages.shared import blocks, people, runs
@@ -41,11 +41,11 @@ def _board() -> None:
     busy = runs.runner().overview()
     _cells(
         {
-            "waiting": _count(busy.waiting, "job"),
-            "running": _count(busy.running, "job"),
-            "paused": _count(busy.paused, "job"),
+            "jobs waiting": f"{busy.waiting:,}",
+            "jobs running": f"{busy.running:,}",
+            "jobs paused": f"{busy.paused:,}",
             "workers alive": f"{len(busy.pids)} of {busy.num_working}",
-            "connected": _count(runs.sessions(), "browser"),
+            "browsers connected": f"{runs.sessions():,}",
         }
     )
     _cells(_sizes(busy))
@@ -68,7 +68,7 @@ def _board() -> None:
 def _cells(cells: dict[str, str]) -> None:
     with st.container(horizontal=True):
         for label, value in cells.items():
-            st.metric(label, value, border=True, width=160)
+            st.metric(label, value, border=True, width=176)
 
 
 def _sizes(busy: Overview) -> dict[str, str]:
@@ -85,8 +85,9 @@ def _sizes(busy: Overview) -> dict[str, str]:
 def _history() -> None:
     history = runs.history()
     states = listing.choices(history).states
-    said = " · ".join(f"{count:,} {history_tables.state_word(state)}" for state, count in states.items()) or "no run yet"
-    st.markdown(f"{literal(described(history.reading))}: {said}")
+    counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
+    said = " · ".join(counts) or "no run yet"
+    st.markdown(f"{literal(described(history.reading.url))}: {said}")
     failures = listing.listed(history, Query(states=("failed",)), 0, MAX_FAILURES).runs
     if failures:
         st.markdown("**The last failures**")
