@@ -114,10 +114,8 @@ def query_controls(shelf: Shelf, choices: Choices) -> Query:
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
-    """A filter; what it was set to and is no more is left out."""
-    kept = st.session_state.get(key)
-    if kept and not set(kept) <= set(options):
-        st.session_state[key] = [option for option in kept if option in options]
+    """A filter. What it is set to stays among its options when the last such run goes: the run may come back."""
+    options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
     said = history_tables.state_word if label == "Status" else str
     found: list[str] = st.multiselect(
         label, options, format_func=said, key=key, persist_state="session", placeholder="all", disabled=not options

@@ -230,7 +230,7 @@ def _keep(keys: list[str], again: bool = False) -> None:
 
 def sessions() -> int:
     """How many browsers are connected now."""
-    return sum(map(st.runtime.get_instance().is_active_session, tuple(_owners())))
+    return sum(1 for name in tuple(_owners()) if st.runtime.get_instance().is_active_session(name))
 
 
 def cancel(*recipes: Recipe) -> None:
