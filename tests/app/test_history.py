@@ -18,8 +18,6 @@ from pages.shared import history_actions, history_view, people, pins, runs
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 from tests.app.test_uploads import LINES, upload
 
-TAG = "test of the history"
-
 
 def recorded(recipe: Recipe, state: str = "done") -> Run:
     """The run's row, once it says so: it is written beside."""
@@ -42,8 +40,12 @@ def find(app: AppTest, *recipes: Recipe) -> AppTest:
     if len(recipes) == 1:
         return app.text_input(key=history_view.SEARCH).set_value(recipes[0].key()[:20]).run()
     for recipe in recipes:
-        runs.history().tag(recipe.key(), [TAG])
-    return app.run().multiselect(key="history.tags").set_value([TAG]).run()
+        runs.history().tag(recipe.key(), [tag_of(*recipes)])
+    return app.run().multiselect(key="history.tags").set_value([tag_of(*recipes)]).run()
+
+
+def tag_of(*recipes: Recipe) -> str:
+    return f"with {recipes[0].key()[:8]}"
 
 
 def tick(app: AppTest, *rows: int) -> AppTest:
@@ -179,7 +181,7 @@ def test_several_runs_get_a_tag_beside_theirs() -> None:
     app.multiselect(key="history.tags_of.several").set_value(["both"])
     app.button(key="history.save").click().run()
     assert not complaints(app)
-    assert [runs.history().run(recipe.key()).tags for recipe in recipes] == [[TAG, "both"]] * 2
+    assert [runs.history().run(recipe.key()).tags for recipe in recipes] == [[tag_of(*recipes), "both"]] * 2
 
 
 def test_a_bundle_there_and_back() -> None:
