@@ -102,10 +102,8 @@ def took(run: Run) -> str:
     return f"{sum(stages):.2f} s" if stages else IDLE
 
 
-def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None) -> dict[str, list[Any]]:
+def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None) -> dict[str, list[str]]:
     """A row a run: scores on the test strings, what differs in their recipes, seeds, time and version, all as written.
-
-    Tags are lists of text; every other cell is text.
 
     Parameters
     ----------
@@ -118,8 +116,8 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     recipes = [recipe_of(run) for run in runs]
     known = [recipe for recipe in recipes if recipe is not None]
     by_run = [options(recipe) if recipe is not None else None for recipe in recipes]
-    table: dict[str, list[Any]] = {"run": [called(run) for run in runs], "status": [state_word(run.state) for run in runs]}
-    table["tags"] = [list(run.tags) for run in runs]
+    table: dict[str, list[str]] = {"run": [called(run) for run in runs], "status": [state_word(run.state) for run in runs]}
+    table["tags"] = [", ".join(run.tags) for run in runs]
     for metric in dict.fromkeys((*([] if order == NEWEST else [order]), *ALWAYS)):
         table[score_title(metric)] = [number(score(run, metric), 0 if metric.startswith("num_") else 3) for run in runs]
     for name in [*(name for name in differing(known) if name not in SEEDS), *SEEDS]:

@@ -68,7 +68,7 @@ def _board() -> None:
 def _cells(cells: dict[str, str]) -> None:
     with st.container(horizontal=True):
         for label, value in cells.items():
-            st.metric(label, value, border=True, width=176)
+            st.metric(label, value, border=True, width=165)
 
 
 def _sizes(busy: Overview) -> dict[str, str]:

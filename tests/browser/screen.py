@@ -140,6 +140,17 @@ def rows(page: Page, table: int = 0) -> list[list[str]]:
     return found
 
 
+def tick(page: Page, row: int = 0) -> None:
+    """Ticks a row of the first table: its boxes are drawn, not elements."""
+    canvas = page.locator(".stDataFrame canvas").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # it measures its columns first
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 18, box["y"] + 35 * (row + 1) + 17)
+    settled(page)
+
+
 def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
     """Looks again and again until it sees what is wanted: what is there may still be of the run before."""
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -44,9 +44,11 @@ def bare(state: str, recipe: Recipe = RECIPE, **more: object) -> Run:
 
 
 def test_a_table_has_what_differs_seeds_and_the_scores_with_units() -> None:
-    other = bare("failed", RECIPE.changed(learning=RECIPE.learning.changed(rank=3)), name="mine", tags=["a"], message="too large")
+    other = bare(
+        "failed", RECIPE.changed(learning=RECIPE.learning.changed(rank=3)), name="mine", tags=["a", "b"], message="too large"
+    )
     table = runs_table([DONE, other], zone="Europe/Paris")
-    assert table["run"] == ["fac.non, k = 2", "mine"] and table["tags"] == [[], ["a"]]
+    assert table["run"] == ["fac.non, k = 2", "mine"] and table["tags"] == ["", "a, b"]
     assert table["status"] == ["done", "failed"] and table["why"] == ["", "too large"]
     assert table["rank"] == ["2", "3"] and "training strings" not in table
     assert (table["seed of the strings"], table["seed of the networks"]) == (["4", "4"], ["6", "6"])
