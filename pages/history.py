@@ -10,15 +10,16 @@ blocks.page_recipe(
 history_view.stop_if_off()
 with blocks.errors_shown():
     shelf = history_view.shelf()
-    history_actions.undo_bar(shelf)
     choices = history_view.choices(shelf)
     if not choices.total:
+        history_actions.undo_bar(shelf)
         history_view.nothing_yet(shelf)
     else:
         history_actions.go_on_bar(shelf, choices)
         query = history_view.query_controls(shelf, choices)
         page = history_view.page_of(shelf, query)
         picked = history_view.table(shelf, page, query)
+        history_actions.undo_bar(shelf)  # where the button was that deleted
         history_actions.actions(shelf, picked, choices.tags)
         history_view.one_run(shelf, picked)
         history_view.watch(shelf, page, query)

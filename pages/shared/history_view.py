@@ -155,7 +155,7 @@ def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
         name: st.column_config.Column(alignment="right") for name in columns if name.split(" (")[0] in tables.SCORE_COLUMNS
     }
     config["time"] = st.column_config.Column(help="Wall time of all stages", alignment="right")
-    config |= {"run": st.column_config.Column(pinned=True)}
+    config |= {"run": st.column_config.Column(pinned=True), "tags": st.column_config.Column(width=120)}
     state = st.dataframe(
         pd.DataFrame(columns),
         hide_index=True,

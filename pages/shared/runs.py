@@ -21,10 +21,11 @@ from nlwfa_core.data import Data, load_data
 from nlwfa_core.database import told
 from nlwfa_core.experiment import Result, no_files
 from nlwfa_core.hankel import HankelMatrix
-from nlwfa_core.history import History
+from nlwfa_core.history import History, Run
 from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.lessons import read_lessons
+from nlwfa_core.listing import Query, choices, listed
 from nlwfa_core.machine import folder_bytes
 from nlwfa_core.metrics import Model, Scores
 from nlwfa_core.ownership import Own, pseudonym
@@ -83,6 +84,14 @@ def own() -> Own | None:
 def bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -> bytes:
     """Runs to take away. `labels` are what people gave them: another bundle when they change."""
     return export_runs(home(), history(), keys, owner)
+
+
+@st.cache_data(ttl=5, show_spinner=False)
+def past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
+    """State -> how many runs, and the last failures; a few seconds old, as many may look. Raises RecipeError."""
+    with told():
+        failures = listed(history(), Query(states=("failed",)), 0, num_failures).runs
+        return choices(history()).states, failures
 
 
 @st.cache_data(max_entries=256, ttl=60, show_spinner=False)

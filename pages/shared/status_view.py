@@ -8,10 +8,9 @@ from platform import python_version
 
 import streamlit as st
 
-from nlwfa_core import RecipeError, __version__, history_tables, listing, machine
-from nlwfa_core.database import described, told
+from nlwfa_core import RecipeError, __version__, history_tables, machine
+from nlwfa_core.database import described
 from nlwfa_core.history import STATES, Run
-from nlwfa_core.listing import Query
 from nlwfa_core.overview import Overview
 from pages.shared import blocks, people, runs
 from pages.shared.safety import calm
@@ -59,8 +58,7 @@ def _board() -> None:
         blocks.text_table(table, "status.owners", "Jobs of each browser")
     st.subheader("History", anchor=False)
     try:
-        with told():
-            _history()
+        _history()
     except RecipeError as error:
         st.error(literal(str(error)), icon=":material/error:")
 
@@ -83,12 +81,10 @@ def _sizes(busy: Overview) -> dict[str, str]:
 
 
 def _history() -> None:
-    history = runs.history()
-    states = listing.choices(history).states
+    states, failures = runs.past(MAX_FAILURES)
     counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
     said = " · ".join(counts) or "no run yet"
-    st.markdown(f"{literal(described(history.reading.url))}: {said}")
-    failures = listing.listed(history, Query(states=("failed",)), 0, MAX_FAILURES).runs
+    st.markdown(f"{literal(described(runs.history().reading.url))}: {said}")
     if failures:
         st.markdown("**The last failures**")
         table = {
