@@ -250,5 +250,7 @@ def _import() -> None:
         st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
     else:
         new, known = len(found.new), len(found.known)
-        said = f"{new} run{'' if new == 1 else 's'} brought in" + (f"; {known} were here already" if known else "")
+        there = f"; {known} {'was' if known == 1 else 'were'} here already" if known else ""
+        said = f"{new} run{'' if new == 1 else 's'} brought in{there}"
+        st.session_state.pop(DELETED, None)  # it may be among them
         st.toast(f"{said}.", icon=":material/check:")

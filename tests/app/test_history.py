@@ -194,7 +194,8 @@ def test_a_bundle_there_and_back() -> None:
     app.button(key="history.delete").click().run()
     assert not named(app)
     app.file_uploader(key=history_actions.BUNDLE).set_value(("nlwfa-runs.zip", data, "application/zip")).run()
-    assert complaints(app) == ["0 runs brought in; 1 were here already."] and len(named(app)) == 1
+    assert not complaints(app) and [toast.value for toast in app.toast] == ["0 runs brought in; 1 was here already."]
+    assert len(named(app)) == 1 and "history.undo" not in keys(app)
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 no archive", b"{}"], ids=["empty", "broken", "JSON"])
