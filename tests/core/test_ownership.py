@@ -106,7 +106,7 @@ def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> 
     before = history.runs()
     history.close()
     with sqlite3.connect(tmp_path / FILE) as database:
-        drops = "DROP INDEX ix_runs_shown; DROP INDEX ix_runs_kinds; DROP TABLE owned; "
+        drops = "DROP INDEX ix_runs_shown; DROP TABLE owned; "
         database.executescript(drops + "UPDATE alembic_version SET version_num = '1'")
     history = History.open(tmp_path)
     assert [vars(entry) for entry in history.runs()] == [vars(entry) for entry in before]

@@ -1,4 +1,4 @@
-"""Whose runs are whose; indexes, so that the newest of many runs are found, and runs counted, without reading all."""
+"""Whose runs are whose; an index, so that the newest of many runs are found, and runs counted, without reading all."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,11 +18,9 @@ def upgrade() -> None:
         sa.Column("since", sa.Float, nullable=False),
         sa.Column("removed", sa.Float),
     )
-    op.create_index("ix_runs_shown", "runs", ["deleted", "submitted", "key"])
-    op.create_index("ix_runs_kinds", "runs", ["deleted", "state", "learner", "source"])
+    op.create_index("ix_runs_shown", "runs", ["deleted", "submitted", "key", "state", "learner", "source"])
 
 
 def downgrade() -> None:
-    op.drop_index("ix_runs_kinds", "runs")
     op.drop_index("ix_runs_shown", "runs")
     op.drop_table("owned")
