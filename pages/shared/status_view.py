@@ -46,8 +46,8 @@ def _board() -> None:
             "workers alive": f"{len(busy.pids)} of {busy.num_working}",
             "browsers connected": f"{runs.sessions():,}",
         }
+        | _sizes(busy)
     )
-    _cells(_sizes(busy))
     if busy.owners:
         st.markdown("**Who waits**, without names")
         table = {
