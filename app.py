@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import address, controls, lessons, pins, runs, screen, undo
+from pages.shared import address, controls, lessons, people, pins, runs, screen, undo
 from pages.shared.navigation import ASSETS, navigation
 from pages.shared.safety import calm
 
@@ -21,6 +21,8 @@ with calm():
     with tools:
         screen.share()
         undo.undo_control(recipe)
+        people.sign_in_control()
+    runs.visit(recipe, *pins.pinned().values())
     address.write(*screen.OURS)
     lessons.panel(page.url_path or "start")
     page.run()

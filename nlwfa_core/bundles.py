@@ -23,6 +23,7 @@ from .experiment import Result, load_result, save_result
 from .export.bundle import zipped
 from .history import History, done
 from .limits import check_at_most
+from .listing import chosen
 from .store import MAX_JSON_BYTES, from_json, read_capped, to_json
 
 FORMAT = 1
@@ -42,8 +43,8 @@ class Imported:
     known: tuple[str, ...]
 
 
-def export_runs(home: Path, history: History, keys: Collection[str]) -> bytes:
-    """A bundle of finished runs.
+def export_runs(home: Path, history: History, keys: Collection[str], owner: str | None = None) -> bytes:
+    """A bundle of finished runs; with an owner (see `ownership`) only of those on their list, under their names.
 
     Raises
     ------
@@ -53,8 +54,9 @@ def export_runs(home: Path, history: History, keys: Collection[str]) -> bytes:
     check_at_most("runs in a bundle", len(keys), MAX_RUNS)
     listing: dict[str, Any] = {"format": FORMAT, "version": __version__, "runs": {}}
     files: dict[str, bytes] = {}
+    rows = chosen(history, keys, owner)
     for key in keys:
-        row = history.run(key)
+        row = rows.get(key)
         if row is None or row.state != "done":
             raise RecipeError("Only finished runs can go into a bundle.")
         listing["runs"][key] = {"name": row.name, "tags": row.tags, "note": row.note}
@@ -64,7 +66,7 @@ def export_runs(home: Path, history: History, keys: Collection[str]) -> bytes:
 
 
 def import_runs(home: Path, history: History, data: bytes) -> Imported:
-    """Bring a bundle's runs in, all or none. Names, tags and notes come with runs that are new here.
+    """Bring a bundle's runs in, all or none. Names, tags and notes come with runs that are new here; what was deleted is back.
 
     Raises
     ------
@@ -82,6 +84,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
             save_result(home / "runs" / key, result)
             history.note([done(key, result, time())])
             _label(history, key, labels[key])
+    history.restore(set(labels) - set(new))
     return Imported(tuple(new), tuple(key for key in labels if key not in new))
 
 

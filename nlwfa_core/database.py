@@ -6,14 +6,17 @@ acknowledged, and readers wait for nobody.
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
 
 from .errors import RecipeError
 from .store import make_directory
@@ -24,6 +27,8 @@ BUSY_SECONDS = 30
 ATTEMPTS = 20
 MIGRATIONS = Path(__file__).with_name("migrations")
 ADVISORY = 0x6E6C776661  # "nlwfa": PostgreSQL's lock while one server migrates
+
+log = logging.getLogger(__name__)
 
 _upgrading = Lock()  # alembic's own state is the process's
 
@@ -55,6 +60,28 @@ def connect(home: Path) -> sa.Engine:
 def reading(engine: sa.Engine) -> sa.Engine:
     """The same database for those who only read: they wait for no writer."""
     return engine.execution_options(reading=True)
+
+
+def described(url: sa.URL) -> str:
+    """Which database it is, without who asks for it and how.
+
+    >>> described(sa.make_url("postgresql+psycopg://ada:secret@db.example.org/nlwfa?sslkey=file"))
+    'postgresql, nlwfa at db.example.org'
+    """
+    name = Path(url.database or "").name
+    return f"{url.get_backend_name()}, {name}{f' at {url.host}' if url.host else ''}".replace("sqlite", "SQLite", 1)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What a database refuses becomes a sentence for people: RecipeError. The log has the rest."""
+    try:
+        yield
+    except (DatabaseError, OSError) as error:
+        log.warning("The history can't be reached: %s", error)
+        raise RecipeError(
+            "The history can't be reached just now: its database is busy, full or gone. Runs are kept all the same; try again."
+        ) from None
 
 
 def migrate(engine: sa.Engine) -> None:

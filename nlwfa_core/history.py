@@ -97,9 +97,12 @@ JSON = sa.JSON(none_as_null=True)
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("recipe", "tags", "scores", "validation", "diagnostics", "curves", "seconds", "sentences"), JSON),
     **dict.fromkeys(("rank", "num_strings", "seed"), sa.Integer),
-    **dict.fromkeys(("submitted", "started", "ended", "deleted"), sa.Float),
+    **dict.fromkeys(("submitted", "started", "ended", "deleted", "since", "removed"), sa.Float),
 }
 RUNS = sa.table("runs", *(sa.column(entry.name, TYPES.get(entry.name, sa.Text)) for entry in fields(Run)))
+OWNED = sa.table(
+    "owned", *(sa.column(name, TYPES.get(name, sa.Text)) for name in ["owner", "run", "name", "note", "tags", "since", "removed"])
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,8 @@ class History:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self._reading = reading(engine)
+        self.reading = reading(engine)
+        self.writing = engine.begin
 
     @classmethod
     def open(cls, home: Path) -> Self:
@@ -130,40 +134,40 @@ class History:
         self._engine.dispose()
 
     def runs(self, deleted: bool = False) -> list[Run]:
-        """The newest first; or those that were deleted, the last deleted first."""
+        """All, the newest first; or those that were deleted, the last deleted first. `listing.listed` has some of them."""
         order = RUNS.c.deleted if deleted else RUNS.c.submitted
         chosen = RUNS.c.deleted.is_not(None) if deleted else RUNS.c.deleted.is_(None)
-        with self._reading.connect() as connection:
+        with self.reading.connect() as connection:
             return [_run(row) for row in connection.execute(sa.select(RUNS).where(chosen).order_by(order.desc(), RUNS.c.key))]
 
     def run(self, key: str) -> Run | None:
-        with self._reading.connect() as connection:
+        with self.reading.connect() as connection:
             row = connection.execute(sa.select(RUNS).where(RUNS.c.key == key)).one_or_none()
         return None if row is None else _run(row)
 
     def note(self, events: Iterable[Event | Run]) -> None:
         """Write what became of runs, all or none: a Run replaces all but what people have given it."""
-        with self._engine.begin() as connection:
+        with self.writing() as connection:
             for event in events:
                 _put(connection, event if isinstance(event, Run) else _change(event), event.key)
 
     def has(self, key: str) -> bool:
         """Whether a run is done here and not deleted."""
         here = RUNS.c.state == "done", RUNS.c.deleted.is_(None)
-        with self._reading.connect() as connection:
+        with self.reading.connect() as connection:
             return connection.execute(sa.select(RUNS.c.key).where(RUNS.c.key == key, *here)).one_or_none() is not None
 
     def interrupt(self, servers: Collection[str]) -> list[str]:
         """Mark what servers that are no more have left waiting or running; returns the runs' keys."""
         left = RUNS.c.state.in_(("queued", "running")), RUNS.c.server.in_(servers)
-        with self._engine.begin() as connection:
+        with self.writing() as connection:
             keys = list(connection.scalars(sa.select(RUNS.c.key).where(*left)))
             connection.execute(RUNS.update().where(*left).values(state="interrupted", ended=time()))
         return keys
 
     def rebuild(self, folder: Path) -> int:
         """Give rows to runs that are whole on disk and have none, or an unfinished one; returns how many."""
-        with self._reading.connect() as connection:
+        with self.reading.connect() as connection:
             known = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
         places = folder.iterdir() if folder.is_dir() else ()
         count = 0
@@ -175,8 +179,7 @@ class History:
 
     def rename(self, key: str, name: str) -> None:
         """Raises RecipeError if the name is too long."""
-        check_at_most("characters of a name", len(name), MAX_NAME)
-        self._set([key], name=clean(name))
+        self._set([key], name=checked_name(name))
 
     def annotate(self, key: str, note: str) -> None:
         """Raises RecipeError if the note is too long."""
@@ -185,10 +188,7 @@ class History:
 
     def tag(self, key: str, tags: Iterable[str]) -> None:
         """Raises RecipeError if they are too many, or too long."""
-        chosen = list(dict.fromkeys(filter(None, (clean(tag).strip() for tag in tags))))
-        check_at_most("tags", len(chosen), MAX_TAGS)
-        check_at_most("characters of a tag", max(map(len, chosen), default=0), MAX_TAG)
-        self._set([key], tags=chosen)
+        self._set([key], tags=checked_tags(tags))
 
     def delete(self, keys: Collection[str]) -> None:
         """Hide runs; their folders stay, and `restore` brings them back."""
@@ -198,16 +198,17 @@ class History:
         self._set(keys, deleted=None)
 
     def deleted_before(self, moment: float) -> list[str]:
-        with self._reading.connect() as connection:
+        with self.reading.connect() as connection:
             return list(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.deleted < moment)))
 
     def forget(self, key: str) -> None:
         """Take a deleted run's row out for good, unless somebody has brought it back."""
-        with self._engine.begin() as connection:
-            connection.execute(RUNS.delete().where(RUNS.c.key == key, RUNS.c.deleted.is_not(None)))
+        with self.writing() as connection:
+            if connection.execute(RUNS.delete().where(RUNS.c.key == key, RUNS.c.deleted.is_not(None))).rowcount:
+                connection.execute(OWNED.delete().where(OWNED.c.run == key))
 
     def _set(self, keys: Collection[str], **values: Any) -> None:
-        with self._engine.begin() as connection:
+        with self.writing() as connection:
             connection.execute(RUNS.update().where(RUNS.c.key.in_(keys)).values(**values))
 
 
@@ -239,6 +240,18 @@ def read_run(folder: Path) -> Run | None:
     except (OSError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:  # RecipeError is a ValueError
         log.warning("this folder does not hold a sound result: %s", error)
         return None
+
+
+def checked_name(name: str) -> str:
+    check_at_most("characters of a name", len(name), MAX_NAME)
+    return clean(name)
+
+
+def checked_tags(tags: Iterable[str]) -> list[str]:
+    chosen = list(dict.fromkeys(filter(None, (clean(tag).strip() for tag in tags))))
+    check_at_most("tags", len(chosen), MAX_TAGS)
+    check_at_most("characters of a tag", max(map(len, chosen), default=0), MAX_TAG)
+    return chosen
 
 
 def clean(text: str) -> str:

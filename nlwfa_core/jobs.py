@@ -20,6 +20,7 @@ from .durations import Durations
 from .errors import RecipeError
 from .experiment import Result
 from .finished import Finished
+from .overview import Overview, overview
 from .pool import Pool, num_cores
 from .queueing import Curve, Job, JobStatus, Line
 from .recipe import Recipe
@@ -30,15 +31,11 @@ __all__ = ["Curve", "JobStatus", "Runner"]
 
 # An owner that has not asked for so long no longer keeps a job from being cancelled: page reloads leave dead owners behind.
 INTEREST_SECONDS = 10.0
-# When the queue is full, jobs that nobody has asked about for so long make room.
-ABANDONED_SECONDS = 300.0
-# A worker that has not stopped so long after a cancel, or the runner's end, is killed.
-CANCEL_SECONDS = 2.0
-# A job whose worker died is tried once more.
-ATTEMPTS = 2
+ABANDONED_SECONDS = 300.0  # when the queue is full, jobs that nobody has asked about for so long make room
+CANCEL_SECONDS = 2.0  # a worker that has not stopped so long after a cancel, or the runner's end, is killed
+ATTEMPTS = 2  # a job whose worker died is tried once more
 DIED = "The process that trained this died twice (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
-# Jobs that are over are remembered up to this number; older ones that are done are found on disk.
-MAX_FINISHED = 500
+MAX_FINISHED = 500  # jobs that are over and remembered; older ones that are done are found on disk
 
 log = logging.getLogger(__name__)
 
@@ -103,10 +100,8 @@ class Runner:
         return key
 
     def status(self, key: str, owner: str = "") -> JobStatus | None:
-        """How a job stands, or None if nothing is known of it. Results of an earlier server are found on disk.
-
-        With an owner, this also says that the owner still cares: see `cancel`.
-        """
+        """How a job stands, or None if nothing is known of it. Results of an earlier server are found on disk. With an owner,
+        this also says that the owner still cares: see `cancel`."""
         job = self._find(key)
         if job is None:
             return None
@@ -180,6 +175,11 @@ class Runner:
         """The worker processes that are alive. Each is started when there is work for it."""
         with self._changed:
             return self._pool.pids
+
+    def overview(self) -> Overview:
+        """What this server is busy with."""
+        with self._changed:
+            return overview(self._jobs.values(), self._pool)
 
     # Below: methods that take the lock themselves say so; the others are called with it held.
 

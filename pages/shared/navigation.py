@@ -7,16 +7,34 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared import people
+
 FOLDER = Path(__file__).resolve().parents[1]
 ASSETS = FOLDER.parent / "assets"
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
-PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "take_away")
+PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "take_away", "history", "status")
 
 
 def navigation() -> Any:
-    """Draw the bar of pages; returns the one to run."""
-    pages = [st.Page(page_file(name), title=title(name), url_path=name, default=name == "start") for name in PAGES]
+    """Draw the bar of pages; returns the one to run. Pages that a visitor is not offered say so to whoever has their address."""
+    seen = shown()
+    pages = [
+        st.Page(
+            page_file(name),
+            title=title(name),
+            url_path=name,
+            default=name == "start",
+            visibility="visible" if name in seen else "hidden",
+        )
+        for name in PAGES
+    ]
     return st.navigation(pages, position="top")
+
+
+def shown() -> tuple[str, ...]:
+    """The pages that this visitor is offered."""
+    hidden = {"history": people.mode() == people.OFF, "status": not people.may_see_status()}
+    return tuple(name for name in PAGES if not hidden.get(name))
 
 
 def title(name: str) -> str:

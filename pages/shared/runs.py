@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import tempfile
 from collections import deque
@@ -15,30 +16,44 @@ import streamlit as st
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, cut, evaluate, experiment, lens, select_basis, stepping, views
 from nlwfa_core.approximations import Matrix, Shown, reconstruction, relative_error
+from nlwfa_core.bundles import export_runs
 from nlwfa_core.data import Data, load_data
+from nlwfa_core.database import told
 from nlwfa_core.experiment import Result, no_files
 from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.history import History, Run
 from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.lessons import read_lessons
+from nlwfa_core.listing import Query, choices, listed
+from nlwfa_core.machine import folder_bytes
 from nlwfa_core.metrics import Model, Scores
+from nlwfa_core.ownership import Own, pseudonym
 from nlwfa_core.recipe import MODELS
 from nlwfa_core.stepping import Spectral
 from nlwfa_core.words import Words
+from pages.shared import people
 from pages.shared.navigation import ASSETS
 
 MAX_SINGULAR_VALUES = 50
 NGRAM_ORDER = 5
 MAX_OWNERS = 1000
 STARTED, MAX_STARTED = "runs.started", 20
+VISITED = "runs.visited"
 KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
+
+log = logging.getLogger(__name__)
+
+
+def home() -> Path:
+    """Where runs and uploads live: NLWFA_HOME, or a folder that goes when the server does."""
+    return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
 
 
 @st.cache_resource(show_spinner=False)
 def runner() -> Runner:
-    """One for the whole server. Runs and uploads live in NLWFA_HOME, or in a folder that goes when the server does."""
-    home = os.environ.get("NLWFA_HOME")
-    found = Runner(Path(home) if home else Path(_temporary().name), shipped=ASSETS / "results")
+    """One for the whole server."""
+    found = Runner(home(), shipped=ASSETS / "results")
     for lesson in read_lessons(ASSETS / "lessons").values():
         if lesson.strings:  # a link into a lesson finds its strings on any server
             found.files.put(lesson.strings)
@@ -48,6 +63,41 @@ def runner() -> Runner:
 @st.cache_resource(show_spinner=False)
 def _temporary() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="nlwfa-lab-", ignore_cleanup_errors=True)
+
+
+@st.cache_resource(show_spinner=False)
+def history() -> History:
+    """Raises RecipeError if it can't be reached."""
+    with told():
+        return History.open(home())
+
+
+def own() -> Own | None:
+    """This visitor's list of runs; None where everybody sees all. Raises RecipeError if there can be none."""
+    if people.mode() != people.OWN:
+        return None
+    with told():
+        return Own(history(), pseudonym(home(), people.identity()))
+
+
+@st.cache_data(max_entries=4, ttl=600, show_spinner="Packing…")
+def bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -> bytes:
+    """Runs to take away. `labels` are what people gave them: another bundle when they change."""
+    return export_runs(home(), history(), keys, owner)
+
+
+@st.cache_data(ttl=5, show_spinner=False)
+def past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
+    """State -> how many runs, and the last failures; a few seconds old, as many may look. Raises RecipeError."""
+    with told():
+        failures = listed(history(), Query(states=("failed",)), 0, num_failures).runs
+        return choices(history()).states, failures
+
+
+@st.cache_data(max_entries=256, ttl=60, show_spinner=False)
+def bytes_on_disk(part: str = "") -> int:
+    """What the lab's folder holds, or a part of it; up to a minute old."""
+    return folder_bytes(home() / part)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
@@ -158,9 +208,38 @@ def _owners() -> deque[str]:
 
 
 def submit(*recipes: Recipe) -> None:
-    for recipe in recipes:
-        runner().submit(recipe, owner())
-        st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
+    keys = []
+    try:
+        for recipe in recipes:
+            keys.append(runner().submit(recipe, owner()))
+            st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
+    finally:  # the queue may be full after some of them
+        _keep(keys, again=True)
+
+
+def visit(*recipes: Recipe) -> None:
+    """Who is here is counted; where people have lists of their own, the runs that they look at are on theirs."""
+    owner()
+    if people.mode() == people.OWN:
+        seen: set[str] = st.session_state.setdefault(VISITED, set())
+        fresh = [key for key in {recipe.key() for recipe in recipes} - seen if runner().status(key)]
+        seen.update(fresh)
+        _keep(fresh)
+
+
+def _keep(keys: list[str], again: bool = False) -> None:
+    """Put runs on this visitor's list; a database that is away holds up nobody's training."""
+    try:
+        if keys and (mine := own()):
+            with told():
+                mine.keep(keys, again)
+    except RecipeError as error:
+        log.warning("%s", error)
+
+
+def sessions() -> int:
+    """How many browsers are connected now."""
+    return sum(1 for name in tuple(_owners()) if st.runtime.get_instance().is_active_session(name))
 
 
 def cancel(*recipes: Recipe) -> None:

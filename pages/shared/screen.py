@@ -8,7 +8,7 @@ import streamlit as st
 
 from nlwfa_core.fields import FIELDS
 from pages.shared import address, lessons, pins
-from pages.shared.navigation import PAGES, page_file, title
+from pages.shared.navigation import page_file, shown, title
 from pages.shared.text import literal
 
 SHOW, VIEW, ALL, SLIDE = "show", "view", "all", "slide"
@@ -48,7 +48,7 @@ def view() -> None:
         address.set_value(VIEW, "")
         return
     with st.container(horizontal=True, key="slide", gap="medium"):
-        for name in PAGES:
+        for name in shown():
             st.page_link(page_file(name), label=title(name))
         st.button("Leave slide view", key="slide.leave", type="tertiary", on_click=address.set_value, args=(VIEW, ""))
 

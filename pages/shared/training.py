@@ -64,7 +64,7 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
         st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
 
 
-def _loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
+def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
     """A chart for each measure, the newest on top; stage -> (measure, epochs, losses)."""
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
@@ -96,7 +96,7 @@ def _side_by_side(
 ) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        _loss_charts(losses, f"{key}.losses")
+        loss_charts(losses, f"{key}.losses")
     if picture is not None:
         shown = prefixes.take(list(picture.rows))
         classes = colourings.colouring("last symbol", shown, alphabet)
@@ -171,7 +171,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
             alphabet = views.hankel_alphabet(runs.data(data).alphabet, hankel)
             _side_by_side(losses, status.picture, runs.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
         elif losses:
-            _loss_charts(losses, f"{key}.live.losses")
+            loss_charts(losses, f"{key}.live.losses")
 
 
 def _hold_buttons(status: JobStatus, key: str) -> None:

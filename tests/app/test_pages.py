@@ -27,6 +27,8 @@ TITLES = {
     "predict": "Predict",
     "compare": "Compare",
     "take_away": "Take away",
+    "history": "History",
+    "status": "Status",
 }
 # Small and odd experiments, as parameters of a link.
 ODD = {

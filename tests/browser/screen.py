@@ -23,6 +23,8 @@ TITLES = {
     "predict": "Predict",
     "compare": "Compare",
     "take_away": "Take away",
+    "history": "History",
+    "status": "Status",
 }
 # Small enough for each page to be drawn, and each learner to be trained, in a moment.
 QUICK: dict[str, Any] = {
@@ -136,6 +138,17 @@ def rows(page: Page, table: int = 0) -> list[list[str]]:
         "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
     )
     return found
+
+
+def tick(page: Page, row: int = 0) -> None:
+    """Ticks a row of the first table: its boxes are drawn, not elements."""
+    canvas = page.locator(".stDataFrame canvas").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # it measures its columns first
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 18, box["y"] + 35 * (row + 1) + 17)
+    settled(page)
 
 
 def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:

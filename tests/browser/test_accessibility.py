@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.screen import QUICK, TITLES, train, visit
+from tests.browser.screen import QUICK, TITLES, keyed, tick, train, visit
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,17 @@ def test_no_serious_violation(trained: str, new_page: Callable[..., Page], path:
     page.emulate_media(color_scheme=scheme)
     visit(page, trained, path, **QUICK)
     page.wait_for_timeout(500)  # charts are drawn after the script's end
+    assert not serious(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_violation_around_a_ticked_run(trained: str, new_page: Callable[..., Page], scheme: Any) -> None:
+    page = new_page(1440, 900)
+    page.emulate_media(color_scheme=scheme)
+    visit(page, trained, "history", **QUICK)
+    tick(page)
+    keyed(page, "history.labels").get_by_role("button").click()
+    expect(page.get_by_text("Name", exact=True)).to_be_visible()
     assert not serious(page)
 
 

@@ -1,0 +1,96 @@
+"""Who a visitor is to the history, what they may see, and signing in where the server is set up for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import streamlit as st
+from streamlit.errors import StreamlitAuthError
+
+from pages.shared.text import literal
+
+ALL, OWN, OFF = "all", "own", "off"
+MODES = (ALL, OWN, OFF)
+HISTORY, STATUS = "NLWFA_HISTORY", "NLWFA_STATUS"
+COOKIE = "_streamlit_xsrf"
+FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-Ip")
+
+
+def mode() -> str:
+    """Which runs the History page has: all, a visitor's own, or none. A word that is not known shows nobody anything."""
+    word = os.environ.get(HISTORY, "").strip().lower() or ALL
+    return word if word in MODES else OFF
+
+
+def may_see_status() -> bool:
+    """NLWFA_STATUS says so; without it, whoever sits at the server's own machine, unless people have lists of their own."""
+    word = os.environ.get(STATUS, "").strip().lower()
+    return word == "on" if word else mode() == ALL and at_the_machine()
+
+
+def at_the_machine() -> bool:
+    """Whether the browser runs on the server's machine, with no proxy between."""
+    return st.context.ip_address is None and not any(name in st.context.headers for name in FORWARDED)
+
+
+def identity() -> str:
+    """Who asks: a person who has signed in, else a browser until it is closed. Not to be kept as it is: see `ownership`."""
+    if signed_in():
+        return "\0".join(("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email"))))
+    if token := browser_token(st.context.cookies.get(COOKIE, "")):
+        return f"browser\0{token}"
+    context = st.runtime.scriptrunner.get_script_run_ctx()
+    return f"session\0{context.session_id if context else ''}"
+
+
+def browser_token(cookie: str) -> str:
+    """What stays the same in Streamlit's cookie against forged requests, which has a new mask each time it is sent; "" if it is
+    none. It is drawn at random a browser, never stands in an address, and goes when the browser is closed.
+
+    >>> browser_token("2|01010101|0203|1700000000"), browser_token("3")
+    ('0302', '')
+    """
+    parts = cookie.strip("\"'").split("|")
+    if len(parts) != 4 or parts[0] != "2":
+        return ""
+    try:
+        mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
+    except ValueError:
+        return ""
+    return bytes(byte ^ mask[place % len(mask)] for place, byte in enumerate(masked)).hex() if mask else ""
+
+
+def signed_in() -> bool | None:
+    """None where the server knows no sign-in."""
+    found = st.user.get("is_logged_in")
+    return None if found is None else bool(found)
+
+
+def sign_in_control() -> None:
+    """A button in the sidebar, if `[auth]` stands in Streamlit's secrets; nothing otherwise."""
+    known = signed_in()
+    if known is None:
+        return
+    if known:
+        st.caption(literal(f"Signed in as {st.user.get('name') or st.user.get('email') or 'somebody'}"))
+        st.button("Sign out", key="people.sign_out", icon=":material/logout:", type="tertiary", on_click=st.logout)
+        return
+    for provider in _providers():
+        label = f"Sign in with {literal(provider)}" if provider else "Sign in"
+        if st.button(label, key=f"people.sign_in.{provider}".rstrip("."), icon=":material/login:", type="tertiary"):
+            _sign_in(provider)
+
+
+def _providers() -> list[str]:
+    """Names from the secrets; "" is the one that has none."""
+    auth = st.secrets["auth"]
+    return [""] if "client_id" in auth else [str(name) for name, value in auth.items() if isinstance(value, Mapping)]
+
+
+def _sign_in(provider: str) -> None:
+    try:
+        st.login(provider or None)
+    except StreamlitAuthError:
+        text = "Signing in is not set up completely: tell whoever runs this server to look at docs/deployment.md, Sign-in."
+        st.toast(literal(text), icon=":material/error:", duration="long")

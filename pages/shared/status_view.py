@@ -1,0 +1,104 @@
+"""What the Status page shows: queue, workers, memory, disk, the last failures. Nothing that people wrote or uploaded."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from platform import python_version
+
+import streamlit as st
+
+from nlwfa_core import RecipeError, __version__, history_tables, machine
+from nlwfa_core.database import described
+from nlwfa_core.history import STATES, Run
+from nlwfa_core.overview import Overview
+from pages.shared import blocks, people, runs
+from pages.shared.safety import calm
+from pages.shared.text import literal
+
+SECONDS = 2.0
+MAX_FAILURES = 10
+PACKAGES = ("streamlit", "torch", "numpy", "scipy", "sqlalchemy", "plotly")
+
+
+def stop_if_not_allowed() -> None:
+    if not people.may_see_status():
+        blocks.notes("This page is for whoever runs the server, who can show it with NLWFA_STATUS=on.")
+        st.stop()
+
+
+def board() -> None:
+    """All figures, drawn again every two seconds."""
+    st.fragment(_board, run_every=SECONDS)()
+    st.subheader("Versions", anchor=False)
+    found = {"NL-WFA Lab": __version__, "Python": python_version()} | {name: version(name) for name in PACKAGES}
+    st.caption(" · ".join(f"{name} {number}" for name, number in found.items()))
+
+
+@calm()
+def _board() -> None:
+    busy = runs.runner().overview()
+    _cells(
+        {
+            "jobs waiting": f"{busy.waiting:,}",
+            "jobs running": f"{busy.running:,}",
+            "jobs paused": f"{busy.paused:,}",
+            "workers alive": f"{len(busy.pids)} of {busy.num_working}",
+            "browsers connected": f"{runs.sessions():,}",
+        }
+        | _sizes(busy)
+    )
+    if busy.owners:
+        st.markdown("**Who waits**, without names")
+        table = {
+            "browser": [f"{place}." for place in range(1, len(busy.owners) + 1)],
+            "waiting": [_count(waiting, "job") for waiting, _ in busy.owners],
+            "running or paused": [_count(begun, "job") for _, begun in busy.owners],
+        }
+        blocks.text_table(table, "status.owners", "Jobs of each browser")
+    st.subheader("History", anchor=False)
+    try:
+        _history()
+    except RecipeError as error:
+        st.error(literal(str(error)), icon=":material/error:")
+
+
+def _cells(cells: dict[str, str]) -> None:
+    with st.container(horizontal=True):
+        for label, value in cells.items():
+            st.metric(label, value, border=True, width=165)
+
+
+def _sizes(busy: Overview) -> dict[str, str]:
+    memory = machine.memory()
+    return {
+        "server's memory": machine.amount(machine.resident_bytes([os.getpid()])),
+        "workers' memory": machine.amount(machine.resident_bytes(busy.pids)),
+        "memory left": machine.amount(memory.available if memory else None),
+        "kept on disk": machine.amount(runs.bytes_on_disk()),
+        "disk left": machine.amount(machine.free_bytes(runs.home())),
+    }
+
+
+def _history() -> None:
+    states, failures = runs.past(MAX_FAILURES)
+    counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
+    said = " · ".join(counts) or "no run yet"
+    st.markdown(f"{literal(described(runs.history().reading.url))}: {said}")
+    if failures:
+        st.markdown("**The last failures**")
+        table = {
+            "when": [history_tables.moment(run.ended, st.context.timezone) for run in failures],
+            "run": [f"{run.learner}, k = {run.rank}" for run in failures],
+            "why": [_why(run) for run in failures],
+        }
+        blocks.text_table(table, "status.failures", "The last runs that failed, and why")
+
+
+def _why(run: Run) -> str:
+    """A sentence about uploaded strings may quote them."""
+    return "About uploaded strings: not shown here." if history_tables.uploads_named(run) else history_tables.why(run)
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"

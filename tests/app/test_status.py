@@ -1,0 +1,112 @@
+"""Status: who sees it, and that it has figures with units and nothing of what people wrote."""
+
+from __future__ import annotations
+
+from time import time
+from types import SimpleNamespace
+
+import pytest
+
+from nlwfa_core import DataRecipe, Recipe
+from nlwfa_core.history import Event
+from pages.shared import people, runs
+from tests.app.lab import complaints, markdown_texts, open_lab
+
+
+def test_without_leave_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(people.STATUS, "off")
+    app = open_lab("status")
+    assert not complaints(app) and not app.metric and len(app.info) == 1
+
+
+def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(people.STATUS, "on")
+    open_lab("status")
+    secret = Recipe(data=DataRecipe(source="upload", upload="0" * 64))
+    now = time() + 1000
+    events = [
+        Event("d" * 64, secret, "failed", now, "line 3: 'my secret'"),
+        Event("e" * 64, Recipe(), "failed", now, "rank: 31 given"),
+    ]
+    runs.history().note(events)
+    runs.history().rename("e" * 64, "typed by ada")
+    runs.past.clear()
+    app = open_lab("status")
+    assert not complaints(app)
+    figures = {entry.label: entry.value for entry in app.metric}
+    assert figures["workers alive"].split(" of ")[1].isdecimal()
+    for name in ("server's memory", "workers' memory", "memory left", "kept on disk", "disk left"):
+        assert figures[name].split()[1] in ("bytes", "kB", "MB", "GB", "TB"), name
+    failures = next(table.value for table in app.dataframe if "why" in table.value)
+    assert {"rank: 31 given", "About uploaded strings: not shown here."} <= set(failures["why"])
+    seen = " ".join([*markdown_texts(app), *(table.value.to_csv() for table in app.dataframe)])
+    assert "secret" not in seen and "typed by ada" not in seen
+    assert any("streamlit 1.67" in text.value for text in app.main.caption)
+    runs.history().delete(["d" * 64, "e" * 64])
+
+
+@pytest.mark.parametrize(
+    ("history", "status", "address", "headers", "seen"),
+    [
+        ("", "", None, {}, True),
+        ("", "", "192.0.2.7", {}, False),
+        ("", "", None, {"X-Forwarded-For": "192.0.2.7"}, False),  # a proxy on the same machine
+        ("own", "", None, {}, False),
+        ("own", "on", "192.0.2.7", {}, True),
+        ("", "off", None, {}, False),
+        ("", "nonsense", None, {}, False),
+    ],
+)
+def test_who_may_see_it(
+    monkeypatch: pytest.MonkeyPatch, history: str, status: str, address: str, headers: dict[str, str], seen: bool
+) -> None:
+    monkeypatch.setenv(people.HISTORY, history)
+    monkeypatch.setenv(people.STATUS, status)
+    monkeypatch.setattr(people.st, "context", SimpleNamespace(ip_address=address, headers=headers))
+    assert people.may_see_status() is seen
+
+
+def test_a_browser_is_known_by_what_stays_the_same_in_its_cookie(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
+
+    token = bytes(range(16))
+    cookies = [generate_xsrf_token_string(token, 1) for _ in range(2)]
+    assert cookies[0] != cookies[1] and people.browser_token(cookies[0]) == people.browser_token(cookies[1]) == token.hex()
+    for broken in ("", "2||ab|1", "2|zz|ab|1", "1|00|00|0|0", "x"):
+        assert people.browser_token(broken) == ""
+    who = {}
+    for cookie in (cookies[0], cookies[1], generate_xsrf_token_string(bytes(16), 1)):
+        monkeypatch.setattr(people.st, "context", SimpleNamespace(cookies={people.COOKIE: cookie}))
+        who[cookie] = people.identity()
+    assert who[cookies[0]] == who[cookies[1]] and len(set(who.values())) == 2
+
+
+def test_who_has_signed_in_is_the_same_in_every_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    signed = {"is_logged_in": True, "iss": "https://id.example.org", "sub": "42", "name": "Ada <b>"}
+    monkeypatch.setattr(people.st, "user", signed)
+    known = people.identity()
+    monkeypatch.setattr(people.st, "user", signed | {"name": "Ada L."})
+    assert people.identity() == known
+    monkeypatch.setattr(people.st, "user", signed | {"sub": "43"})
+    assert people.identity() != known
+    app = open_lab("start")
+    assert not complaints(app) and [button.key for button in app.sidebar.button if "sign" in button.key] == ["people.sign_out"]
+
+
+def test_signing_in_is_offered_where_it_is_set_up_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offered() -> list[str]:
+        app = open_lab("start")
+        assert not complaints(app)
+        return [button.label for button in app.sidebar.button if "sign_in" in button.key]
+
+    assert offered() == []
+    monkeypatch.setattr(people.st, "user", {"is_logged_in": False})
+    monkeypatch.setattr(people.st, "secrets", {"auth": {"client_id": "x", "redirect_uri": "y"}})
+    assert offered() == ["Sign in"]
+    monkeypatch.setattr(
+        people.st, "secrets", {"auth": {"redirect_uri": "y", "school": {"client_id": "x"}, "google": {"client_id": "z"}}}
+    )
+    assert offered() == ["Sign in with school", "Sign in with google"]
+    app = open_lab("start")
+    app.button(key="people.sign_in.school").click().run()
+    assert len(complaints(app)) == 1 and "not set up completely" in complaints(app)[0]

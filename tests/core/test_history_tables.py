@@ -1,0 +1,103 @@
+"""What the History page says of runs, against what the library computed; rows that another version wrote."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from nlwfa_core.diagnostics import diagnostics
+from nlwfa_core.experiment import run
+from nlwfa_core.history import Event, Run, done
+from nlwfa_core.history_tables import (
+    curves,
+    diagnostics_table,
+    moment,
+    recipe_of,
+    runs_table,
+    scores_of,
+    sentences,
+    took,
+    uploads_named,
+    why,
+)
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.tables import given, number
+
+RECIPE = Recipe(
+    data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=4),
+    hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+    learning=LearningRecipe(learner="fac.non", rank=2, epochs_factorisation=20, epochs_transitions=5, seed=6),
+)
+RESULT = run(RECIPE)
+DONE = done("a" * 64, RESULT, 60.0)
+
+
+def bare(state: str, recipe: Recipe = RECIPE, **more: object) -> Run:
+    values = {
+        "key": "b" * 64,
+        "state": state,
+        "recipe": recipe.model_dump(mode="json"),
+        "version": "9",
+        "source": recipe.data.source,
+    }
+    values |= {"learner": recipe.learning.learner, "rank": recipe.learning.rank, "num_strings": 200, "seed": 0}
+    return Run(**values, **more)  # type: ignore[arg-type]
+
+
+def test_a_table_has_what_differs_seeds_and_the_scores_with_units() -> None:
+    other = bare(
+        "failed", RECIPE.changed(learning=RECIPE.learning.changed(rank=3)), name="mine", tags=["a", "b"], message="too large"
+    )
+    table = runs_table([DONE, other], zone="Europe/Paris")
+    assert table["run"] == ["fac.non, k = 2", "mine"] and table["tags"] == ["", "a, b"]
+    assert table["status"] == ["done", "failed"] and table["why"] == ["", "too large"]
+    assert table["rank"] == ["2", "3"] and "training strings" not in table
+    assert (table["seed of the strings"], table["seed of the networks"]) == (["4", "4"], ["6", "6"])
+    assert table["WER (share)"] == [number(RESULT.scores.wer), "–"]
+    assert table["log₂ Pautomac (bits)"] == [number(RESULT.scores.log2_pauto), "–"]
+    assert table["when"][0] == "1970-01-01 01:01" and table["version"] == [DONE.version, "9"]
+    assert list(runs_table([DONE], "next_kl"))[2] == "next KL (bits)" and "why" not in runs_table([DONE])
+    assert "tags" not in runs_table([DONE])
+
+
+def test_a_row_of_another_version_has_no_options() -> None:
+    strange = bare("done")
+    strange = Run(**{**vars(strange), "recipe": {"data": {"nonsense": 1}}, "scores": {"new score": 1.0}})
+    assert recipe_of(strange) is None and scores_of(strange) is None
+    assert Run(**{**vars(strange), "recipe": {"nonsense": 1}}) and recipe_of(Run(**{**vars(strange), "recipe": {"x": 1}})) is None
+    table = runs_table([strange, DONE])
+    assert table["seed of the strings"] == ["?", "4"] and table["WER (share)"][0] == "–"
+    assert diagnostics_table(strange)["value"] == [] and curves(strange) == {} and took(strange) == "–"
+
+
+def test_what_came_of_a_run() -> None:
+    assert scores_of(DONE) is not None and asdict(scores_of(DONE)) == asdict(RESULT.scores)  # type: ignore[arg-type]
+    measure, epochs, losses = curves(DONE)["factorisation"]
+    log = RESULT.report.logs[0]
+    assert measure == log.measure and losses == log.losses.tolist() and len(epochs) == len(losses)
+    health = diagnostics(RESULT.model, RESULT.scores, RESULT.report)
+    found = dict(zip(*diagnostics_table(DONE).values(), strict=True))
+    assert found[f"mass of strings of length ≤ {health.short_length}"] == given(health.short_mass)
+    assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
+    assert sentences(DONE) == list(dict.fromkeys([*RESULT.notes, *health.warnings]))
+    total = sum(RESULT.seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
+    assert took(DONE) == f"{total:.2f} s"
+
+
+def test_numbers_that_are_not_finite_are_read_as_such() -> None:
+    odd = Run(**{**vars(DONE), "scores": {**(DONE.scores or {}), "wer": "inf", "log2_pauto": "nan"}, "diagnostics": None})
+    table = runs_table([odd])
+    assert (table["WER (share)"], table["log₂ Pautomac (bits)"]) == (["∞"], ["undefined"])
+    diverges = Run(**{**vars(DONE), "diagnostics": {"total_mass": "inf", "share_zero": "nan"}})
+    found = dict(zip(*diagnostics_table(diverges).values(), strict=True))
+    assert (found["total mass"], found["zero outputs"]) == ("∞", "–")
+
+
+def test_why_a_run_is_not_done() -> None:
+    assert [why(bare(state)) for state in ("done", "running", "queued")] == ["", "", ""]
+    assert "stopped" in why(bare("interrupted")) and "cancelled" in why(bare("cancelled"))
+    assert Event("c", RECIPE, "failed", 0.0).message is None and why(bare("failed")) == ""
+    assert uploads_named(bare("done", RECIPE.changed(data=DataRecipe(source="upload")))) and not uploads_named(DONE)
+
+
+def test_a_zone_that_there_is_not_is_utc() -> None:
+    assert moment(0.0, "Mars/Olympus") == moment(0.0, "../etc") == moment(0.0) == "1970-01-01 00:00 UTC"

@@ -1,0 +1,179 @@
+"""Runs that the database chooses and orders, against the same in plain Python; no run is lost or twice on pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy.dialects import postgresql
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.history import History, Run
+from nlwfa_core.listing import SCORES, Query, choices, chosen, listed
+from nlwfa_core.ownership import Own
+from nlwfa_core.recipe import Recipe
+
+RECIPE = Recipe().model_dump(mode="json")
+SCORE = [0.25, 0.5, 0.125, "inf", "nan", None, -3.0, "-inf", 0.25, 1e-300, 12, 0.75]
+STATES = ("done", "failed", "interrupted", "done")
+TAGS = (["a"], [], ["b", "a"], ['quote " b', "ü"], ["A", 'x, "a"'])
+
+
+def row(number: int) -> Run:
+    return Run(
+        key=f"{number:064x}",
+        state=STATES[number % 4],
+        recipe=RECIPE,
+        version="1",
+        source=("dyck", "verbs", "upload")[number % 3],
+        learner=("SP", "both.non")[number % 2],
+        rank=number,
+        num_strings=10,
+        seed=number,
+        name=f"run {number} 100%_" if number % 5 else "",
+        tags=TAGS[number % 5],
+        scores={"wer": SCORE[number % 12], "ndcg5": SCORE[number % 12], "num_zero": number} if number % 4 in (0, 3) else None,
+        curves={"factorisation": {"epochs": [0], "losses": [1.0], "measure": "relative loss"}},
+        message="rank: too high" if number % 4 == 1 else None,
+        submitted=float(number % 7),
+    )
+
+
+ROWS = [row(number) for number in range(48)]
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> History:
+    history = History.open(tmp_path_factory.mktemp("home"))
+    history.note([*ROWS, Run(**{**vars(row(99)), "deleted": 1.0})])
+    return history
+
+
+def matches(run: Run, query: Query) -> bool:
+    def has(word: str) -> bool:
+        said = [run.name, run.message or "", *run.tags]
+        return any(word.lower() in text.lower() for text in said) or run.key.startswith(word.lower())
+
+    return (
+        (not query.states or run.state in query.states)
+        and (not query.learners or run.learner in query.learners)
+        and (not query.sources or run.source in query.sources)
+        and (not query.tags or bool({*query.tags} & {*run.tags}))
+        and all(has(word) for word in query.text.split())
+    )
+
+
+def some(*values: str) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(st.sampled_from(values), max_size=2, unique=True).map(tuple)
+
+
+QUERIES = st.builds(
+    Query,
+    text=st.sampled_from(["", "run", "RUN 1", "rank high", "100%", "_", "%", "ü", "0000", "nothing"]),
+    states=some("done", "failed", "queued"),
+    learners=some("SP", "LSTM"),
+    sources=some("dyck", "upload"),
+    tags=some("a", "A", "b", 'quote " b', "ü", 'x, "a"', "no such"),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(QUERIES, st.integers(0, 20), st.integers(1, 20))
+def test_what_is_listed_is_what_fits(history: History, query: Query, offset: int, limit: int) -> None:
+    wanted = sorted((run for run in ROWS if matches(run, query)), key=lambda run: (-run.submitted, run.key))
+    found = listed(history, query, offset, limit)
+    assert found.total == len(wanted)
+    assert [run.key for run in found.runs] == [run.key for run in wanted[offset : offset + limit]]
+    assert all(run.curves is None and run.tags == ROWS[run.rank].tags for run in found.runs)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("metric", ["wer", "ndcg5", "num_zero"])
+def test_the_best_come_first_and_runs_without_a_score_last(history: History, metric: str, last: bool) -> None:
+    found = listed(history, Query(order=metric, last=last), 0, 100).runs
+    assert len(found) == len(ROWS)
+    values = [float("nan") if (value := (run.scores or {}).get(metric)) is None else float(value) for run in found]
+    real = [value for value in values if not math.isnan(value)]
+    finite = [value for value in real if math.isfinite(value)]
+    assert finite == sorted(finite, reverse=(metric == "ndcg5") != last)
+    # What is not finite is no good score, whatever its sign; what is no number at all comes last either way.
+    edge = real[: len(real) - len(finite)] if last else real[len(finite) :]
+    assert not any(map(math.isfinite, edge)) and values[: len(real)] == real
+
+
+@pytest.mark.parametrize("query", [Query(), Query(order="wer"), Query(order="wer", last=True), Query(last=True)], ids=str)
+def test_pages_hold_each_run_once(history: History, query: Query) -> None:
+    keys = [run.key for offset in range(0, 60, 7) for run in listed(history, query, offset, 7).runs]
+    assert len(keys) == len(ROWS) and {*keys} == {run.key for run in ROWS}
+
+
+def test_an_order_that_there_is_not_is_told(history: History) -> None:
+    with pytest.raises(RecipeError, match="allowed are newest and log2_pauto"):
+        listed(history, Query(order="wer; DROP TABLE runs"))
+    assert "wer" in SCORES
+
+
+def test_whole_runs_and_what_filters_offer(history: History) -> None:
+    keys = [ROWS[5].key, ROWS[2].key, "f" * 64, row(99).key]
+    assert list(chosen(history, keys)) == keys[:2]
+    assert chosen(history, keys)[keys[0]].curves == ROWS[5].curves
+    offered = choices(history)
+    assert offered.states == {"done": 24, "failed": 12, "interrupted": 12} and offered.total == 48
+    assert (offered.learners, offered.sources) == (("SP", "both.non"), ("dyck", "upload", "verbs"))
+    assert offered.tags == tuple(sorted({tag for tags in TAGS for tag in tags}))
+
+
+def test_a_person_sees_their_own_list_under_their_names(tmp_path: Path) -> None:
+    history = History.open(tmp_path)
+    history.note(ROWS)
+    me, you = Own(history, "me"), Own(history, "you")
+    me.keep([ROWS[0].key, ROWS[3].key, "e" * 64])  # what has no row yet is not shown
+    you.keep([ROWS[3].key])
+    me.rename(ROWS[3].key, "mine")
+    me.tag(ROWS[3].key, ["my tag"])
+    found = {run.key: (run.name, run.tags) for run in listed(history, Query(owner="me")).runs}
+    assert found == {ROWS[0].key: ("", []), ROWS[3].key: ("mine", ["my tag"])}
+    assert [run.name for run in listed(history, Query(owner="you")).runs] == [""]
+    assert [run.name for run in listed(history, Query(owner="me", text="mine", tags=("my tag",))).runs] == ["mine"]
+    assert listed(history, Query(owner="me", text="run")).total == 0  # the lab's name for it is not theirs
+    assert choices(history, "me").tags == ("my tag",) and choices(history, "you").tags == ()
+    assert list(chosen(history, [run.key for run in ROWS], "you")) == [ROWS[3].key]
+    assert next(run for run in history.runs() if run.key == ROWS[3].key).name == ROWS[3].name
+    history.close()
+
+
+class Elsewhere:
+    """A history in PostgreSQL that writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.reading = self
+
+    @contextmanager
+    def connect(self) -> Iterator[Elsewhere]:
+        yield self
+
+    def execute(self, statement: sa.Select[Any]) -> list[Any]:
+        self.asked.append(str(statement.compile(dialect=postgresql.dialect())))  # type: ignore[no-untyped-call]
+        return []
+
+    def scalar(self, statement: sa.Select[Any]) -> int:
+        return len(self.execute(statement))
+
+
+@pytest.mark.parametrize("owner", [None, "me"])
+def test_another_database_is_asked_in_its_own_words(owner: str | None) -> None:
+    """No server of it here: that the questions can be put is all that is looked at."""
+    elsewhere: Any = Elsewhere()
+    listed(elsewhere, Query("100%", ("done",), ("SP",), ("dyck",), ("a",), "wer", owner=owner))
+    assert chosen(elsewhere, ["0" * 64], owner) == {}
+    rows = elsewhere.asked[0]
+    assert "runs.scores ->> " in rows and "ILIKE" in rows and "LIMIT" in rows and "curves" not in rows
+    assert all(("owned.owner = " in asked) == (owner is not None) for asked in elsewhere.asked)

@@ -1,0 +1,24 @@
+"""What a server is busy with: counted right, and without names."""
+
+from __future__ import annotations
+
+from nlwfa_core.overview import Overview, overview
+from nlwfa_core.pool import Pool
+from nlwfa_core.queueing import Job
+from nlwfa_core.recipe import Recipe
+
+
+def job(owner: str, state: str, held: bool = False) -> Job:
+    return Job("0" * 64, Recipe(), owner, state=state, held=held)
+
+
+def test_jobs_are_counted_by_state_and_owner() -> None:
+    jobs = [job("ada", "queued"), job("ada", "queued"), job("bob", "running"), job("cy", "running", held=True), job("cy", "queued")]
+    jobs += [job("ada", "done"), job("bob", "failed"), job("dan", "cancelled")]
+    found = overview(jobs, Pool(2, 6))
+    assert found == Overview(3, 1, 1, ((1, 1), (2, 0), (0, 1)), 2, ())
+    assert "ada" not in repr(found)
+
+
+def test_nothing_to_do() -> None:
+    assert overview([], Pool(1, 0)) == Overview(0, 0, 0, (), 1, ())

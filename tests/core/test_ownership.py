@@ -1,0 +1,115 @@
+"""Lists of people: nobody's change is anybody else's, and who they are can't be read from the database."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from nlwfa_core import recorder
+from nlwfa_core.database import FILE
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import run, save_result
+from nlwfa_core.history import Event, History
+from nlwfa_core.listing import Query, listed
+from nlwfa_core.ownership import Own, pseudonym
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.recorder import Recorder
+
+KEYS = [f"{number:064x}" for number in range(3)]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    history = History.open(tmp_path)
+    history.note([Event(key, Recipe(), "failed", float(place)) for place, key in enumerate(KEYS)])
+    return history
+
+
+def shown(history: History, owner: str) -> set[str]:
+    return {run.key for run in listed(history, Query(owner=owner)).runs}
+
+
+def test_who_takes_a_run_out_takes_it_out_of_their_own_list(history: History) -> None:
+    me, you = Own(history, "me"), Own(history, "you")
+    for person in (me, you):
+        person.keep(KEYS)
+        person.keep(KEYS)  # twice is once
+    me.rename(KEYS[0], "first")
+    me.delete(KEYS[:2])
+    assert shown(history, "me") == {KEYS[2]} and shown(history, "you") == set(KEYS)
+    assert len(history.runs()) == 3
+    me.keep(KEYS[:2])  # it is only looked at
+    assert shown(history, "me") == {KEYS[2]}
+    me.restore(KEYS[:1])
+    assert shown(history, "me") == {KEYS[0], KEYS[2]}
+    assert [run.name for run in listed(history, Query(owner="me")).runs if run.key == KEYS[0]] == ["first"]
+    me.keep(KEYS, again=True)  # it is started
+    assert shown(history, "me") == set(KEYS)
+
+
+def test_what_the_lab_deletes_is_gone_from_every_list(history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Own(history, "me").keep(KEYS)
+    history.delete(KEYS[:1])
+    assert shown(history, "me") == set(KEYS[1:])
+    monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
+    assert Recorder(tmp_path).close(60)
+    with sqlite3.connect(tmp_path / FILE) as database:
+        assert {key for (key,) in database.execute("SELECT run FROM owned")} == set(KEYS[1:])
+
+
+def test_names_and_tags_have_the_historys_limits(history: History) -> None:
+    me = Own(history, "me")
+    me.keep(KEYS)
+    refused: tuple[Callable[[], None], ...] = (
+        lambda: me.rename(KEYS[0], "x" * 201),
+        lambda: me.tag(KEYS[0], ["x"] + [str(n) for n in range(20)]),
+    )
+    for action in refused:
+        with pytest.raises(RecipeError, match="at most"):
+            action()
+
+
+def test_many_windows_of_one_person_at_once(history: History) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: Own(history, "me").keep(KEYS, again=True), range(32)))
+    assert shown(history, "me") == set(KEYS)
+
+
+def test_a_pseudonym_is_the_same_here_and_says_nothing(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    with ThreadPoolExecutor(8) as pool:  # all make the secret at once, and one is kept
+        [name] = set(pool.map(lambda _: pseudonym(here, "ada@example.org"), range(32)))
+    assert len(name) == 64 and name == pseudonym(here, "ada@example.org")
+    assert name != pseudonym(here, "Ada@example.org") and name != pseudonym(there, "ada@example.org")
+    assert name != hashlib.sha256(b"ada@example.org").hexdigest()
+    assert [path.name for path in here.iterdir()] == ["secret"]
+    if os.name == "posix":
+        assert (here / "secret").stat().st_mode & 0o077 == 0
+
+
+def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
+    recipe = Recipe(
+        data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=LearningRecipe(rank=2),
+    )
+    save_result(tmp_path / "runs" / recipe.key(), run(recipe))
+    history = History.open(tmp_path)
+    history.rebuild(tmp_path / "runs")
+    history.rename(recipe.key(), "from before")
+    before = history.runs()
+    history.close()
+    with sqlite3.connect(tmp_path / FILE) as database:
+        drops = "DROP INDEX ix_runs_shown; DROP TABLE owned; "
+        database.executescript(drops + "UPDATE alembic_version SET version_num = '1'")
+    history = History.open(tmp_path)
+    assert [vars(entry) for entry in history.runs()] == [vars(entry) for entry in before]
+    Own(history, "me").keep([recipe.key()])
+    assert shown(history, "me") == {recipe.key()}
+    history.close()
