@@ -46,15 +46,20 @@ def connect(home: Path) -> sa.Engine:
     url = os.environ.get(VARIABLE)
     if not url:
         make_directory(home)
-    try:
-        engine = sa.create_engine(url or sa.URL.create("sqlite", database=str(home / FILE)))
-    except (ArgumentError, NoSuchModuleError, ImportError) as error:
-        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
+    engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)))
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _settings)
         sa.event.listen(engine, "begin", _begin)
     migrate(engine)
     return engine
+
+
+def engine_of(url: str | sa.URL) -> sa.Engine:
+    """What speaks to a database; nothing is opened yet. Raises RecipeError if the address is not one."""
+    try:
+        return sa.create_engine(url)
+    except (ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:  # a port, a query that is none
+        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
