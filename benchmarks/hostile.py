@@ -26,6 +26,7 @@ from nlwfa_core import limits
 from nlwfa_core.bundles import export_runs, import_runs
 from nlwfa_core.by_hand import by_hand, symbol_legend
 from nlwfa_core.counting import count_strings
+from nlwfa_core.data import load_data
 from nlwfa_core.database import engine_of
 from nlwfa_core.experiment import load_result, run, save_result
 from nlwfa_core.fields import with_fields
@@ -36,6 +37,7 @@ from nlwfa_core.links import recipe_code, recipe_of
 from nlwfa_core.nlwfa import NLWFA
 from nlwfa_core.opponents.recurrent import RecurrentModel
 from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.reproduction.runs import Finished, Run, RunFile
 from nlwfa_core.sources.formats import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.sources.valued import read_values
@@ -221,8 +223,8 @@ def _fields() -> Reader:
 
 
 def _lesson() -> Reader:
-    shipped = [path.read_bytes() for path in sorted((ROOT / "assets" / "lessons").glob("*.md"))]
-    return Reader((LESSON, *shipped), lambda data: read_lesson("x", data.decode("utf-8", "replace")))
+    shipped = min((path.read_bytes() for path in (ROOT / "assets" / "lessons").glob("*.md")), key=len)
+    return Reader((LESSON, LESSON, shipped), lambda data: read_lesson("x", data.decode("utf-8", "replace")))
 
 
 def _typed() -> Reader:
@@ -236,12 +238,38 @@ def _typed() -> Reader:
     return Reader((b"abba", "λ".encode(), b"a b a"), read)
 
 
+def _upload() -> Reader:
+    """An upload as the Data page takes it: read, split, and beside the same as test strings."""
+
+    def read(data: bytes) -> object:
+        test = "1" * 64 if len(data) % 2 else ""
+        return load_data(DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data)
+
+    whole = b"string,count\n" + b"".join(b"%s,%d\n" % (b"ab" * n, n) for n in range(1, 9))
+    return Reader((*STRINGS, whole), read, times=LINES, floor=6 * limits.MAX_STRINGS)
+
+
+def _kept_runs() -> Reader:
+    """The CSV file in which a reproduction keeps its runs."""
+    folder = Path(_folder().name) / "reproduction"
+    file = RunFile(folder / "runs.csv", ("wer", "kl"))
+    for rank in (1, 2, 3):
+        file.add(Finished("0" * 64, Run("paper", "SP", rank, 100, 0), {"wer": 0.5, "kl": None}))
+    copy = RunFile(folder / "copy.csv", ("wer", "kl"))
+
+    def read(data: bytes) -> object:
+        copy.path.write_bytes(data)
+        return copy.read()
+
+    return Reader((file.path.read_bytes(),), read, times=LINES)
+
+
 def _grid() -> Reader:
     def read(data: bytes) -> object:
         grid = Grid.from_json(data)
         lists = (grid.learners, grid.ranks, grid.statistics, grid.transforms, grid.sample_sizes, grid.seeds)
         # More are work that is asked for, a second for 20,000 of them, and no reading.
-        return grid.recipes() if prod(max(1, len(values)) for values in lists) <= 1000 else grid
+        return grid.recipes() if prod(max(1, len(values)) for values in lists) <= 100 else grid
 
     return Reader((json.dumps(SWEEP).encode(), b"{}"), read, of_json)
 
@@ -415,6 +443,7 @@ READERS: dict[str, Callable[[], Reader]] = {
     **{f"strings, {format}": lambda format=format: _strings(format) for format in FORMATS},
     "strings, counted in pieces": _pieces,
     "strings typed": _typed,
+    "strings, uploaded": _upload,
     "values": _values,
     "solution": _solution,
     "automaton": _automaton,
@@ -427,6 +456,7 @@ READERS: dict[str, Callable[[], Reader]] = {
     "result.json": _result,
     "bundle": _bundle,
     "sweep": _grid,
+    "reproduction's runs": _kept_runs,
     "limits.toml": _settings,
     "database address": _address,
 }
