@@ -130,6 +130,7 @@ def in_process(name: str, numbers: range, seed: int) -> Tally:
         while ours.poll(STUCK):
             said = ours.recv()
             if isinstance(said, dict):
+                process.join(STUCK)  # it tidies up
                 return Tally(**said)
             last = said
         why = f"not a word for {STUCK:g} s"

@@ -5,9 +5,11 @@ A reader may return or raise RecipeError; anything else is a finding. Input numb
 
 from __future__ import annotations
 
+import atexit
 import base64
 import io
 import json
+import shutil
 import struct
 import tempfile
 import warnings
@@ -88,7 +90,7 @@ strings: ab b
 page: hankel
 show: rank
 do: Go | rank=3
-models: SP@2 fac.non@3 seed=1
+models: SP@2 fac.non@3 learning_seed=1
 
 Text.
 
@@ -251,7 +253,7 @@ def _upload() -> Reader:
 
 def _kept_runs() -> Reader:
     """The CSV file in which a reproduction keeps its runs."""
-    folder = Path(_folder().name) / "reproduction"
+    folder = _folder() / "reproduction"
     file = RunFile(folder / "runs.csv", ("wer", "kl"))
     for rank in (1, 2, 3):
         file.add(Finished("0" * 64, Run("paper", "SP", rank, 100, 0), {"wer": 0.5, "kl": None}))
@@ -296,7 +298,7 @@ def _models() -> dict[str, WFA | NLWFA | RecurrentModel]:
 
 def _in_folder(name: str, mutate: Mutation) -> Reader:
     """One file of a model's folder, beside a sound other; which kind of model, the input's first byte says."""
-    home = Path(_folder().name) / f"models {name}"
+    home = _folder() / f"models {name}"
     sound = []
     for number, (kind, model) in enumerate(_models().items()):
         save_model(home / kind, SavedModel(model, LETTERS, {"note": "x"}))
@@ -337,8 +339,11 @@ def _tensors(random: Random, data: bytes) -> bytes:
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="nlwfa-hostile-")
+def _folder() -> Path:
+    """Goes when the process does."""
+    folder = Path(tempfile.mkdtemp(prefix="nlwfa-hostile-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @cache
@@ -349,7 +354,7 @@ def _finished() -> tuple[str, Path]:
         hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),
         learning=LearningRecipe(rank=2),
     )
-    folder = Path(_folder().name) / "home" / "runs" / recipe.key()
+    folder = _folder() / "home" / "runs" / recipe.key()
     save_result(folder, run(recipe))
     return recipe.key(), folder
 
@@ -376,7 +381,7 @@ def _bundle() -> Reader:
     source.rebuild(folder.parent)
     sound = export_runs(folder.parent.parent, source, [key])
     source.close()
-    home = Path(_folder().name) / "other"
+    home = _folder() / "other"
     history = History.open(home)
 
     def read(data: bytes) -> object:
@@ -418,11 +423,11 @@ def _repacked(random: Random, data: bytes) -> bytes:
     elif how == 1:
         files.append((random.choice((*NAMES, name)), content))
     elif how == 2:
-        files.append((name.replace("result.json", "model.json"), bytes(2**22)))
+        files.append((name.replace("result.json", "model.json"), bytes(2**20)))
     else:
         files[place] = (name, _tensors(random, content) if name.endswith("safetensors") else of_json(random, content))
     buffer = io.BytesIO()
-    packing = random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_LZMA))
+    packing = zipfile.ZIP_LZMA if random.random() < 0.03 else random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", packing) as archive:
         warnings.simplefilter("ignore")  # of a name twice
         for name, content in files:
