@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +135,14 @@ def test_the_command_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> 
     assert (tally.inputs, tally.accepted, tally.refused) == (5, 2, 1)
     assert tally.findings[2][1] == "does not end"
     assert "| x | 5 | 2 | 1 |" in fuzz.table([tally])
+
+
+def test_the_command_gives_a_reader_its_inputs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.fuzz", "--inputs", "150", "--only", "recipe", "--keep", str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^\| recipe \| 150 \| \d+ \| \d+ \|.* 0 \|$", done.stdout, flags=re.MULTILINE)
+    assert not list(tmp_path.iterdir())
 
 
 # What the long runs found, each as small as it can be.
