@@ -35,9 +35,7 @@ STUCK = 120.0  # seconds without a word after which a process is ended
 
 @dataclass
 class Tally:
-    """What became of a reader's inputs; `most` is (bytes taken, bytes of the input) where the former was largest, `ratio` of them
-    the largest among inputs of 10,000 bytes and more.
-    """
+    """What became of a reader's inputs; `most` is (bytes taken, bytes of the input) where the former was largest."""
 
     name: str
     inputs: int = 0
@@ -45,8 +43,6 @@ class Tally:
     refused: int = 0
     slowest: float = 0.0
     most: tuple[int, int] = (0, 0)
-    ratio: float = 0.0
-    grown: int = 0
     seconds: float = 0.0
     findings: list[tuple[int, str]] = field(default_factory=list)
 
@@ -64,13 +60,12 @@ def fuzz(name: str, numbers: range, seed: int, pipe: Connection | None = None) -
     tally = Tally(name)
     found = reader(name)
     signal.signal(signal.SIGPROF, _ring)
-    began, grown = perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = perf_counter()
     for number in numbers:
         if pipe is not None and number % 100 == 0:
             pipe.send(number)
         _one(tally, found, found.input(seed, number), number)
     tally.seconds = perf_counter() - began
-    tally.grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - grown) * 1024
     return tally
 
 
@@ -98,8 +93,6 @@ def _one(tally: Tally, found: Reader, data: bytes, number: int) -> None:
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         tally.most = max(tally.most, (most, len(data)))
-        if len(data) >= 10_000:
-            tally.ratio = max(tally.ratio, most / len(data))
         if most > found.times * len(data) + found.floor:
             tally.findings.append((number, f"takes {most:,} bytes, the input has {len(data):,}"))
         return
@@ -145,12 +138,12 @@ def in_process(name: str, numbers: range, seed: int) -> Tally:
 
 def table(tallies: list[Tally]) -> str:
     """Markdown."""
-    columns = ("inputs", "accepted", "refused", "slowest, ms", "most memory, MB (of KB)", "times, from 10 KB", "s", "findings")
-    rows = [f"| reader | {' | '.join(columns)} |", "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    columns = ("inputs", "accepted", "refused", "slowest, ms", "most memory, MB (of KB)", "s", "findings")
+    rows = [f"| reader | {' | '.join(columns)} |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for one in tallies:
         memory = f"{one.most[0] / 1e6:.1f} ({one.most[1] / 1e3:.1f})"
         counts = f"{one.inputs:,} | {one.accepted:,} | {one.refused:,} | {1000 * one.slowest:.0f}"
-        rows.append(f"| {one.name} | {counts} | {memory} | {one.ratio:.0f} | {one.seconds:.0f} | {len(one.findings)} |")
+        rows.append(f"| {one.name} | {counts} | {memory} | {one.seconds:.0f} | {len(one.findings)} |")
     return "\n".join(rows)
 
 

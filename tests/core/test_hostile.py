@@ -28,6 +28,7 @@ from nlwfa_core.grids import Grid
 from nlwfa_core.reproduction.runs import RunFile
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
+from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Alphabet, Words
 
 IN_JSON = ("recipe", "model.json", "result.json", "sweep")
@@ -201,3 +202,26 @@ def test_a_sweep_has_a_size() -> None:
         Grid.from_json(b" " * (2**20 + 1))
     with pytest.raises(RecipeError, match="a sweep is a JSON object .*; list given"):
         Grid.from_json(b"[]")
+
+
+@pytest.mark.parametrize("size", [1e308, 1e200, -1e308])
+@pytest.mark.parametrize("place", [(0, 0, 0), (0, 1, 1), (1, 0, 1)])
+def test_an_automaton_of_enormous_numbers_overflows_in_silence(size: float, place: tuple[int, int, int]) -> None:
+    """Warnings are errors here; what they would say is in the numbers."""
+    transitions = np.zeros((2, 2, 2))
+    transitions[place] = transitions[1, 1, 1] = size
+    wfa = WFA(np.array([1.0, 1e308]), transitions, np.array([1e308, 1.0]))
+    assert wfa.spectral_radius >= 1e100 and wfa.total_weight() == np.inf
+    assert wfa.prefix_termination.shape == (2,)
+
+
+def test_an_automaton_whose_sum_overflows() -> None:
+    wfa = WFA(np.ones(1), np.full((2, 1, 1), 1e308), np.ones(1))
+    assert wfa.spectral_radius == np.inf == wfa.total_weight()
+    singular = WFA(np.ones(2), np.array([[[1.0, 1e308], [0.0, 1.0]]]), np.array([1e308, 1e308]))
+    assert singular.prefix_termination.shape == (2,)
+
+
+def test_a_sum_that_is_no_number_is_said_in_silence() -> None:
+    wfa = WFA(np.array([1e308, 1e308]), np.zeros((1, 2, 2)), np.array([1e308, -1e308]))
+    assert not np.isfinite(wfa.total_weight())
