@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SAWarning
 
 from .errors import RecipeError
 from .store import make_directory
@@ -57,8 +58,10 @@ def connect(home: Path) -> sa.Engine:
 def engine_of(url: str | sa.URL) -> sa.Engine:
     """What speaks to a database; nothing is opened yet. Raises RecipeError if the address is not one."""
     try:
-        return sa.create_engine(url)
-    except (ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:  # a port, a query that is none
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
+            return sa.create_engine(url)
+    except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
         raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
 
 

@@ -179,7 +179,8 @@ def test_a_long_solution_takes_memory_in_proportion() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://user@host:port/name", "mysql://host:/", "sqlite:///x?timeout=", "x", "", "://", "a\0b"]
+    "url",
+    ["postgresql://user@host:port/name", "mysql://host:/", "sqlite:///x?timeout=", "sqlite:///x?odd=1", "x", "", "://", "a\0b"],
 )
 def test_an_address_of_a_database_that_is_none(url: str) -> None:
     try:
