@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from time import time
 from typing import Any
 
-from . import __version__
+from . import __version__, limits
 from .errors import RecipeError
 from .experiment import Result, load_result, save_result
 from .export.bundle import zipped
@@ -75,6 +75,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     RecipeError
         If it is not a sound bundle; nothing is changed then.
     """
+    check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
         place = Path(folder)
         labels = _unpack(data, place)

@@ -121,6 +121,7 @@ _GIVEN, PROBLEM = settings()
 IN_FORCE = {name: _GIVEN.get(name, limit.default) for name, limit in LIMITS.items()}
 
 MAX_FILE_BYTES = IN_FORCE["file_bytes"]
+MAX_FILE_MEGABYTES = -(-MAX_FILE_BYTES // 2**20)  # as a browser is told
 MAX_PASTED_BYTES = IN_FORCE["pasted_bytes"]
 MAX_STRINGS = IN_FORCE["strings"]
 MAX_STRING_LENGTH = IN_FORCE["string_length"]

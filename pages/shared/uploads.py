@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.limits import MAX_FILE_BYTES, MAX_GENERATED, MAX_PASTED_BYTES
+from nlwfa_core.limits import MAX_FILE_MEGABYTES, MAX_GENERATED, MAX_PASTED_BYTES
 from nlwfa_core.sources.formats import read_strings
 from pages.shared import controls, runs
 from pages.shared.text import literal
@@ -46,9 +46,8 @@ def own_strings(opened: bool) -> None:
 
 def _upload_control(field: str, label: str, text: str) -> None:
     """A place to drop a file, which becomes part of the recipe by the hash of its content."""
-    megabytes = -(-MAX_FILE_BYTES // 2**20)  # the browser's limit; `FileShelf` has the exact one
     file = st.file_uploader(
-        label, key=f"upload.{field}", help=text, max_upload_size=megabytes, on_change=_keep_uploads, args=(field,)
+        label, key=f"upload.{field}", help=text, max_upload_size=MAX_FILE_MEGABYTES, on_change=_keep_uploads, args=(field,)
     )
     name = st.session_state.get(field)
     if name and (file is None or file.file_id == st.session_state.get(REFUSED)):

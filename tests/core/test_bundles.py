@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlwfa_core import bundles
+from nlwfa_core import bundles, limits
 from nlwfa_core.bundles import Imported, export_runs, import_runs
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import load_result, run, save_result
@@ -132,6 +132,12 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, history: History, bundle: bytes,
     lying = bomb.replace((50_000_000).to_bytes(4, "little"), (500).to_bytes(4, "little"))
     with pytest.raises(RecipeError):
         import_runs(tmp_path, history, lying)
+
+
+def test_a_bundle_is_an_upload_like_others(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 10)
+    with pytest.raises(RecipeError, match="bytes in the file: 11 given, at most 10 allowed"):
+        import_runs(tmp_path, history, bytes(11))
 
 
 def test_a_small_bundle_does_not_unpack_to_a_large_one(tmp_path: Path, history: History, bundle: bytes) -> None:
