@@ -1,12 +1,15 @@
 # make lab    starts the lab on http://localhost:8501
 # make test   runs every check and test
+# make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
+# make audit  asks whether an advisory is known for what is pinned there
 # make results   makes anew what assets/results ships: the results of lessons and presets
 # Both set up their own virtual environment in .venv; nothing else is needed but Python 3.11 or newer.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+LOCK := docs/deployment/requirements.lock
 PORT ?= 8501
 
-.PHONY: lab test results clean
+.PHONY: lab test screens results lock audit clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -31,6 +34,22 @@ screens: .venv/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
 	touch $@
+
+.venv/deploy: .venv/lab
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group deploy
+	touch $@
+
+# torch's build for processors alone is called 2.13.0+cpu; pinned is 2.13.0 with that build's hash, which no other build has.
+lock: .venv/deploy
+	cp requirements.txt .venv/requirements.txt
+	cd .venv && bin/pip-compile --quiet --upgrade --strip-extras --allow-unsafe --generate-hashes --no-header \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.lock requirements.txt
+	sed -n '/^#/p;/^[^#]/q' $(LOCK) > .venv/head.lock
+	sed 's/^torch==\([^+ ]*\)+cpu /torch==\1 /' .venv/requirements.lock | cat .venv/head.lock - > $(LOCK)
+
+audit: .venv/deploy
+	$(BIN)/pip-audit --requirement $(LOCK) --require-hashes --disable-pip --progress-spinner off --timeout 15
 
 clean:
 	rm -rf .venv

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nlwfa_core.limits import check_settings
 from pages.shared import address, controls, lessons, people, pins, runs, screen, undo
 from pages.shared.navigation import ASSETS, navigation
 from pages.shared.safety import calm
@@ -12,6 +13,7 @@ st.html(ASSETS / "lab.css")
 runs.prepare_server()
 page = navigation()
 with calm():
+    check_settings()
     screen.view()
     tools = st.sidebar.container(key="tools", gap="xsmall")
     recipe = controls.recipe_controls()

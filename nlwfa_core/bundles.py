@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from time import time
 from typing import Any
 
-from . import __version__
+from . import __version__, limits
 from .errors import RecipeError
 from .experiment import Result, load_result, save_result
 from .export.bundle import zipped
@@ -32,6 +32,8 @@ FILES = ("model.json", "model.safetensors", "result.json")
 PLACE = re.compile(rf"runs/([0-9a-f]{{64}})/({'|'.join(map(re.escape, FILES))})")
 MAX_RUNS = 1000
 MAX_BYTES = 2**30  # unpacked
+# A small archive must not unpack to a large one: numbers hardly shrink, the texts beside them to a fifth.
+TIMES, FLOOR = 20, 16 * 2**20
 PIECE = 2**20
 
 
@@ -73,6 +75,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     RecipeError
         If it is not a sound bundle; nothing is changed then.
     """
+    check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
         place = Path(folder)
         labels = _unpack(data, place)
@@ -93,8 +96,8 @@ def _unpack(data: bytes, folder: Path) -> dict[str, dict[str, Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
-            _check_names(entries)
-            left = MAX_BYTES
+            left = allowed = min(MAX_BYTES, TIMES * len(data) + FLOOR)
+            _check_names(entries, allowed)
             for entry in entries:
                 target = folder / entry.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +105,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, dict[str, Any]]:
                     for piece in _pieces(archive, entry):
                         left -= len(piece)
                         if left < 0:  # whatever its directory says
-                            raise RecipeError(f"This bundle unpacks to more than {MAX_BYTES:,} bytes.")
+                            raise RecipeError(f"This bundle unpacks to more than {allowed:,} bytes.")
                         file.write(piece)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, RecipeError):
@@ -117,7 +120,7 @@ def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]
             yield piece
 
 
-def _check_names(entries: Collection[zipfile.ZipInfo]) -> None:
+def _check_names(entries: Collection[zipfile.ZipInfo], allowed: int) -> None:
     """Nothing but the files that a bundle has, each once, goes to disk."""
     check_at_most("files in a bundle", len(entries), MAX_RUNS * len(FILES) + 1)
     names = [entry.filename for entry in entries]
@@ -128,7 +131,7 @@ def _check_names(entries: Collection[zipfile.ZipInfo]) -> None:
             raise RecipeError(f"This bundle has a file that does not belong there: {entry.filename[:100]!r}")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise RecipeError("This bundle is packed in a way that is not allowed: stored and deflated are.")
-    check_at_most("bytes in a bundle", sum(entry.file_size for entry in entries), MAX_BYTES)
+    check_at_most("bytes in a bundle", sum(entry.file_size for entry in entries), allowed)
 
 
 def _labels(listing: Any, keys: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -138,8 +141,8 @@ def _labels(listing: Any, keys: Collection[str]) -> dict[str, dict[str, Any]]:
     if set(labels) != set(keys):
         raise RecipeError(f"{LISTING} lists other runs than the bundle has.")
     for label in labels.values():
-        strings = [label.get("name"), label.get("note"), *label.get("tags", [None])] if isinstance(label, dict) else [None]
-        if not all(isinstance(text, str) for text in strings) or not isinstance(label["tags"], list):
+        tags = label.get("tags") if isinstance(label, dict) else None
+        if not isinstance(tags, list) or not all(isinstance(text, str) for text in (label.get("name"), label.get("note"), *tags)):
             raise RecipeError(f"{LISTING}: a run has a name, a note and a list of tags, all text.")
     return dict(labels)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from .errors import RecipeError
 from .experiment import load_result
 from .grids import Grid, table
 from .sources.text import plural
-from .store import MAX_JSON_BYTES, from_json, read_capped
+from .store import MAX_JSON_BYTES, read_capped
 from .sweeping import run_missing
 from .sweeps import Outcome
 from .terminal import Output, check_writable, progress_bar, write_file
@@ -41,7 +41,7 @@ def sweep(
 
 
 def _grid(path: Path) -> Grid:
-    given: Any = from_json(read_capped(path, MAX_JSON_BYTES))
-    if not isinstance(given, dict):
-        raise RecipeError(f"{path}: a sweep is a JSON object with base, learners, ranks, …; {type(given).__name__} given")
-    return Grid(**given)
+    try:
+        return Grid.from_json(read_capped(path, MAX_JSON_BYTES))
+    except RecipeError as error:
+        raise RecipeError(f"{path}: {error}") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SAWarning
 
 from .errors import RecipeError
 from .store import make_directory
@@ -46,15 +47,22 @@ def connect(home: Path) -> sa.Engine:
     url = os.environ.get(VARIABLE)
     if not url:
         make_directory(home)
-    try:
-        engine = sa.create_engine(url or sa.URL.create("sqlite", database=str(home / FILE)))
-    except (ArgumentError, NoSuchModuleError, ImportError) as error:
-        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
+    engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)))
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _settings)
         sa.event.listen(engine, "begin", _begin)
     migrate(engine)
     return engine
+
+
+def engine_of(url: str | sa.URL) -> sa.Engine:
+    """What speaks to a database; nothing is opened yet. Raises RecipeError if the address is not one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
+            return sa.create_engine(url)
+    except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
+        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
 
 
 def reading(engine: sa.Engine) -> sa.Engine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from . import limits
 from .queueing import Job
 
 
@@ -29,3 +30,12 @@ class Durations:
         left = [self.left(job) for job in jobs]
         known = [seconds for seconds in left if seconds is not None]
         return sum(known) / num_working if len(known) == len(left) else None
+
+
+def overtime(job: Job) -> str | None:
+    """Why a running job is stopped, once it has had its time; the time that it was held is not counted."""
+    allowed = limits.MAX_TRAINING_SECONDS
+    if job.state != "running" or job.worked < allowed:
+        return None
+    given = f"{job.worked:,.0f} seconds of training, at most {allowed:,} allowed here"
+    return f"Stopped: {given}. Try fewer epochs, fewer strings or a smaller basis."

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from . import limits
 from .errors import RecipeError
 from .learning.learners import LEARNERS, needs_boundary
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
@@ -34,6 +35,14 @@ FIELDS = {
     for name in record.model_fields
     if name != "bounded" and (part, name) not in RENAMED.values()
 } | RENAMED
+
+# Flat name -> the limit that it is under.
+LIMITED = {
+    **dict.fromkeys(("num_strings", "num_validation", "num_test"), "generated_strings"),
+    **dict.fromkeys(("num_prefixes", "num_suffixes"), "basis"),
+    "rank": "rank",
+    **dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), "epochs"),
+}
 
 
 def flat(recipe: Recipe) -> dict[str, Any]:
@@ -73,6 +82,29 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
         learning=learning,
         refinement=recipe.refinement.changed(**given["refinement"]),
     )
+
+
+def lowered(fields: Mapping[str, Any]) -> dict[str, int]:
+    """Flat name -> the most that may be asked for here, of those that ask for more."""
+    return {name: most for name, limit in LIMITED.items() if fields[name] > (most := limits.IN_FORCE[limit])}
+
+
+def beyond(recipe: Recipe) -> dict[str, int]:
+    """The same of fields that mean something in a recipe."""
+    learning, values = recipe.learning, flat(recipe)
+    if learning.is_opponent or not LEARNERS[learning.learner].networks:
+        values |= {"epochs_factorisation": 0, "epochs_transitions": 0}
+    if learning.is_opponent or recipe.refinement.objective == "none":
+        values["epochs_refinement"] = 0
+    if learning.is_opponent:
+        values |= {"num_prefixes": 0, "num_suffixes": 0}
+    return lowered(values)
+
+
+def check_allowed(recipe: Recipe) -> None:
+    """Raise RecipeError if a recipe asks for more than is allowed here."""
+    for name, most in beyond(recipe).items():
+        limits.check_at_most(name, flat(recipe)[name], most)
 
 
 def differences(before: Recipe, after: Recipe) -> dict[str, tuple[Any, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import RecipeError
@@ -26,6 +27,12 @@ class Finished:
     def folder(self, key: str) -> Path:
         """Where a run goes."""
         return self._folder / key
+
+    def tidy(self, key: str) -> None:
+        """Remove what a process that died was writing: see `store.write_atomically`."""
+        with suppress(OSError):
+            for unfinished in self.folder(key).glob(".*"):
+                unfinished.unlink()
 
     def has(self, key: str) -> bool:
         return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._found(key) / "result.json").exists()

@@ -12,12 +12,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from .errors import RecipeError
 from .limits import check_at_most
 from .metrics import Scores
 from .recipe import Recipe, Record, Seed
+from .store import from_json
 from .sweeps import Outcome, Sweep
 
 MAX_RUNS = 100_000
+MAX_BYTES = 2**20
 PLACE = ("key", "learner", "rank", "statistic", "transform", "strings", "seed")
 
 
@@ -46,6 +49,15 @@ class Grid(Record):
     sample_sizes: tuple[int, ...] = ()
     seeds: tuple[Seed, ...] = ()
     new_strings: bool = False
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Grid:
+        """Raises RecipeError if the file is not a sweep's."""
+        check_at_most("bytes of a sweep's file", len(data), MAX_BYTES)
+        given: Any = from_json(data)
+        if not isinstance(given, dict):
+            raise RecipeError(f"a sweep is a JSON object with base, learners, ranks, …; {type(given).__name__} given")
+        return cls(**given)
 
     def recipes(self) -> dict[str, Recipe]:
         """Key -> recipe, those that start from the same strings and the same matrix one after the other.

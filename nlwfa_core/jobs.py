@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
-from threading import Condition, Thread, Timer
+from threading import Condition, Thread
 
-from . import pausing
+from . import limits, pausing
 from .data import FileShelf
-from .durations import Durations
+from .durations import Durations, overtime
 from .errors import RecipeError
 from .experiment import Result
+from .fields import check_allowed
 from .finished import Finished
 from .overview import Overview, overview
-from .pool import Pool, num_cores
+from .pool import Pool, later, num_cores
 from .queueing import Curve, Job, JobStatus, Line
 from .recipe import Recipe
 from .recorder import Recorder
@@ -33,6 +33,7 @@ __all__ = ["Curve", "JobStatus", "Runner"]
 INTEREST_SECONDS = 10.0
 ABANDONED_SECONDS = 300.0  # when the queue is full, jobs that nobody has asked about for so long make room
 CANCEL_SECONDS = 2.0  # a worker that has not stopped so long after a cancel, or the runner's end, is killed
+WATCH_SECONDS, QUEUE = 1.0, limits.MAX_JOBS  # how often a running job's time is looked at; how many jobs may wait
 ATTEMPTS = 2  # a job whose worker died is tried once more
 DIED = "The process that trained this died twice (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
 MAX_FINISHED = 500  # jobs that are over and remembered; older ones that are done are found on disk
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Runner:
-    """Runs recipes in worker processes. All methods may be called from any thread.
+    """Runs recipes in worker processes. All methods may be called from any thread. Raises RecipeError as `limits.check_settings`.
 
     An owner is a name for whoever asks, such as a browser session; owners take turns in the queue.
 
@@ -62,7 +63,8 @@ class Runner:
         Where recipes' uploads are looked up.
     """
 
-    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = 200, shipped: Path | None = None) -> None:
+    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = QUEUE, shipped: Path | None = None) -> None:
+        limits.check_settings()
         home = home.absolute()
         self.files = FileShelf(home / "uploads")
         self._finished = Finished(home / "runs", shipped)
@@ -80,16 +82,15 @@ class Runner:
         atexit.register(self.close)
 
     def submit(self, recipe: Recipe, owner: str) -> str:
-        """Have a recipe run, unless it waits, runs or is done already: equal recipes are one job.
-
-        Returns the recipe's key, to ask with. Raises RecipeError if too many jobs wait already.
-        """
+        """Have a recipe run, unless it waits, runs or is done already; returns its key, to ask with: equal recipes are one job.
+        Raises RecipeError if it asks for more than is allowed here, or too many jobs wait already."""
         key = recipe.key()
         self._find(key)  # what is on disk need not run
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.state in ("failed", "cancelled"):
-                self._make_room()
+                check_allowed(recipe)
+                self._make_room(owner)
                 job = Job(key, recipe, owner, tell=self._recorder.tell)
                 self._remember(job)
                 self._line.append(job)
@@ -100,8 +101,7 @@ class Runner:
         return key
 
     def status(self, key: str, owner: str = "") -> JobStatus | None:
-        """How a job stands, or None if nothing is known of it. Results of an earlier server are found on disk. With an owner,
-        this also says that the owner still cares: see `cancel`."""
+        """How a job stands; None if nothing is known of it, on disk either. Says that an owner still cares: see `cancel`."""
         job = self._find(key)
         if job is None:
             return None
@@ -134,19 +134,16 @@ class Runner:
             for name in gone:
                 job.drop(name)
             pausing.pause(job, owner, epochs, self._jobs.values(), self._pool, INTEREST_SECONDS)
-            self._later(pausing.LOOK_SECONDS, self._end_pause, job, job.touched)
+            later(pausing.LOOK_SECONDS, self._end_pause, job, job.touched)
 
     def play(self, key: str) -> None:
-        """Let a paused job go on, whoever paused it."""
+        """Let a paused job go on."""
         with self._changed:
             if (job := self._jobs.get(key)) is not None and job.paused:
                 pausing.play(job, self._pool)
 
     def jobs(self, owner: str) -> tuple[JobStatus, ...]:
-        """The jobs that an owner has asked about, in the order of their submission, without those that it left to others.
-
-        This also says that the owner still cares for them: see `cancel`.
-        """
+        """The jobs that an owner has asked about, first ones first, without those left to others. As `status`, it still cares."""
         with self._changed:
             mine = [job for job in self._jobs.values() if job.belongs_to(owner)]
             for job in mine:
@@ -189,11 +186,6 @@ class Runner:
         until = self._durations.until((*self._pool.working, *self._line.before(job)), self._pool.num_working)
         return job.status(self._line.place(job), len(self._line), until)
 
-    def _later(self, seconds: float, function: Callable[..., None], *arguments: object) -> None:
-        timer = Timer(seconds, function, arguments)
-        timer.daemon = True
-        timer.start()
-
     def _end_pause(self, job: Job, touched: float) -> None:
         """See whether a pause that was touched at some moment has to end. Takes the lock."""
         with self._changed:
@@ -202,12 +194,13 @@ class Runner:
             if pausing.is_forgotten(job):
                 pausing.play(job, self._pool)
             else:
-                self._later(pausing.LOOK_SECONDS, self._end_pause, job, touched)
+                later(pausing.LOOK_SECONDS, self._end_pause, job, touched)
 
-    def _make_room(self) -> None:
+    def _make_room(self, owner: str) -> None:
         """Raises RecipeError if no other job may line up."""
         if self._closed:
             raise RecipeError("The server is shutting down: try again in a minute.")
+        self._line.check_room(owner)
         if len(self._line) >= self._max_queued:
             for job in [job for job in self._line if not job.wanted(ABANDONED_SECONDS)]:
                 self._stop(job)
@@ -221,13 +214,21 @@ class Runner:
         for old in [old for old in self._jobs.values() if old.over][:-MAX_FINISHED]:
             del self._jobs[old.key]
 
-    def _stop(self, job: Job) -> None:
-        """Cancel a job that waits or runs."""
+    def _watch(self, job: Job) -> None:
+        """Stop a job that has had its time; look again while it runs. Takes the lock."""
+        with self._changed:
+            if message := overtime(job):
+                self._stop(job, "failed", message)
+            elif job.state == "running":
+                later(WATCH_SECONDS, self._watch, job)
+
+    def _stop(self, job: Job, state: str = "cancelled", message: str | None = None) -> None:
+        """End a job that waits or runs."""
         if job.state == "queued":
             self._line.remove(job)
-        job.end("cancelled")
+        job.end(state, message)
         if worker := self._pool.tell(job, {"cancel": True}):
-            self._later(CANCEL_SECONDS, self._kill, worker, job)
+            later(CANCEL_SECONDS, self._kill, worker, job)
 
     def _kill(self, worker: WorkerProcess, job: Job) -> None:
         """End a worker if it still works on a job. Takes the lock."""
@@ -260,6 +261,7 @@ class Runner:
                     break
                 worker.job = job = self._line.pop()
                 job.begin()
+                self._watch(job)
             for _ in range(ATTEMPTS):
                 self._attempt(worker, job)
             with self._changed:
@@ -295,6 +297,4 @@ class Runner:
         except OSError as error:
             log.warning("a worker for job %s could not be started: %s", job.key, error)
         worker.bury()
-        with suppress(OSError):
-            for unfinished in folder.glob(".*"):  # what it was writing: see `store.write_atomically`
-                unfinished.unlink()
+        self._finished.tidy(job.key)

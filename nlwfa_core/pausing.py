@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from time import monotonic
 
+from . import limits
 from .errors import RecipeError
 from .pool import Pool
 from .queueing import Job
@@ -16,7 +17,7 @@ from .queueing import Job
 # A paused job goes on when nobody has asked about it, or touched it, for so long; and how often that is looked at.
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, LOOK_SECONDS = 60.0, 900.0, 5.0
 # Each keeps the memory of a process.
-MAX_PAUSED = 6
+MAX_PAUSED = limits.MAX_PAUSED_JOBS
 
 
 def pause(job: Job, owner: str, epochs: int, others: Iterable[Job], pool: Pool, interest_seconds: float) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from threading import Timer
 from typing import Any
 
 from .queueing import Job
@@ -59,6 +61,13 @@ class Pool:
                 worker.send(message)
                 return worker
         return None
+
+
+def later(seconds: float, function: Callable[..., None], *arguments: object) -> None:
+    """Call a function in a thread, after some time; a process that ends does not wait for it."""
+    timer = Timer(seconds, function, arguments)
+    timer.daemon = True
+    timer.start()
 
 
 def num_cores() -> int:

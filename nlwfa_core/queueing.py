@@ -10,6 +10,8 @@ from itertools import islice
 from time import monotonic
 from typing import Any
 
+from . import limits
+from .errors import RecipeError
 from .learning.pace import Pace
 from .learning.progress import Progress
 from .learning.snapshots import Snapshot
@@ -262,6 +264,11 @@ class Line:
 
     def __iter__(self) -> Iterator[Job]:
         return (job for jobs in self.owners.values() for job in jobs)
+
+    def check_room(self, owner: str) -> None:
+        """Raise RecipeError if an owner may line up no other job."""
+        if (mine := len(self.owners.get(owner, ()))) >= limits.MAX_SESSION_JOBS:
+            raise RecipeError(f"{mine} of your trainings wait, at most {limits.MAX_SESSION_JOBS} allowed. Let some end first.")
 
     def append(self, job: Job) -> None:
         self.owners.setdefault(job.owner, deque()).append(job)

@@ -83,9 +83,9 @@ class DataRecipe(Record):
     """
 
     source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
-    num_strings: int = Field(default=20_000, ge=1, le=limits.MAX_GENERATED)
-    num_validation: int = Field(default=250, ge=1, le=limits.MAX_GENERATED)
-    num_test: int = Field(default=250, ge=1, le=limits.MAX_GENERATED)
+    num_strings: int = Field(default=20_000, ge=1, le=limits.ceiling("generated_strings"))
+    num_validation: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))
+    num_test: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))
     seed: Seed = 0
     split_probability: float = Field(default=0.2, ge=0, le=1)
     wrap_probability: float = Field(default=0.4, ge=0, le=1)
@@ -116,8 +116,8 @@ class HankelRecipe(Record):
         One of `transforms.TRANSFORMS`.
     """
 
-    num_prefixes: int = Field(default=1000, ge=1, le=limits.MAX_BASIS)
-    num_suffixes: int = Field(default=1000, ge=1, le=limits.MAX_BASIS)
+    num_prefixes: int = Field(default=1000, ge=1, le=limits.ceiling("basis"))
+    num_suffixes: int = Field(default=1000, ge=1, le=limits.ceiling("basis"))
     statistic: str = "string"
     bounded: bool = False
     transform: str = "none"
@@ -144,11 +144,11 @@ class LearningRecipe(Record):
     """
 
     learner: str = "SP"
-    rank: int = Field(default=10, ge=1, le=limits.MAX_RANK)
+    rank: int = Field(default=10, ge=1, le=limits.ceiling("rank"))
     hidden: tuple[int, ...] = (2, 1, 2)
     width_transitions: int = Field(default=2, ge=0, le=16)
-    epochs_factorisation: int = Field(default=1000, ge=0, le=limits.MAX_EPOCHS)
-    epochs_transitions: int = Field(default=500, ge=0, le=limits.MAX_EPOCHS)
+    epochs_factorisation: int = Field(default=1000, ge=0, le=limits.ceiling("epochs"))
+    epochs_transitions: int = Field(default=500, ge=0, le=limits.ceiling("epochs"))
     rate_factorisation: float = Field(default=0.015, gt=0, le=1e300)
     rate_transitions: float = Field(default=0.001, gt=0, le=1e300)
     schedule: Literal["constant", "cosine"] = "constant"
@@ -185,9 +185,9 @@ class RefinementRecipe(Record):
     """The third step; see `learning.steps.Refinement`."""
 
     objective: str = "none"
-    epochs: int = Field(default=40, ge=0, le=limits.MAX_EPOCHS)
+    epochs: int = Field(default=40, ge=0, le=limits.ceiling("epochs"))
     rate: float = Field(default=0.01, gt=0, le=1e300)
-    batch: int = Field(default=500, ge=1, le=limits.MAX_GENERATED)
+    batch: int = Field(default=500, ge=1, le=limits.ceiling("generated_strings"))
     weight_decay: float = Field(default=0.0, ge=0, le=100)
     dropout: float = Field(default=0.0, ge=0, lt=1)
     restarts: int = Field(default=0, ge=0, le=100)

@@ -87,7 +87,9 @@ class Sample:
         if min(sizes) < 0 or sum(sizes) > total:
             given = ", ".join(f"{size:,}" for size in sizes)
             raise RecipeError(f"can't split {total:,} strings into parts of {given}")
-        drawn = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(self.words)), self.counts))
+        # The smallest numbers that do: a line of a file may count for millions of strings.
+        drawn = np.repeat(np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts)
+        np.random.default_rng(seed).shuffle(drawn)
         parts = []
         for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):
             indices, counts = np.unique(drawn[start : start + size], return_counts=True)

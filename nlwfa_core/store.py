@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from .words import Alphabet, FloatArray
 LearnedModel = WFA | NLWFA | RecurrentModel
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20
 MAX_TENSOR_BYTES = 2 * 2**30
 
@@ -98,7 +100,7 @@ def load_model(directory: Path) -> SavedModel:
         symbols = header["symbols"]
         if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
             raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
-        limits.check_at_most("symbols", len(symbols), limits.MAX_SYMBOLS)
+        limits.check_at_most("symbols", len(symbols), limits.ceiling("symbols"))
         model: LearnedModel
         if header["kind"] == "WFA":
             model = WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
@@ -194,8 +196,12 @@ def plain(value: Any) -> Any:
 
 
 def from_json(data: bytes) -> Any:
-    """Raises RecipeError if the bytes are not JSON."""
+    """Raises RecipeError if the bytes are not JSON, or a text in it is none that can be written: half of a pair of surrogates."""
     try:
-        return json.loads(data)
+        text = data.decode("utf-8-sig")
+        value = json.loads(text)
+        if SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise RecipeError(f"not JSON: {error}") from None
+    return value

@@ -76,6 +76,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     if arguments is None and not sys.warnoptions:
         warnings.simplefilter("ignore")  # what matters to users comes as notes
     try:
+        limits.check_settings()
         outcome = app(args=arguments, prog_name="nlwfa", standalone_mode=False)
         if isinstance(outcome, Output):
             _print(outcome)

@@ -86,12 +86,15 @@ class WFA:
     @cached_property
     def summed_transitions(self) -> FloatArray:
         """A = Σ_σ A_σ, shape (num_states, num_states)."""
-        summed: FloatArray = self.transitions.sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            summed: FloatArray = self.transitions.sum(axis=0)
         return summed
 
     @cached_property
     def spectral_radius(self) -> float:
-        """Largest |eigenvalue| of A = Σ_σ A_σ; from 1 on, the sum of f over all strings diverges."""
+        """Largest |eigenvalue| of A = Σ_σ A_σ; from 1 on, the sum of f over all strings diverges. ∞ where A itself overflows."""
+        if not np.isfinite(self.summed_transitions).all():
+            return float("inf")
         return float(np.abs(np.linalg.eigvals(self.summed_transitions)).max(initial=0.0))
 
     @cached_property
@@ -102,10 +105,11 @@ class WFA:
         is still evaluated and means nothing more than that. If I − A is singular, its pseudo-inverse stands in.
         """
         difference = np.eye(self.num_states) - self.summed_transitions
-        try:
-            return np.linalg.solve(difference, self.termination).astype(np.float64, copy=False)
-        except np.linalg.LinAlgError:
-            return np.linalg.pinv(difference) @ self.termination
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                return np.linalg.solve(difference, self.termination).astype(np.float64, copy=False)
+            except np.linalg.LinAlgError:
+                return np.linalg.pinv(difference) @ self.termination
 
     def squared(self) -> WFA:
         """The automaton of f², with num_states² states: Kronecker products throughout ([P] §3)."""
@@ -117,7 +121,8 @@ class WFA:
 
     def total_weight(self) -> float:
         """Σ_x f(x) over all strings; ∞ where that sum diverges."""
-        return float(self.initial @ self.prefix_termination) if self.spectral_radius < 1 else float("inf")
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self.initial @ self.prefix_termination) if self.spectral_radius < 1 else float("inf")
 
 
 def prefix_automaton(wfa: WFA) -> WFA:

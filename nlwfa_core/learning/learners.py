@@ -147,6 +147,8 @@ def fit(
     check_rank(hankel, rank)
     if refinement.objective == "likelihood" and strings is None:
         raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
+    asked = refinement.epochs if refinement.objective != "none" else 0
+    limits.check_at_most("epochs of the refinement", asked, limits.MAX_EPOCHS)
     check_cancelled(cancelled)
     kind, kept = LEARNERS[learner], kept or Kept()
     if kind.networks:
@@ -205,6 +207,7 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
             f"rank: {rank} given, allowed are 1 … {largest} "
             f"(the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes)"
         )
+    limits.check_at_most("rank", rank, limits.MAX_RANK)
     limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.MAX_TRANSITION_NUMBERS)
 
 
@@ -241,6 +244,7 @@ def network_steps(
     start: str = "random",
 ) -> Steps:
     """The two steps; with `known`, of the known cells and the known pairs of rows alone (see `functions.fit_values`)."""
+    limits.check_at_most("epochs", max(epochs), limits.MAX_EPOCHS)
     if known is None and hankel.statistic != "string" and not hankel.bounded:
         raise RecipeError(f"a network given {hankel.statistic} statistics: it can learn from those with boundary symbols only")
 

@@ -86,11 +86,13 @@ class RunFile:
         if not self.path.exists():
             return []
         rows = csv.reader(io.StringIO(read_capped(self.path, limits.MAX_FILE_BYTES).decode(errors="replace")))
-        if tuple(next(rows, ())) != self._header:
-            raise RecipeError(f"{self.path} has other columns than these runs: move it away, or choose another folder")
         try:
+            if tuple(next(rows, ())) != self._header:
+                raise RecipeError(f"{self.path} has other columns than these runs: move it away, or choose another folder")
             return [self._parsed(row) for row in rows]
-        except ValueError:
+        except RecipeError:
+            raise
+        except (ValueError, csv.Error):
             raise RecipeError(f"{self.path}: line {rows.line_num}: not a run") from None
 
     def add(self, done: Finished) -> None:

@@ -25,6 +25,7 @@ from .text import BYTE_ORDER_MARK, INTEGER, at_most, clean, plural, positive_cou
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
 CSV_HEADERS = ("string", "characters", "tokens")  # the first column's name; "string" leaves the choice to the cells
+BLOCK = 2**14  # strings that are taken apart together: the symbols of all at once would take ten times the file
 VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"
 
 
@@ -206,11 +207,14 @@ def _counts(texts: list[str], lines: list[int]) -> IntArray:
 
 def encode(cells: list[str], lines: Sequence[int], in_tokens: bool, alphabet: Alphabet | None) -> tuple[Words, Alphabet]:
     """Words from stripped cells, and the alphabet: the given one, if any, and behind it what else occurs."""
-    rows: list[Sequence[str]] = [() if cell == LAMBDA else cell.split() if in_tokens else cell for cell in cells]
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    lengths, found = np.empty(len(cells), dtype=np.int64), set[str]()
+    for start in range(0, len(cells), BLOCK):
+        rows = _rows(cells[start : start + BLOCK], in_tokens)
+        lengths[start : start + BLOCK] = [len(row) for row in rows]
+        found.update(chain.from_iterable(rows))
     at_most("string length", int(lengths.max()), limits.MAX_STRING_LENGTH, lines[int(lengths.argmax())])
     known = alphabet.symbols if alphabet else ()
-    found = set(chain.from_iterable(rows)).difference(known)
+    found.difference_update(known)
     at_most("different symbols", len(known) + len(found), limits.MAX_SYMBOLS)
     if not known and not found:
         raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
@@ -218,8 +222,14 @@ def encode(cells: list[str], lines: Sequence[int], in_tokens: bool, alphabet: Al
     new = sorted(found, key=lambda symbol: (len(symbol), symbol) if numbers_only else (0, symbol))
     full = Alphabet((*known, *new))
     index = {symbol: number for number, symbol in enumerate(full.symbols)}
-    symbols = np.fromiter(map(index.__getitem__, chain.from_iterable(rows)), dtype=np.int64, count=int(lengths.sum()))
+    blocks = (_rows(cells[start : start + BLOCK], in_tokens) for start in range(0, len(cells), BLOCK))
+    written = chain.from_iterable(chain.from_iterable(blocks))
+    symbols = np.fromiter(map(index.__getitem__, written), dtype=np.int64, count=int(lengths.sum()))
     return Words(symbols, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)), full
+
+
+def _rows(cells: Sequence[str], in_tokens: bool) -> list[Sequence[str]]:
+    return [() if cell == LAMBDA else cell.split() if in_tokens else cell for cell in cells]
 
 
 def write_lines(words: Words, alphabet: Alphabet) -> str:

@@ -208,12 +208,13 @@ def read_solution(data: bytes) -> FloatArray:
     FormatError
         If a line is no finite number from 0 on, or the count in the first line is wrong.
     """
-    rows = [(line, row.strip()) for line, row in enumerate(clean(data).decode("utf-8").split("\n"), start=1) if row.strip()]
-    (first, header), values = rows[0], rows[1:]
-    promised = positive_count(header, first)
-    if promised != len(values):
-        raise FormatError(f"the first line promises {plural(promised, 'probability line')}, and {len(values):,} follow", first)
-    return np.array([probability(row, line) for line, row in values])
+    rows = clean(data).decode("utf-8").split("\n")
+    filled = (line for line, row in enumerate(rows, start=1) if row.strip())
+    first = next(filled)
+    promised, found = positive_count(rows[first - 1], first), len(rows) - sum(not row.strip() for row in rows) - 1
+    if promised != found:
+        raise FormatError(f"the first line promises {plural(promised, 'probability line')}, and {found:,} follow", first)
+    return np.fromiter((probability(rows[line - 1].strip(), line) for line in filled), dtype=np.float64, count=found)
 
 
 def write_solution(values: npt.ArrayLike) -> str:
@@ -249,7 +250,7 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     if size < emitted:
         raise FormatError(f"the model emits symbol {emitted - 1}, and only {plural(size, 'symbol')} are allowed for")
     at_most("alphabet size", size, limits.MAX_SYMBOLS)
-    at_most("symbols × states²", size * num_states**2, limits.MAX_TRANSITION_NUMBERS)
+    at_most("symbols × states²", size * num_states**2, limits.MAX_AUTOMATON_NUMBERS)
     initial, termination = np.zeros(num_states), np.zeros(num_states)
     transitions = np.zeros((size, num_states, num_states))
     for (state,), value in entries["I"].items():

@@ -15,6 +15,7 @@ from nlwfa_core.figures.metrics import metric_figure
 from nlwfa_core.figures.parallel import parallel_figure
 from nlwfa_core.jobs import num_cores
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.limits import MAX_GENERATED, MAX_RANK
 from nlwfa_core.opponents.table import OF_STATES
 from nlwfa_core.palette import METRIC_TITLES
 from nlwfa_core.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
@@ -90,7 +91,7 @@ def sweep_controls(recipe: Recipe) -> Sweep:
 
 def _ranks(recipe: Recipe) -> list[int]:
     """The same whatever the learner: what one of them can't do is said where it is asked for."""
-    options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes)]
+    options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, MAX_RANK)]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
     return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
 
@@ -98,7 +99,7 @@ def _ranks(recipe: Recipe) -> list[int]:
 def _sizes(recipe: Recipe) -> list[int]:
     """Sources that draw strings draw as many as one likes; of a file there are no more than it has."""
     own = runs.data(recipe.data).train.num_strings
-    most = own if recipe.data.source in ("verbs", "upload") else max(own, SIZES[-1])
+    most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], MAX_GENERATED))
     options = sorted({size for size in SIZES if size < most} | {own, most})
     default = [size for size in options if size <= own][-4:]
     return st.pills(

@@ -15,7 +15,7 @@ from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.basis import STATISTICS
-from nlwfa_core.fields import flat
+from nlwfa_core.fields import beyond, flat, lowered
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.learning.steps import REFINEMENTS
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
@@ -110,13 +110,17 @@ def current() -> Recipe:
 
 def set_recipe(recipe: Recipe) -> None:
     """Make every control say what a recipe says. For callbacks: widgets can't be set once they are drawn."""
-    for key, value in flat(recipe).items():
+    values = flat(recipe)
+    for key, value in (values | lowered(values)).items():  # more than a control allows can't stand in it
         st.session_state[key] = value
+    for key, most in beyond(recipe).items():
+        text = f"{key}: {values[key]:,} given, at most {most:,} allowed on this server: it is {most:,} now."
+        st.toast(literal(text), icon=":material/info:", duration="long")
 
 
 def set_rank(rank: int) -> None:
     """Make the sidebar say another rank. For callbacks."""
-    st.session_state["rank"] = rank
+    st.session_state["rank"] = min(rank, MAX_RANK)
 
 
 def _apply_preset() -> None:
@@ -270,4 +274,4 @@ def _rate(label: str, default: float, key: str) -> float:
 
 
 def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:
-    return st.number_input(label, smallest, largest, default, **_bound(key))
+    return st.number_input(label, smallest, largest, min(default, largest), **_bound(key))

@@ -11,6 +11,7 @@ from nlwfa_core.bundles import MAX_RUNS, import_runs
 from nlwfa_core.database import told
 from nlwfa_core.export.script import uploads_of
 from nlwfa_core.history import MAX_NAME, MAX_TAG, MAX_TAGS, Run
+from nlwfa_core.limits import MAX_FILE_MEGABYTES
 from nlwfa_core.listing import Choices, Query
 from pages.shared import controls, exports, pins, runs
 from pages.shared.history_view import UNDER_WAY, Shelf, expect
@@ -233,7 +234,7 @@ def import_control(shelf: Shelf) -> None:
         return
     with st.expander("Bring in a bundle", icon=":material/upload:", key="history.bring"):
         st.markdown("A file that *Export* made, here or in another lab. Runs that are here already stay as they are.")
-        st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, on_change=_import)
+        st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=MAX_FILE_MEGABYTES, on_change=_import)
         st.caption(
             "Every file in it is checked before anything is kept, and nothing in it is ever run. Uploaded strings are not in it."
         )

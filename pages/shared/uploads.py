@@ -5,14 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.limits import MAX_GENERATED
+from nlwfa_core.limits import MAX_FILE_MEGABYTES, MAX_GENERATED, MAX_PASTED_BYTES
 from nlwfa_core.sources.formats import read_strings
 from pages.shared import controls, runs
 from pages.shared.text import literal
 
 REFUSED = "uploads.refused"
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
-MAX_PASTED = 1_000_000  # bytes; the box keeps them in memory for each session
 READ_AS = {
     "pautomac": "numbers in PAutomaC's format",
     "characters": "one string a line, each character a symbol",
@@ -47,7 +46,9 @@ def own_strings(opened: bool) -> None:
 
 def _upload_control(field: str, label: str, text: str) -> None:
     """A place to drop a file, which becomes part of the recipe by the hash of its content."""
-    file = st.file_uploader(label, key=f"upload.{field}", help=text, on_change=_keep_uploads, args=(field,))
+    file = st.file_uploader(
+        label, key=f"upload.{field}", help=text, max_upload_size=MAX_FILE_MEGABYTES, on_change=_keep_uploads, args=(field,)
+    )
     name = st.session_state.get(field)
     if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
         label = f"In use: the file {name[:8]}…"
@@ -92,8 +93,8 @@ def _paste_control() -> None:
 def _use_pasted() -> None:
     text = st.session_state.get(PASTED) or ""
     try:
-        if (size := len(text.encode())) > MAX_PASTED:
-            raise RecipeError(f"bytes pasted: {size:,} given, at most {MAX_PASTED:,} allowed; upload them as a file")
+        if (size := len(text.encode())) > MAX_PASTED_BYTES:
+            raise RecipeError(f"bytes pasted: {size:,} given, at most {MAX_PASTED_BYTES:,} allowed; upload them as a file")
         name = runs.runner().files.put(text.encode())
         # Strings by hand are few: none can be spared for a test.
         test = name if text.count("\n") < FEW else ""

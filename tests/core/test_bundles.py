@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlwfa_core import bundles
+from nlwfa_core import bundles, limits
 from nlwfa_core.bundles import Imported, export_runs, import_runs
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import load_result, run, save_result
@@ -98,6 +98,8 @@ def spoil(files: Files, how: str) -> Files:
         listing["format"] = 2
     if how == "label":
         listing["runs"][first]["tags"] = "class"
+    if how == "no tags":
+        listing["runs"][first]["tags"] = 3
     if how == "score":
         result["scores"]["wer"] = [0.1]
     if how == "no words":
@@ -108,7 +110,7 @@ def spoil(files: Files, how: str) -> Files:
 
 
 PLACES = ("traversal", "absolute", "another file", "wrong key", "missing file")
-CONTENTS = ("not listed", "future", "label", "score", "no words", "note")
+CONTENTS = ("not listed", "future", "label", "no tags", "score", "no words", "note")
 
 
 @pytest.mark.parametrize("how", [*PLACES, *CONTENTS])
@@ -130,6 +132,20 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, history: History, bundle: bytes,
     lying = bomb.replace((50_000_000).to_bytes(4, "little"), (500).to_bytes(4, "little"))
     with pytest.raises(RecipeError):
         import_runs(tmp_path, history, lying)
+
+
+def test_a_bundle_is_an_upload_like_others(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 10)
+    with pytest.raises(RecipeError, match="bytes in the file: 11 given, at most 10 allowed"):
+        import_runs(tmp_path, history, bytes(11))
+
+
+def test_a_small_bundle_does_not_unpack_to_a_large_one(tmp_path: Path, history: History, bundle: bytes) -> None:
+    """Numbers of a model hardly shrink when they are packed: what shrinks to a thousandth is no model."""
+    bomb = packed(files_of(bundle) | {f"runs/{recipe_of(1).key()}/model.safetensors": bytes(40_000_000)})
+    allowed = 16 * 2**20 + 20 * len(bomb)
+    with pytest.raises(RecipeError, match=f"bytes in a bundle: 40,0.* given, at most {allowed:,} allowed"):
+        import_runs(tmp_path, history, bomb)
 
 
 @settings(max_examples=200, deadline=None)

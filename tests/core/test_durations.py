@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nlwfa_core.durations import Durations
+from nlwfa_core import limits
+from nlwfa_core.durations import Durations, overtime
 from nlwfa_core.queueing import Job
 from nlwfa_core.recipe import DataRecipe, LearningRecipe, Recipe
 
@@ -43,3 +44,25 @@ def test_what_has_been_done_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None
     assert durations.left(running) == 6
     monkeypatch.setattr("nlwfa_core.queueing.monotonic", lambda: running.started + 40)
     assert durations.left(running) == 0
+
+
+def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_TRAINING_SECONDS", 600)
+    running = job()
+    assert overtime(running) is None  # it waits
+    running.begin()
+    began = running.started
+
+    def at(seconds: float, held: bool | None = None) -> str | None:
+        monkeypatch.setattr("nlwfa_core.queueing.monotonic", lambda: began + seconds)
+        if held is not None:
+            running.note({"progress": ["factorisation", 1, 10, 0.5, "loss"], "losses": [], "held": held})
+        return overtime(running)
+
+    assert at(599) is None
+    assert at(599, held=True) is None
+    assert at(5000) is None
+    assert at(5000, held=False) is None
+    assert str(at(5002)).startswith("Stopped: 601 seconds of training, at most 600 allowed here. Try fewer epochs")
+    running.end("done")
+    assert overtime(running) is None

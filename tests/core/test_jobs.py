@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core import jobs
+from nlwfa_core import jobs, limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import load_result, run
 from nlwfa_core.jobs import JobStatus, Runner
@@ -279,6 +280,35 @@ def test_a_result_that_cannot_be_saved_fails_with_a_sentence(runner: Runner, tmp
     (tmp_path / "runs").unlink()
     runner.submit(recipe_of(), "me")
     assert over(runner, key).state == "done"
+
+
+def test_a_session_may_line_up_so_many(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_SESSION_JOBS", 1)
+    blocker = runner.submit(endless(), "a")
+    wait_for(lambda: status(runner, blocker).state == "running")
+    waiting = runner.submit(recipe_of(seed=1), "a")
+    with pytest.raises(RecipeError, match="^1 of your trainings wait, at most 1 allowed. Let some end first.$"):
+        runner.submit(recipe_of(seed=2), "a")
+    assert runner.submit(recipe_of(seed=1), "a") == waiting  # that is no other
+    runner.submit(recipe_of(seed=2), "b")
+
+
+def test_what_asks_for_too_much_does_not_line_up(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(limits.IN_FORCE, "rank", 1)
+    with pytest.raises(RecipeError, match="^rank: 2 given, at most 1 allowed$"):
+        runner.submit(recipe_of(), "a")
+    assert runner.status(recipe_of().key()) is None
+
+
+def test_a_training_has_its_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_TRAINING_SECONDS", 1)
+    monkeypatch.setattr(jobs, "WATCH_SECONDS", 0.1)
+    key = runner.submit(endless(), "a")
+    told = over(runner, key)
+    said = r"Stopped: \d+ seconds of training, at most 1 allowed here\. Try fewer epochs, fewer strings or a smaller basis\."
+    assert told.state == "failed" and re.fullmatch(said, str(told.message))
+    monkeypatch.setattr(limits, "MAX_TRAINING_SECONDS", 600)
+    assert over(runner, runner.submit(recipe_of(), "a")).state == "done"  # its worker is free again
 
 
 def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

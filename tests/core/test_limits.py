@@ -1,11 +1,21 @@
-"""Errors that a user can fix, and the limits that they state."""
+"""Errors that a user can fix, the limits that they state, and the file that sets these."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from nlwfa_core import limits
+from nlwfa_core.cli import main
 from nlwfa_core.errors import Cancelled, FormatError, RecipeError
+from nlwfa_core.fields import beyond, check_allowed, flat, lowered
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_limit_is_allowed_and_one_more_is_not() -> None:
@@ -18,3 +28,151 @@ def test_format_errors_carry_their_line() -> None:
     assert (str(FormatError("bad", 3)), FormatError("bad", 3).line) == ("line 3: bad", 3)
     assert (str(FormatError("bad")), FormatError("bad").line) == ("bad", None)
     assert issubclass(FormatError, RecipeError) and not issubclass(Cancelled, RecipeError)
+
+
+def test_a_file_sets_limits() -> None:
+    marked = b"\xef\xbb\xbf# ours\r\nrank = 20\r\nfile_bytes = 1_000_000\r\n"
+    assert limits.read_limits(marked) == {"rank": 20, "file_bytes": 1_000_000}
+    assert limits.read_limits(b"") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rnk = 3", "'rnk' is no limit; nearest: rank"),
+        ("session_job = 3", "'session_job' is no limit; nearest: session_jobs"),
+        ("zzzzzz = 3", "'zzzzzz' is no limit; there are: file_bytes, pasted_bytes, "),
+        ("[limits]\nrank = 3", "'limits' is no limit"),
+        ('rank = "3"', "rank: 3 given, a whole number from 1 to 9,007,199,254,740,991 needed"),
+        ("rank = true", "rank: True given, a whole number"),
+        ("rank = 2.5", "rank: 2.5 given, a whole number"),
+        ("rank = inf", "rank: inf given, a whole number"),
+        ("rank = 0", "rank: 0 given, a whole number from 1"),
+        ("rank = -1", "rank: -1 given, a whole number from 1"),
+        ("rank = 9007199254740992", "rank: 9007199254740992 given, a whole number"),
+        ("rank = 3\nrank = 4", "not TOML: Cannot overwrite a value"),
+        ("rank: 3", "not TOML: .* line 1"),
+        ("rank = " + "9" * 5000, "not TOML"),
+        ("rank = " + "[" * 5000, "not TOML"),
+        ("#" * 100_000, "bytes of the limits' file: 100,000 given, at most 65,536 allowed"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_said(text: str, said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        limits.read_limits(text.encode())
+
+
+def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NLWFA_LIMITS", raising=False)
+    monkeypatch.delenv("NLWFA_HOME", raising=False)
+    assert limits.settings() == ({}, None)
+    monkeypatch.setenv("NLWFA_HOME", str(tmp_path))
+    assert limits.settings() == ({}, None)  # a lab without one has the defaults
+    (tmp_path / "limits.toml").write_text("rank = 5")
+    assert limits.settings() == ({"rank": 5}, None)
+    monkeypatch.setenv("NLWFA_LIMITS", str(tmp_path / "other.toml"))
+    given, problem = limits.settings()
+    assert given == {} and "other.toml: No such file or directory" in str(problem)
+    (tmp_path / "other.toml").write_text("rank = 6")
+    assert limits.settings() == ({"rank": 6}, None)
+    (tmp_path / "other.toml").write_text("rnk = 6")
+    given, problem = limits.settings()
+    assert given == {} and str(problem).endswith("other.toml: 'rnk' is no limit; nearest: rank")
+
+
+def test_every_default_is_in_force_here_and_documented() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    for name, limit in limits.LIMITS.items():
+        assert f"| `{name}` | {limit.default:,} |" in text
+        assert limits.IN_FORCE[name] == limits.ceiling(name) == limit.default
+
+
+def in_process(code: str, settings: Path) -> str:
+    environment = os.environ | {"NLWFA_LIMITS": str(settings), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_process_goes_by_the_file_it_is_started_with(tmp_path: Path) -> None:
+    settings = tmp_path / "limits.toml"
+    settings.write_text("rank = 4\nbasis = 30\nepochs = 20\nstring_length = 3\njobs = 7\n")
+    code = """
+from nlwfa_core import limits
+from nlwfa_core.basis import select_basis
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.jobs import QUEUE
+from nlwfa_core.fields import check_allowed
+from nlwfa_core.experiment import run
+from nlwfa_core.recipe import *
+from nlwfa_core.sources.formats import read_strings
+limits.check_settings()
+print(limits.MAX_RANK, limits.ceiling("rank"), QUEUE, limits.MAX_SYMBOLS)
+small = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))
+for action in (
+    lambda: check_allowed(Recipe()),
+    lambda: run(small.changed(learning=LearningRecipe(rank=5))),
+    lambda: run(small.changed(learning=LearningRecipe(learner="fac.non", rank=2))),
+    lambda: run(small.changed(hankel=HankelRecipe(num_prefixes=31, num_suffixes=2))),
+    lambda: read_strings(b"abab"),
+):
+    try:
+        action()
+    except RecipeError as error:
+        print(error)
+"""
+    assert in_process(code, settings).splitlines() == [
+        "4 1000 7 5000",
+        "num_prefixes: 1,000 given, at most 30 allowed",
+        "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
+        "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
+        "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
+        "line 1: string length: 4 given, at most 3 allowed",
+    ]
+    settings.write_text("rank = 4\nbasis = 30\nepochs = 20\n")
+    assert in_process(code, settings).splitlines()[2:] == [
+        "rank: 5 given, at most 4 allowed",
+        "epochs: 1,000 given, at most 20 allowed",
+        "num_prefixes: 31 given, at most 30 allowed",
+    ]
+
+
+def test_a_faulty_file_stops_whoever_serves_people(tmp_path: Path) -> None:
+    settings = tmp_path / "limits.toml"
+    settings.write_text("rank = none")
+    code = """
+import sys
+from pathlib import Path
+from nlwfa_core.cli import main
+from nlwfa_core.jobs import Runner
+sys.stderr = sys.stdout
+print(main(["generate", "dyck", "-n", "1", "-o", "-"]))
+try:
+    Runner(Path("nowhere"))
+except ValueError as error:
+    print(type(error).__name__, error)
+"""
+    first, exit_code, second = in_process(code, settings).splitlines()
+    assert first.startswith("error: ") and "limits.toml: the limits' file is not TOML: " in first
+    assert (exit_code, second) == ("2", f"RecipeError {first.removeprefix('error: ')}")
+    assert main(["--version"]) == 0  # here there is none
+
+
+def test_what_means_nothing_in_a_recipe_is_not_held_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("rank", 10), ("epochs", 10), ("basis", 100), ("generated_strings", 500)):
+        monkeypatch.setitem(limits.IN_FORCE, name, most)
+    recipe = Recipe(data=DataRecipe(num_strings=500), hankel=HankelRecipe(num_prefixes=100, num_suffixes=100))
+    check_allowed(recipe)
+    assert beyond(recipe) == {} and lowered(flat(recipe)) == {
+        "epochs_factorisation": 10, "epochs_transitions": 10, "epochs_refinement": 10,
+    }  # fmt: skip
+    check_allowed(recipe.changed(hankel=HankelRecipe(), learning=LearningRecipe(learner="GRU")))
+    for changed, said in (
+        (recipe.changed(hankel=HankelRecipe(num_prefixes=1, num_suffixes=101)), "num_suffixes: 101 given, at most 100 allowed"),
+        (recipe.changed(learning=LearningRecipe(learner="GRU", rank=11)), "rank: 11 given, at most 10 allowed"),
+        (recipe.changed(learning=LearningRecipe(learner="fac.non")), "epochs_factorisation: 1,000 given, at most 10 allowed"),
+        (recipe.changed(refinement=RefinementRecipe(objective="hankel")), "epochs_refinement: 40 given, at most 10 allowed"),
+        (recipe.changed(data=DataRecipe(num_strings=501)), "num_strings: 501 given, at most 500 allowed"),
+    ):
+        with pytest.raises(RecipeError, match=f"^{said}$"):
+            check_allowed(changed)

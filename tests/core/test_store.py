@@ -214,3 +214,11 @@ def test_numbers_that_json_lacks_are_words() -> None:
         from_json(b"[" * 100_000)
     with pytest.raises(RecipeError, match="not JSON"):
         from_json(b"\xff")
+
+
+@pytest.mark.parametrize("data", [rb'"\ud800"', rb'{"a": ["\uDFFF x"]}', rb'{"\udc00": 1}', rb'"\ud800\ud800"', b'"\xed\xa0\x80"'])
+def test_half_of_a_character_is_no_text(data: bytes) -> None:
+    """It could be read, and then neither be written nor be sent to a browser."""
+    with pytest.raises(RecipeError, match="not JSON: .*surrogates not allowed|not JSON: .*can't decode"):
+        from_json(data)
+    assert from_json(rb'["\ud83d\ude00", "\\ud800"]') == ["\U0001f600", r"\ud800"]

@@ -1,0 +1,473 @@
+"""Every reader of the lab that takes bytes or text from outside, with sound files to begin from and what is done to them.
+
+A reader may return or raise RecipeError; anything else is a finding. Input number i of a reader and a seed is always the same.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import io
+import json
+import shutil
+import struct
+import tempfile
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from nlwfa_core import limits
+from nlwfa_core.bundles import export_runs, import_runs
+from nlwfa_core.by_hand import by_hand, symbol_legend
+from nlwfa_core.counting import count_strings
+from nlwfa_core.data import load_data
+from nlwfa_core.database import engine_of
+from nlwfa_core.experiment import load_result, run, save_result
+from nlwfa_core.fields import with_fields
+from nlwfa_core.grids import Grid
+from nlwfa_core.history import History
+from nlwfa_core.lessons import read_lesson
+from nlwfa_core.links import recipe_code, recipe_of
+from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.opponents.recurrent import RecurrentModel
+from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.reproduction.runs import Finished, Run, RunFile
+from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
+from nlwfa_core.sources.valued import read_values
+from nlwfa_core.store import SavedModel, load_model, save_model
+from nlwfa_core.wfa import WFA
+from nlwfa_core.words import Alphabet
+
+from . import ROOT
+from .mutations import Mutation, of_bytes, of_json
+
+FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
+# A line of three bytes becomes numbers of eight: its symbols, its place, its count.
+LINES = 60
+LETTERS = Alphabet(("a", "b"))
+COIN = WFA(np.array([1.0, 0.0]), np.full((2, 2, 2), 0.2), np.array([0.2, 0.2]))
+STRINGS = (
+    b"4 2\n2 0 1\n0\n3 1 1 0\n1 1\n",
+    b"abba\nab\n\n\xce\xbb\n",
+    b"run stop run\nstop\n",
+    b'string,count\nab,3\n,2\n"a",1\n',
+    b"tokens,count\r\na b,3\r\nb,2\r\n",
+    "\ufeffé\U0001f600λ\n".encode() * 3,
+    b"3 1000\n" + b"20 " + b"7 " * 20 + b"\n1 999\n0\n",
+)
+AUTOMATON = b"""I: (state)
+\t(0) 0.5
+\t(1) 0.5
+F: (state)
+\t(0) 0.25
+\t(1) 0.5
+S: (state,symbol)
+\t(0,0) 0.75
+\t(0,1) 0.25
+\t(1,0) 1.0
+T: (state,symbol,state)
+\t(0,0,1) 1.0
+\t(0,1,0) 1.0
+\t(1,0,0) 1.0
+"""
+LESSON = b"""---
+title: A
+minutes: 5
+summary: B
+recipe: rank=2
+strings: ab b
+---
+## One
+page: hankel
+show: rank
+do: Go | rank=3
+models: SP@2 fac.non@3 learning_seed=1
+
+Text.
+
+? Why?
+So.
+"""
+LIMITS = b"# a class\nrank = 20\nfile_bytes = 1000000\ntraining_seconds = 600\n"
+SWEEP = {
+    "base": {"data": {"num_strings": 2000}, "hankel": {"num_prefixes": 100, "num_suffixes": 100}},
+    "learners": ["SP", "both.non"],
+    "ranks": [1, 2, 3],
+    "statistics": ["string", "prefix"],
+    "transforms": ["none", "row"],
+    "sample_sizes": [500, 2000],
+    "seeds": [0, 1],
+    "new_strings": False,
+}
+ADDRESSES = (
+    b"sqlite:////nowhere/history.sqlite",
+    b"postgresql+psycopg://user:password@host:5432/nlwfa?connect_timeout=3",
+    b"mysql://host/name",
+    b"sqlite://",
+)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Something that reads.
+
+    Attributes
+    ----------
+    sound : tuple of bytes
+        Inputs that it accepts.
+    read : callable
+        Bytes -> anything; raises RecipeError where it refuses.
+    mutate : callable
+        Random numbers and a sound input -> a hostile one.
+    times, floor : int
+        Bytes of memory that an input may take: so many times its size, and so many more.
+    """
+
+    sound: tuple[bytes, ...]
+    read: Callable[[bytes], object]
+    mutate: Mutation = of_bytes
+    times: int = 10
+    floor: int = 4 * 2**20
+
+    def input(self, seed: int, number: int) -> bytes:
+        """Input number 0, 1 …; the sound ones come first, as they are."""
+        if number < len(self.sound):
+            return self.sound[number]
+        random = Random(f"{seed} {number}")
+        return self.mutate(random, random.choice(self.sound))
+
+
+def _text(data: bytes) -> str:
+    """As a browser's text comes: any characters, lone surrogates too."""
+    return data.decode("utf-8", "surrogatepass" if len(data) % 2 else "replace") if _is_passable(data) else data.decode("latin-1")
+
+
+def _is_passable(data: bytes) -> bool:
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _strings(format: str) -> Reader:
+    def read(data: bytes) -> object:
+        return read_strings(data, format, alphabet=LETTERS if len(data) % 3 == 0 else None).sample()
+
+    return Reader(STRINGS, read, times=LINES)
+
+
+def _pieces() -> Reader:
+    """A file that is counted as it comes, cut anywhere."""
+
+    def read(data: bytes) -> object:
+        size = max(1 + len(data) % 97, len(data) // 100)
+        return count_strings((data[start : start + size] for start in range(0, len(data), size)), max_distinct=50).sample()
+
+    return Reader(
+        (STRINGS[0], STRINGS[6], b"300 9\n" + b"".join(b"2 %d %d\n" % (n % 9, n % 7) for n in range(300))), read, times=LINES
+    )
+
+
+def _solution() -> Reader:
+    return Reader((b"3\n0.5\n1e-20\n0\n", b"1\r\n0.25\r\n"), read_solution, times=LINES)
+
+
+def _automaton() -> Reader:
+    def read(data: bytes) -> object:
+        return read_pautomac_model(data, num_symbols=2 if len(data) % 2 else None)
+
+    return Reader((AUTOMATON,), read, floor=2 * 8 * limits.MAX_AUTOMATON_NUMBERS)
+
+
+def _values() -> Reader:
+    return Reader((b"string,value\nab,0.5\n,-2\nb,1e300\n", b"a b,1\nb,2\n"), lambda data: read_values(data).strings, times=LINES)
+
+
+def _recipe() -> Reader:
+    sound = [recipe.to_json().encode() for _, recipe in PRESETS.values()]
+    return Reader(tuple(sound), lambda data: Recipe.from_json(_text(data)).key(), of_json)
+
+
+def _link() -> Reader:
+    """Packed again after the change, or changed as packed."""
+
+    def mutate(random: Random, data: bytes) -> bytes:
+        if random.random() < 0.3:
+            return of_bytes(random, data)
+        packed = base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4))
+        text = of_json(random, zlib.decompress(packed))
+        return base64.urlsafe_b64encode(zlib.compress(text, 9)).rstrip(b"=")
+
+    sound = [recipe_code(recipe).encode() for _, recipe in PRESETS.values()]
+    return Reader(tuple(sound), lambda data: recipe_of(_text(data)).key(), mutate)
+
+
+def _fields() -> Reader:
+    """An address's parameters, name=value."""
+
+    def read(data: bytes) -> object:
+        pairs = [pair.partition("=") for pair in _text(data).split("&")]
+        return with_fields(Recipe(), {name: value for name, _, value in pairs}).key()
+
+    return Reader(
+        (b"rank=3&learner=both.non&hidden=4,2,1,2,4", b"statistic=prefix&transform=row&data_seed=7&refine=likelihood"), read
+    )
+
+
+def _lesson() -> Reader:
+    shipped = min((path.read_bytes() for path in (ROOT / "assets" / "lessons").glob("*.md")), key=len)
+    return Reader((LESSON, LESSON, shipped), lambda data: read_lesson("x", data.decode("utf-8", "replace")))
+
+
+def _typed() -> Reader:
+    """What somebody types where a string is asked for: its weight, written out."""
+
+    def read(data: bytes) -> object:
+        text = _text(data)[:1000]
+        word = LETTERS.encode(text)
+        return by_hand(COIN, word, LETTERS), symbol_legend(LETTERS, word)
+
+    return Reader((b"abba", "λ".encode(), b"a b a"), read)
+
+
+def _upload() -> Reader:
+    """An upload as the Data page takes it: read, split, and beside the same as test strings."""
+
+    def read(data: bytes) -> object:
+        test = "1" * 64 if len(data) % 2 else ""
+        return load_data(DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data)
+
+    whole = b"string,count\n" + b"".join(b"%s,%d\n" % (b"ab" * n, n) for n in range(1, 9))
+    return Reader((*STRINGS, whole), read, times=LINES, floor=6 * limits.MAX_STRINGS)
+
+
+def _kept_runs() -> Reader:
+    """The CSV file in which a reproduction keeps its runs."""
+    folder = _folder() / "reproduction"
+    file = RunFile(folder / "runs.csv", ("wer", "kl"))
+    for rank in (1, 2, 3):
+        file.add(Finished("0" * 64, Run("paper", "SP", rank, 100, 0), {"wer": 0.5, "kl": None}))
+    copy = RunFile(folder / "copy.csv", ("wer", "kl"))
+
+    def read(data: bytes) -> object:
+        copy.path.write_bytes(data)
+        return copy.read()
+
+    return Reader((file.path.read_bytes(),), read, times=LINES)
+
+
+def _grid() -> Reader:
+    def read(data: bytes) -> object:
+        grid = Grid.from_json(data)
+        lists = (grid.learners, grid.ranks, grid.statistics, grid.transforms, grid.sample_sizes, grid.seeds)
+        # More are work that is asked for, a second for 20,000 of them, and no reading.
+        return grid.recipes() if prod(max(1, len(values)) for values in lists) <= 100 else grid
+
+    return Reader((json.dumps(SWEEP).encode(), b"{}"), read, of_json)
+
+
+def _settings() -> Reader:
+    return Reader((LIMITS, b"rank = 5\n", b""), lambda data: limits.read_limits(data))
+
+
+def _address() -> Reader:
+    def read(data: bytes) -> object:
+        text = _text(data)
+        return engine_of(text).dispose()
+
+    return Reader(ADDRESSES, read)
+
+
+def _models() -> dict[str, WFA | NLWFA | RecurrentModel]:
+    rng = np.random.default_rng(0)
+    layers = (rng.normal(size=(2, 3, 6)), rng.normal(size=(2, 6, 3)))
+    network = NLWFA(rng.normal(size=3), layers, (rng.normal(size=(3, 6)),), rng.normal(size=(6, 2)), True, True)
+    shapes = ((3, 9), (3, 9), (9,), (3, 3), (3,))
+    return {"WFA": COIN, "NLWFA": network, "GRU": RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes))}
+
+
+def _in_folder(name: str, mutate: Mutation) -> Reader:
+    """One file of a model's folder, beside a sound other; which kind of model, the input's first byte says."""
+    home = _folder() / f"models {name}"
+    sound = []
+    for number, (kind, model) in enumerate(_models().items()):
+        save_model(home / kind, SavedModel(model, LETTERS, {"note": "x"}))
+        sound.append(b"%d" % number + (home / kind / name).read_bytes())
+    kinds = list(_models())
+
+    def read(data: bytes) -> object:
+        folder = home / kinds[data[0] % 3 if data else 0]
+        (folder / name).write_bytes(data[1:])
+        loaded = load_model(folder)
+        return loaded.model.weights(words) if loaded.model.num_symbols == 2 else loaded
+
+    from nlwfa_core.words import Words
+
+    words = Words.of([(), (0,), (0, 1, 1)])
+    return Reader(tuple(sound), read, lambda random, data: data[:1] + mutate(random, data[1:]))
+
+
+def _tensors(random: Random, data: bytes) -> bytes:
+    """The header of a safetensors file changed as JSON with its length made right again, or the file changed as bytes."""
+    if random.random() < 0.3:
+        return of_bytes(random, data)
+    (length,) = struct.unpack("<Q", data[:8])
+    header, rest = data[8 : 8 + length], data[8 + length :]
+    if random.random() < 0.3:  # numbers that are none
+        values = np.frombuffer(rest, dtype=np.float64).copy()
+        values[random.randrange(len(values))] = random.choice((np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324))
+        return data[: 8 + length] + values.tobytes()
+    if random.random() < 0.3:
+        shape = [random.choice((0, 1, 2, 2**31, 2**62, 2**64 - 1, 3)) for _ in range(random.randrange(5))]
+        changed = json.loads(header)
+        changed[random.choice(list(changed))]["shape"] = shape
+        header = json.dumps(changed).encode()
+    else:
+        header = of_json(random, header)
+    size = len(header) if random.random() < 0.9 else random.choice((0, 2**63, 2**64 - 1, len(header) + 1, 2**27))
+    return struct.pack("<Q", size) + header + rest
+
+
+@cache
+def _folder() -> Path:
+    """Goes when the process does."""
+    folder = Path(tempfile.mkdtemp(prefix="nlwfa-hostile-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@cache
+def _finished() -> tuple[str, Path]:
+    """A small finished run: its key and its folder."""
+    recipe = Recipe(
+        data=DataRecipe(num_strings=50, num_validation=5, num_test=5),
+        hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),
+        learning=LearningRecipe(rank=2),
+    )
+    folder = _folder() / "home" / "runs" / recipe.key()
+    save_result(folder, run(recipe))
+    return recipe.key(), folder
+
+
+def _result() -> Reader:
+    _, folder = _finished()
+
+    def read(data: bytes) -> object:
+        copy = folder.parent.parent / "copy"
+        if not copy.exists():
+            copy.mkdir()
+            for name in ("model.json", "model.safetensors"):
+                (copy / name).write_bytes((folder / name).read_bytes())
+        (copy / "result.json").write_bytes(data)
+        return load_result(copy)
+
+    return Reader(((folder / "result.json").read_bytes(),), read, of_json)
+
+
+def _bundle() -> Reader:
+    """One run; files of the archive changed and packed again, or names, or the archive itself."""
+    key, folder = _finished()
+    source = History.open(folder.parent.parent)
+    source.rebuild(folder.parent)
+    sound = export_runs(folder.parent.parent, source, [key])
+    source.close()
+    home = _folder() / "other"
+    history = History.open(home)
+
+    def read(data: bytes) -> object:
+        found = import_runs(home, history, data)
+        for name in found.new:  # so that the next is new, too
+            for path in (home / "runs" / name).iterdir():
+                path.unlink()
+            (home / "runs" / name).rmdir()
+        return found
+
+    return Reader((sound,), read, _repacked)
+
+
+NAMES = (
+    "../evil",
+    "/tmp/evil",
+    "runs/../../evil",
+    "runs\\..\\evil",
+    "C:\\evil",
+    "runs/x/model.json",
+    "",
+    ".",
+    "bundle.json/",
+    "évil\0",
+    "a" * 300,
+)
+
+
+def _repacked(random: Random, data: bytes) -> bytes:
+    if random.random() < 0.2:
+        return of_bytes(random, data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = [(name, archive.read(name)) for name in archive.namelist()]
+    place = random.randrange(len(files))
+    name, content = files[place]
+    how = random.randrange(8)
+    if how == 0:
+        files[place] = (random.choice(NAMES), content)
+    elif how == 1:
+        files.append((random.choice((*NAMES, name)), content))
+    elif how == 2:
+        files.append((name.replace("result.json", "model.json"), bytes(2**20)))
+    else:
+        files[place] = (name, _tensors(random, content) if name.endswith("safetensors") else of_json(random, content))
+    buffer = io.BytesIO()
+    packing = zipfile.ZIP_LZMA if random.random() < 0.03 else random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", packing) as archive:
+        warnings.simplefilter("ignore")  # of a name twice
+        for name, content in files:
+            entry = zipfile.ZipInfo(name or "x")
+            entry.external_attr = random.choice((0, 0, 0o120777 << 16, 0o40755 << 16))  # a link, a folder
+            entry.compress_type = packing
+            try:
+                archive.writestr(entry, content)
+            except UnicodeEncodeError:
+                archive.writestr("x", content)
+    packed = buffer.getvalue()
+    if random.random() < 0.2:  # sizes, checksums and marks that lie
+        return of_bytes(random, packed)
+    return packed
+
+
+READERS: dict[str, Callable[[], Reader]] = {
+    **{f"strings, {format}": lambda format=format: _strings(format) for format in FORMATS},
+    "strings, counted in pieces": _pieces,
+    "strings typed": _typed,
+    "strings, uploaded": _upload,
+    "values": _values,
+    "solution": _solution,
+    "automaton": _automaton,
+    "recipe": _recipe,
+    "link": _link,
+    "fields": _fields,
+    "lesson": _lesson,
+    "model.json": lambda: _in_folder("model.json", of_json),
+    "model.safetensors": lambda: _in_folder("model.safetensors", _tensors),
+    "result.json": _result,
+    "bundle": _bundle,
+    "sweep": _grid,
+    "reproduction's runs": _kept_runs,
+    "limits.toml": _settings,
+    "database address": _address,
+}
+
+
+@cache
+def reader(name: str) -> Reader:
+    """Made once a process."""
+    return READERS[name]()
