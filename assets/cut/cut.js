@@ -12,11 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   cuts.get(plot).update(data, (rank) => setTriggerValue("rank", rank));
 }
 
-function piece(tag, text, style = {}) {
-  const made = Object.assign(document.createElement(tag), { textContent: text });
-  Object.entries(style).forEach(([name, value]) => made.style.setProperty(name, value));
-  return made;
-}
+const piece = (tag, text, style) => Object.assign(document.createElement(tag), { textContent: text, style });
 
 class Cut {
   constructor(box, plot) {
@@ -46,10 +42,10 @@ class Cut {
   draw({ heights, names, ticks, colours }) {
     const find = (selector) => this.box.querySelector(selector);
     Object.entries(colours).forEach(([name, colour]) => this.box.style.setProperty(`--${name}`, colour));
-    this.bars = heights.map((height) => piece("div", "", { "--height": `${100 * height}%` }));
+    this.bars = heights.map((height) => piece("div", "", `--height: ${100 * height}%`));
     this.bars.forEach((bar, i) => { bar.title = names[i]; });
-    find(".bars").replaceChildren(...ticks.map(([, height]) => piece("i", "", { bottom: `${100 * height}%` })), ...this.bars);
-    find(".axis").replaceChildren(...ticks.map(([text, height]) => piece("span", text, { bottom: `${100 * height}%` })));
+    find(".bars").replaceChildren(...ticks.map(([, height]) => piece("i", "", `bottom: ${100 * height}%`)), ...this.bars);
+    find(".axis").replaceChildren(...ticks.map(([text, height]) => piece("span", text, `bottom: ${100 * height}%`)));
     this.rank = this.asked = 0;
   }
 

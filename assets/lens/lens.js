@@ -16,8 +16,7 @@ const TOOLS = { "+": "in", "=": "in", "-": "out", "−": "out", 0: "fit", Home: 
 
 const lenses = new Map(); // name -> Lens
 
-export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+export default function ({ data, parentElement, setStateValue }) {
   let lens = lenses.get(data.name);
   if (lens?.root !== parentElement) {
     lens?.close();
@@ -33,13 +32,11 @@ export default function (component) {
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
-const powerOfTen = (power) => (power === 0 ? "1" : `10${raised(power)}`);
+const raised = (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]);
+const powerOfTen = (power) => (power === 0 ? "1" : `10${String(power).replace(/[-0-9]/g, raised)}`);
 const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
 
-function unpacked(text, Type) {
-  return new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-}
+const unpacked = (text, Type) => new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 
 function written(value, digits = 6) {
   const [number, power] = Number(value.toPrecision(digits)).toString().replace(/^-/, "−").split("e");
@@ -62,9 +59,7 @@ function painted(levels, width, height, inks) {
   return pen.canvas;
 }
 
-function textOf(tag, text, className = "") {
-  return Object.assign(document.createElement(tag), { textContent: text, className });
-}
+const textOf = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
 
 class Lens {
   constructor(root) {
@@ -320,9 +315,8 @@ class Lens {
     return row < 0 ? null : { row };
   }
 
-  wordAt(event) {
-    const word = event.target.closest(".word");
-    return word && { row: Number(word.dataset.row) };
+  wordAt({ target }) {
+    return target.closest(".word") && { row: Number(target.closest(".word").dataset.row) };
   }
 
   press(event) {

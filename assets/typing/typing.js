@@ -3,8 +3,7 @@
 const PAUSE_MS = 150;
 const fields = new WeakMap();
 
-export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+export default function ({ data, parentElement, setStateValue }) {
   const input = parentElement.querySelector("input");
   parentElement.querySelector("label").textContent = data.label;
   parentElement.querySelector("p").textContent = data.help;
