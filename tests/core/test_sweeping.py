@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from nlwfa_core import sweeping
+from nlwfa_core import lanes, sweeping
 from nlwfa_core.cli import main
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.grids import Grid
 from nlwfa_core.history import History
+from nlwfa_core.lanes import Lane
 from nlwfa_core.sweeping import run_missing
 
 SWEEP: dict[str, Any] = {
@@ -123,13 +124,14 @@ def test_what_is_done_is_not_run_again(sweep: tuple[Path, str], capsys: pytest.C
 class Doomed:
     """Workers of which those that get some run die, with all that they were given."""
 
-    window = 4
-
     def __init__(self, killers: set[str]) -> None:
         self.killers = killers
         self.tried: list[str] = []
 
-    def submit(self, recipe: str, uploads: str) -> Future[Any]:
+    def names(self) -> list[Lane]:
+        return ["one", "two"]
+
+    def submit(self, lane: Lane, recipe: str, uploads: str) -> Future[Any]:
         future: Future[Any] = Future()
         key = sweeping.Recipe.from_json(recipe).key()
         self.tried.append(key)
@@ -202,6 +204,6 @@ def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, str], tmp_path: Path) 
 
 def test_no_cluster_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(sweeping, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(lanes, "CONNECT_SECONDS", 1)
     with pytest.raises(RecipeError, match="no Dask scheduler at tcp://127.0.0.1:9"):
         run_missing(Grid(**SWEEP).recipes(), tmp_path, scheduler="tcp://127.0.0.1:9")
