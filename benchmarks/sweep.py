@@ -1,7 +1,7 @@
 """What a sweep costs beside its trainings, and what a second process gains.
 
-`python -m benchmarks.sweep` runs 400 small trainings on one process, then 408 longer ones on one and on two, and, for what the machine
-itself allows, some in bare processes that know nothing of sweeps; it writes its part of docs/sweeps.md.
+`python -m benchmarks.sweep` runs 400 small trainings on one process, then 408 longer ones on one and on two, and, for what the
+machine itself allows, some in bare processes that know nothing of sweeps; it writes its part of docs/sweeps.md.
 """
 
 from __future__ import annotations
