@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=plan.seed)
     parser.add_argument("--hour-minutes", type=float, default=plan.hour_minutes, help="at most so long for the hour's actions")
     parser.add_argument("--most-sessions", type=int, default=plan.most_sessions, help="where the ramp ends; 0: no ramp")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where the result is written")
     parser.add_argument("--quick", action="store_true", help="three sessions for ten seconds, and no page")
     given = parser.parse_args()
     if given.quick:
@@ -45,7 +46,7 @@ def main() -> int:
     text = "\n".join([*head, *report.lines()])
     print(text)
     if not given.quick:
-        pages.put(PAGE, "measured", text)
+        pages.put(given.page, "measured", text)
     return 0 if report.sound else 1
 
 

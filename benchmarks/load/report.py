@@ -29,7 +29,7 @@ class Plan:
     think: float = 4.0
     seed: int = 0
     idle_seconds: float = 30.0
-    hour_minutes: float = 12.0
+    hour_minutes: float = 15.0
     most_sessions: int = 240
 
 
@@ -73,10 +73,8 @@ class Report:
 
     @property
     def growth(self) -> float:
-        """By which share memory grew from the first sixth of the hour to its end."""
-        if not self.hour_memory:
-            return 0.0
-        early = [server for share, server, _ in self.hour_memory if share <= 1 / 6] or [self.hour_memory[0][1]]
+        """By which share memory grew from the first sixth of the hour's actions, as far as they went, to the end."""
+        early = [server for share, server, _ in self.hour_memory if share <= self.hour_share / 6]
         return self.hour_memory[-1][1] / early[-1] - 1
 
     def lines(self) -> list[str]:
@@ -101,7 +99,7 @@ class Report:
             f"| memory of the server, one session / {plan.sessions} at the end, MB | {self.before:.0f} / {last[1]:.0f} | |",
             f"| the same, a session, MB | {each:.1f} | |",
             f"| memory of the workers, MB | {last[2]:.0f} | |",
-            f"| growth in the rest of the hour after its first ten minutes | **{self.growth:+.1%}** | {flat} |",
+            f"| memory of the server, growth after the first sixth of an hour's actions | **{self.growth:+.1%}** | {flat} |",
             f"| sessions at which the slider's p95 passes {SLOW:g} s | **{ended}** | |",
             "",
             "| seconds, p50 / p95 (number) | one alone | " + f"{plan.sessions} sessions | an hour's actions, no pause |",
