@@ -93,7 +93,7 @@ class Recorder:
                 self._given_up = given_up
                 self._events.clear()
             if presence is not None:
-                presence.close()
+                presence.close(dead=given_up)
             if history is not None:
                 history.close()
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errands import Files
+from .errors import RecipeError
 from .finished import Finished
 from .lanes import ATTEMPTS, Agenda, Lane, Lanes, cluster, processes
 from .learning.progress import Progress, Report, silent
@@ -76,7 +77,11 @@ def run_missing(
                     failed[key] = found
                     recorder.tell(key, recipes[key], "failed", found)
                 else:
-                    _keep(finished.folder(key), found)
+                    try:
+                        _keep(finished.folder(key), found)
+                    except RecipeError:
+                        recorder.tell(key, recipes[key], "interrupted")
+                        raise
                     new.append(key)
                     recorder.tell(key, recipes[key], "done")
                 report(Progress("runs", len(known) + len(new) + len(failed), len(recipes)))

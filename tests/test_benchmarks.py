@@ -96,6 +96,14 @@ def test_a_sweep_is_timed() -> None:
     assert found.runs == 3 and 0 < found.training < found.wall and found.there > 0
 
 
+@pytest.mark.slow  # a server, a worker, and people who think
+def test_a_few_people_at_once() -> None:
+    command = [sys.executable, "-m", "benchmarks.load", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| **0** | 0 |" in done.stdout
+
+
 @pytest.mark.parametrize("module", [checks, report, timing])
 def test_examples(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from random import Random
 from time import monotonic, sleep
 from typing import Any
 
@@ -21,6 +22,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.grids import Grid
 from nlwfa_core.history import History
 from nlwfa_core.lanes import Lane
+from nlwfa_core.recorder import Recorder
 from nlwfa_core.sweeping import run_missing
 
 SWEEP: dict[str, Any] = {
@@ -51,9 +53,9 @@ def done(home: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in home.glob("runs/*/result.json")}
 
 
-def states(home: Path) -> list[str]:
+def states(home: Path) -> dict[str, str]:
     history = History.open(home)
-    found = [run.state for run in history.runs()]
+    found = {run.key: run.state for run in history.runs()}
     history.close()
     return found
 
@@ -75,7 +77,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     path = folder / "ranks.json"
     path.write_text(json.dumps(SWEEP))
     assert main(["sweep", str(path), "--out", str(folder / "home")]) == 0
-    assert len(done(folder / "home")) == NUM_RUNS and states(folder / "home") == ["done"] * NUM_RUNS
+    assert len(done(folder / "home")) == NUM_RUNS and [*states(folder / "home").values()] == ["done"] * NUM_RUNS
     return path, (folder / "home" / "sweeps" / "ranks.csv").read_text()
 
 
@@ -90,27 +92,35 @@ def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, s
     after = done(tmp_path)
     assert len(after) == NUM_RUNS and before.items() <= after.items()
     assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
-    assert states(tmp_path) == ["done"] * NUM_RUNS
+    assert [*states(tmp_path).values()] == ["done"] * NUM_RUNS
 
 
 @posix
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, str], tmp_path: Path) -> None:
+    """Five times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
+    rng = Random(7)
     before: dict[str, int] = {}
-    for wanted in (3, 7, 11):
+    for wanted in sorted(rng.sample(range(1, NUM_RUNS - 1), 5)):
         process = start(sweep[0], tmp_path, "--jobs", "2")
         wait_for(lambda number=wanted: len(done(tmp_path)) >= number)
+        sleep(rng.uniform(0, 0.1))
         orphans = children(process.pid)
         process.kill()
         process.wait()
         assert before.items() <= done(tmp_path).items()
         before = done(tmp_path)
         wait_for(lambda pids=orphans: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids))
+        assert Recorder(tmp_path).close(60)  # whoever comes next tidies up, a lab's server too
+        told = states(tmp_path)
+        assert {told[key] for key in before} == {"done"} and {told[key] for key in told.keys() - before.keys()} <= {"interrupted"}
+        assert list(tmp_path.glob("runs/*/.*")) == []
     assert start(sweep[0], tmp_path, "--jobs", "2").wait(120) == 0
     assert before.items() <= done(tmp_path).items()
     assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
-    assert states(tmp_path) == ["done"] * NUM_RUNS
+    assert list(states(tmp_path).values()) == ["done"] * NUM_RUNS
     assert list(tmp_path.glob("runs/*/.*")) == []
+    assert list((tmp_path / "servers").iterdir()) == []
 
 
 def test_what_is_done_is_not_run_again(sweep: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +172,7 @@ def test_what_can_not_be_run_is_told_and_the_rest_goes_on(tmp_path: Path) -> Non
     swept = run_missing(bad | good, tmp_path)
     assert swept.new == tuple(good) and list(swept.failed) == list(bad)
     assert "No file was uploaded" in swept.failed[next(iter(bad))]
-    assert sorted(states(tmp_path)) == ["done", "failed"]
+    assert sorted(states(tmp_path).values()) == ["done", "failed"]
 
 
 @pytest.mark.parametrize(("text", "said"), [("[]", "JSON object"), ("{", "not JSON"), ('{"ranks": [0]}', "rank")])
@@ -199,7 +209,7 @@ def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, str], tmp_path: Path) 
         assert process.wait(120) == 0
         cluster.stdin.close()
     assert (tmp_path / "home" / "sweeps" / "ranks.csv").read_text() == sweep[1]
-    assert states(tmp_path / "home") == ["done"] * NUM_RUNS
+    assert [*states(tmp_path / "home").values()] == ["done"] * NUM_RUNS
 
 
 def test_no_cluster_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
