@@ -61,8 +61,12 @@ class Agenda:
             deque(deque(key for key, _ in same) for _, same in groupby(runs, matrix))
             for _, runs in groupby(recipes.items(), strings)
         )
+        self._left = len(recipes)
         self._strings: dict[Lane, deque[deque[str]]] = {}
         self._matrix: dict[Lane, deque[str]] = {}
+
+    def __len__(self) -> int:
+        return self._left
 
     def next(self, lane: Lane) -> str | None:
         """The key of the run that a lane does next; None if there is none left."""
@@ -70,6 +74,7 @@ class Agenda:
         if not matrix:
             return None
         self._matrix[lane] = matrix
+        self._left -= 1
         return matrix.popleft()
 
     def _next_matrix(self, lane: Lane) -> deque[str] | None:

@@ -105,9 +105,10 @@ def _results(missing: Mapping[str, Recipe], lanes: Lanes, uploads: str, recorder
             if alone and not flying:
                 send(alone.popleft(), lanes.names()[0])
             elif not alone:
-                busy = Counter(lane for _, lane in flying.values())
-                for lane in lanes.names():
-                    while busy[lane] < AHEAD and (key := agenda.next(lane)) is not None:
+                busy, names = Counter(lane for _, lane in flying.values()), lanes.names()
+                for lane, depth in ((lane, depth) for depth in range(AHEAD) for lane in names):
+                    # The last runs wait for whichever lane is free first.
+                    if busy[lane] == depth and (not depth or len(agenda) >= len(names)) and (key := agenda.next(lane)):
                         send(key, lane)
                         busy[lane] += 1
             if not flying:

@@ -166,6 +166,34 @@ def test_a_run_that_kills_its_process_fails_alone() -> None:
     assert workers.tried.count(killer) == sweeping.ATTEMPTS and len(workers.tried) == len(recipes) + sweeping.ATTEMPTS - 1
 
 
+def test_the_last_runs_go_to_whoever_is_free() -> None:
+    """Four runs on three lanes: nobody has two while another has none."""
+    recipes = dict(list(Grid(**SWEEP).recipes().items())[:4])
+    given: list[Lane] = []
+
+    class Slow(Doomed):
+        def names(self) -> list[Lane]:
+            return [0, 1, 2]
+
+        def submit(self, lane: Lane, recipe: str, uploads: str) -> Future[Any]:
+            given.append(lane)
+            if len(given) == 3:
+                waiting[1].set_result({})  # the second is the first that is done
+            waiting.append(Future())
+            if len(given) == 4:
+                for future in waiting:
+                    if not future.done():
+                        future.set_result({})
+            return waiting[-1]
+
+    class Silent:
+        def tell(self, *what: object) -> None: ...
+
+    waiting: list[Future[Any]] = []
+    assert len(dict(sweeping._results(recipes, Slow(set()), "", Silent()))) == 4  # type: ignore[arg-type]
+    assert given == [0, 1, 2, 1]
+
+
 def test_what_can_not_be_run_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     good = Grid(**SWEEP | {"learners": ["SP"], "ranks": [2]}).recipes()
     bad = Grid(**SWEEP | {"base": {"data": {"source": "upload"}}, "learners": ["SP"], "ranks": [2]}).recipes()
