@@ -13,6 +13,7 @@ import numpy as np
 
 from nlwfa_core.fields import with_fields
 from nlwfa_core.recipe import PRESETS, Recipe
+from pages.shared import navigation
 
 from .client import Seen, Session
 
@@ -28,7 +29,7 @@ LINK: dict[str, Any] = {
     "epochs_transitions": 30,
 }
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
-PAGES = ("data", "hankel", "train", "states", "predict", "compare")
+PAGES = tuple(name for name in navigation.PAGES if name != "start")
 TABLES = 3  # groups of a class that share their strings
 # What is done how often; training without those who only look.
 SHARES = {"rank": 0.55, "num_strings": 0.1, "page": 0.3, "train": 0.05}
