@@ -13,7 +13,6 @@ from .grids import Grid, table
 from .sources.text import plural
 from .store import MAX_JSON_BYTES, read_capped
 from .sweeping import run_missing
-from .sweeps import Outcome
 from .terminal import Output, check_writable, progress_bar, write_file
 
 
@@ -32,7 +31,7 @@ def sweep(
     with progress_bar() as report:
         swept = run_missing(recipes, out, jobs, scheduler, report)
     path = out / "sweeps" / f"{sweep.stem}.csv"
-    rows = ((key, Outcome.of(load_result(out / "runs" / key))) for key in recipes if key not in swept.failed)
+    rows = ((key, load_result(out / "runs" / key)) for key in recipes if key not in swept.failed)
     text = table(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, text)

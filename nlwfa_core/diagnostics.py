@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -83,16 +83,20 @@ def diagnostics(model: Model, scores: Scores, report: FitReport | None = None) -
 
 def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
     """The summed weight of all strings of length 0, 1, 2 …, as far as there are at most `max_summed` symbols to go through."""
+    words, numbers = _short_words(model.num_symbols, max_summed)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array([model.weights(words).sum() for words in _by_length(model.num_symbols, max_summed)])
+        weights = model.weights(words)
+        return np.array([part.sum() for part in np.split(weights, np.cumsum(numbers)[:-1])])
 
 
-def _by_length(num_symbols: int, max_summed: int) -> Iterator[Words]:
-    """All strings of length 0, all of length 1, …"""
-    length, left = 0, max_summed
+@lru_cache(maxsize=8)  # every model of a sweep asks for the same
+def _short_words(num_symbols: int, max_summed: int) -> tuple[Words, list[int]]:
+    """All strings of length 0, of length 1, …, and how many there are of each."""
+    parts, length, left = [], 0, max_summed
     while left >= 0:
         number = num_symbols**length
         digits = np.arange(number)[:, None] // num_symbols ** np.arange(length)[::-1] % num_symbols
-        yield Words(digits.ravel(), np.arange(number + 1) * length)
+        parts.append(Words(digits.ravel(), np.arange(number + 1) * length))
         length += 1
         left -= num_symbols**length * length
+    return Words.joined(parts), [len(part) for part in parts]

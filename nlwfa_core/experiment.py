@@ -137,12 +137,17 @@ class Prepared:
         return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
 
 
-def prepare(recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Prepared:
-    """Data and, for learners, Hankel matrix, the first two stages of `run`; parameters and errors are the same."""
+def prepare(
+    recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files, data: Data | None = None
+) -> Prepared:
+    """Data and, for learners, Hankel matrix, the first two stages of `run`; parameters and errors are the same.
+
+    The recipe's data may be given, where they are at hand.
+    """
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("data", 0, 1))
-    data = load_data(recipe.data, files)
+    data = data or load_data(recipe.data, files)
     check_cancelled(cancelled)
     middle = perf_counter()
     hankel = None
@@ -218,8 +223,9 @@ class Workbench:
     def run(self, recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Result:
         """As `run`."""
         if self.prepared is None or not self.prepared.fits(recipe):
+            data = self.prepared.data if self.prepared and self.prepared.recipe == recipe.data else None
             self.prepared = None  # not two at once in memory
-            self.prepared = prepare(recipe, report, cancelled, files)
+            self.prepared = prepare(recipe, report, cancelled, files, data)
         return run(recipe, report, cancelled, prepared=self.prepared)
 
 

@@ -12,7 +12,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+<<<<<<< HEAD
 from .errors import RecipeError
+=======
+from .experiment import Result
+>>>>>>> wip/load
 from .limits import check_at_most
 from .metrics import Scores
 from .recipe import Recipe, Record, Seed
@@ -103,7 +107,7 @@ def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
     return recipe.data.key(), learning.is_opponent, recipe.hankel.key(), learning.learner, learning.rank, key
 
 
-def table(outcomes: Iterable[tuple[str, Outcome]]) -> str:
+def table(outcomes: Iterable[tuple[str, Outcome | Result]]) -> str:
     """CSV: a row a run, in full precision; ∞ is inf, and what is not known is empty."""
     names = [field.name for field in fields(Scores)]
     buffer = io.StringIO(newline="")

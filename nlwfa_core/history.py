@@ -284,7 +284,7 @@ def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> N
     """Insert or update. A whole run leaves moments, name, note and tags that are there as they are."""
     here = RUNS.c.key == key
     found = connection.execute(sa.select(RUNS.c.submitted).where(here)).one_or_none()
-    values = asdict(change) if isinstance(change, Run) else change
+    values = dict(vars(change)) if isinstance(change, Run) else change
     if found is None:
         blank = {"name": "", "note": "", "tags": [], "server": "", "submitted": time()}
         connection.execute(RUNS.insert().values(**{**blank, **values}))

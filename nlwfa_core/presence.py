@@ -44,10 +44,12 @@ class Presence:
         for name in names:
             (self._folder / name).unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Raises nothing: whose file is left will be found dead."""
+    def close(self, dead: bool = False) -> None:
+        """Raises nothing: whose file is left will be found dead; it may be left on purpose, for others to tidy up."""
         with suppress(OSError):
-            (self._folder / self.name).unlink(missing_ok=True)
+            if not dead:
+                (self._folder / self.name).unlink(missing_ok=True)
+        with suppress(OSError):
             os.close(self._file)
 
     def _is_dead(self, path: Path) -> bool:

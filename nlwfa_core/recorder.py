@@ -54,6 +54,7 @@ class Recorder:
         self._events: deque[Event] = deque()  # one leaves when it is written
         self._changed = Condition()  # guards these three
         self._closed = self._given_up = False
+        self._begun: set[str] = set()  # runs that are written as not done; the thread's own
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -92,7 +93,7 @@ class Recorder:
                 self._given_up = given_up
                 self._events.clear()
             if presence is not None:
-                presence.close()
+                presence.close(dead=given_up)
             if history is not None:
                 history.close()
 
@@ -118,14 +119,15 @@ class Recorder:
 
     def _write(self, history: History, server: str, batch: list[Event]) -> None:
         found: list[Event | Run] = []
-        begun = {event.key for event in batch if event.state != "done"}  # whatever their rows say now
+        self._begun |= {event.key for event in batch if event.state != "done"}  # whatever their rows say now
         for event in batch:
             if event.state != "done":
                 found.append(replace(event, server=server))
-            elif (event.key in begun or not history.has(event.key)) and (run := read_run(self._home / "runs" / event.key)):
+            elif (event.key in self._begun or not history.has(event.key)) and (run := read_run(self._home / "runs" / event.key)):
                 found.append(run)
         if found:
             history.note(found)
+        self._begun -= {event.key for event in batch if event.state == "done"}
         with self._changed:
             for _ in batch:
                 self._events.popleft()

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks import checks, plain, report, timing
+from benchmarks import checks, pages, plain, report, sweep, timing
 from benchmarks.checks import Different, equal_arrays
 from benchmarks.report import Comparison, Table
 from benchmarks.timing import Timing, interleave
@@ -77,6 +77,31 @@ def test_the_plain_matrix_is_ours() -> None:
     np.testing.assert_allclose(full.matrix[:30], ours.block.toarray(), rtol=1e-12)
     for symbol in range(2):
         np.testing.assert_allclose(full.matrix[full.shifted[:, symbol]], ours.symbol_block(symbol).toarray(), rtol=1e-12)
+
+
+def test_a_measured_part_of_a_page_is_made_anew_and_the_rest_is_left(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    pages.put(page, "first", r"one \1")
+    page.write_text(f"# Title\n\n{page.read_text()}\nWords.\n")
+    pages.put(page, "second", "three")
+    pages.put(page, "first", "two")
+    written = page.read_text()
+    assert written.startswith("# Title\n") and "one" not in written
+    assert written.index("two") < written.index("Words.") < written.index("three")
+
+
+def test_a_sweep_is_timed() -> None:
+    recipes = dict(list(sweep.short(1).items())[:3])
+    found = sweep.timed(recipes, 1)
+    assert found.runs == 3 and 0 < found.training < found.wall and found.there > 0
+
+
+@pytest.mark.slow  # a server, a worker, and people who think
+def test_a_few_people_at_once() -> None:
+    command = [sys.executable, "-m", "benchmarks.load", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| **0** | 0 |" in done.stdout
 
 
 @pytest.mark.parametrize("module", [checks, report, timing])

@@ -103,6 +103,8 @@ ORDER = (
     "recorder",
     "jobs",
     "grids",
+    "errands",
+    "lanes",
     "sweeping",
     "palette",
     "approximations",

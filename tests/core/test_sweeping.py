@@ -10,16 +10,19 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from random import Random
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
-from nlwfa_core import sweeping
+from nlwfa_core import lanes, sweeping
 from nlwfa_core.cli import main
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.grids import Grid
 from nlwfa_core.history import History
+from nlwfa_core.lanes import Lane
+from nlwfa_core.recorder import Recorder
 from nlwfa_core.sweeping import run_missing
 
 SWEEP: dict[str, Any] = {
@@ -50,9 +53,9 @@ def done(home: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in home.glob("runs/*/result.json")}
 
 
-def states(home: Path) -> list[str]:
+def states(home: Path) -> dict[str, str]:
     history = History.open(home)
-    found = [run.state for run in history.runs()]
+    found = {run.key: run.state for run in history.runs()}
     history.close()
     return found
 
@@ -74,7 +77,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     path = folder / "ranks.json"
     path.write_text(json.dumps(SWEEP))
     assert main(["sweep", str(path), "--out", str(folder / "home")]) == 0
-    assert len(done(folder / "home")) == NUM_RUNS and states(folder / "home") == ["done"] * NUM_RUNS
+    assert len(done(folder / "home")) == NUM_RUNS and [*states(folder / "home").values()] == ["done"] * NUM_RUNS
     return path, (folder / "home" / "sweeps" / "ranks.csv").read_text()
 
 
@@ -89,27 +92,35 @@ def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, s
     after = done(tmp_path)
     assert len(after) == NUM_RUNS and before.items() <= after.items()
     assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
-    assert states(tmp_path) == ["done"] * NUM_RUNS
+    assert [*states(tmp_path).values()] == ["done"] * NUM_RUNS
 
 
 @posix
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, str], tmp_path: Path) -> None:
+    """Five times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
+    rng = Random(7)
     before: dict[str, int] = {}
-    for wanted in (3, 7, 11):
+    for wanted in sorted(rng.sample(range(1, NUM_RUNS - 1), 5)):
         process = start(sweep[0], tmp_path, "--jobs", "2")
         wait_for(lambda number=wanted: len(done(tmp_path)) >= number)
+        sleep(rng.uniform(0, 0.1))
         orphans = children(process.pid)
         process.kill()
         process.wait()
         assert before.items() <= done(tmp_path).items()
         before = done(tmp_path)
         wait_for(lambda pids=orphans: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids))
+        assert Recorder(tmp_path).close(60)  # whoever comes next tidies up, a lab's server too
+        told = states(tmp_path)
+        assert {told[key] for key in before} == {"done"} and {told[key] for key in told.keys() - before.keys()} <= {"interrupted"}
+        assert list(tmp_path.glob("runs/*/.*")) == []
     assert start(sweep[0], tmp_path, "--jobs", "2").wait(120) == 0
     assert before.items() <= done(tmp_path).items()
     assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
-    assert states(tmp_path) == ["done"] * NUM_RUNS
+    assert list(states(tmp_path).values()) == ["done"] * NUM_RUNS
     assert list(tmp_path.glob("runs/*/.*")) == []
+    assert list((tmp_path / "servers").iterdir()) == []
 
 
 def test_what_is_done_is_not_run_again(sweep: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,13 +134,14 @@ def test_what_is_done_is_not_run_again(sweep: tuple[Path, str], capsys: pytest.C
 class Doomed:
     """Workers of which those that get some run die, with all that they were given."""
 
-    window = 4
-
     def __init__(self, killers: set[str]) -> None:
         self.killers = killers
         self.tried: list[str] = []
 
-    def submit(self, recipe: str, uploads: str) -> Future[Any]:
+    def names(self) -> list[Lane]:
+        return ["one", "two"]
+
+    def submit(self, lane: Lane, recipe: str, uploads: str) -> Future[Any]:
         future: Future[Any] = Future()
         key = sweeping.Recipe.from_json(recipe).key()
         self.tried.append(key)
@@ -154,13 +166,41 @@ def test_a_run_that_kills_its_process_fails_alone() -> None:
     assert workers.tried.count(killer) == sweeping.ATTEMPTS and len(workers.tried) == len(recipes) + sweeping.ATTEMPTS - 1
 
 
+def test_the_last_runs_go_to_whoever_is_free() -> None:
+    """Four runs on three lanes: nobody has two while another has none."""
+    recipes = dict(list(Grid(**SWEEP).recipes().items())[:4])
+    given: list[Lane] = []
+
+    class Slow(Doomed):
+        def names(self) -> list[Lane]:
+            return [0, 1, 2]
+
+        def submit(self, lane: Lane, recipe: str, uploads: str) -> Future[Any]:
+            given.append(lane)
+            if len(given) == 3:
+                waiting[1].set_result({})  # the second is the first that is done
+            waiting.append(Future())
+            if len(given) == 4:
+                for future in waiting:
+                    if not future.done():
+                        future.set_result({})
+            return waiting[-1]
+
+    class Silent:
+        def tell(self, *what: object) -> None: ...
+
+    waiting: list[Future[Any]] = []
+    assert len(dict(sweeping._results(recipes, Slow(set()), "", Silent()))) == 4  # type: ignore[arg-type]
+    assert given == [0, 1, 2, 1]
+
+
 def test_what_can_not_be_run_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     good = Grid(**SWEEP | {"learners": ["SP"], "ranks": [2]}).recipes()
     bad = Grid(**SWEEP | {"base": {"data": {"source": "upload"}}, "learners": ["SP"], "ranks": [2]}).recipes()
     swept = run_missing(bad | good, tmp_path)
     assert swept.new == tuple(good) and list(swept.failed) == list(bad)
     assert "No file was uploaded" in swept.failed[next(iter(bad))]
-    assert sorted(states(tmp_path)) == ["done", "failed"]
+    assert sorted(states(tmp_path).values()) == ["done", "failed"]
 
 
 @pytest.mark.parametrize(("text", "said"), [("[]", "JSON object"), ("{", "not JSON"), ('{"ranks": [0]}', "rank")])
@@ -197,11 +237,11 @@ def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, str], tmp_path: Path) 
         assert process.wait(120) == 0
         cluster.stdin.close()
     assert (tmp_path / "home" / "sweeps" / "ranks.csv").read_text() == sweep[1]
-    assert states(tmp_path / "home") == ["done"] * NUM_RUNS
+    assert [*states(tmp_path / "home").values()] == ["done"] * NUM_RUNS
 
 
 def test_no_cluster_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(sweeping, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(lanes, "CONNECT_SECONDS", 1)
     with pytest.raises(RecipeError, match="no Dask scheduler at tcp://127.0.0.1:9"):
         run_missing(Grid(**SWEEP).recipes(), tmp_path, scheduler="tcp://127.0.0.1:9")

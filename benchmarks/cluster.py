@@ -1,0 +1,135 @@
+"""Sweeps and counts on a Dask cluster of this machine's processes, one of which is killed on the way.
+
+`python -m benchmarks.cluster` (needs Dask) checks that the table of a disturbed sweep is that of an undisturbed one, and that
+shards counted apart make the sample of one pass; it writes its part of docs/cluster.md. On two cores it shows that nothing is lost,
+not how fast a cluster is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+from distributed import Client, LocalCluster
+
+from nlwfa_core.counting import Counts, count_strings, merge
+from nlwfa_core.experiment import load_result
+from nlwfa_core.grids import table
+from nlwfa_core.recipe import Recipe
+from nlwfa_core.sources.dyck import Dyck
+from nlwfa_core.sweeping import run_missing
+
+from . import ROOT, pages
+from .machine import facts
+from .sweep import short
+
+PAGE = ROOT / "docs" / "cluster.md"
+SHARDS, STRINGS = 8, 50_000
+
+
+def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False) -> tuple[str, float]:
+    """The table, and seconds. A worker is killed once a quarter of the runs is there."""
+    with tempfile.TemporaryDirectory(prefix="nlwfa-cluster-") as folder:
+        home = Path(folder)
+        killer = Thread(target=_kill, args=(cluster, home, len(recipes) // 4), daemon=True)
+        if kill:
+            killer.start()
+        started = perf_counter()
+        done = run_missing(recipes, home, scheduler=cluster.scheduler_address if cluster else None)
+        seconds = perf_counter() - started
+        if kill:
+            killer.join()
+        if len(done.new) != len(recipes):
+            raise RuntimeError(f"{len(done.new)} of {len(recipes)} runs done: {set(done.failed.values())}")
+        return table((key, load_result(home / "runs" / key)) for key in recipes), seconds
+
+
+def _kill(cluster: Any, home: Path, after: int) -> None:
+    while len(list(home.glob("runs/*/result.json"))) < after:
+        sleep(0.02)
+    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+
+def count(path: str) -> Counts:
+    """On a worker: the strings of a shard."""
+    with Path(path).open("rb") as file:
+        return count_strings(iter(partial(file.read, 2**17), b""))
+
+
+def counted(client: Client, paths: list[str]) -> Counts:
+    """Every shard where a worker is free, then pairs, pairs of pairs …: neighbours only, so that the order stays."""
+    parts = client.map(count, paths, pure=False)
+    while len(parts) > 1:
+        pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
+        parts = [client.submit(merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs]
+    found: Counts = parts[0].result()
+    return found
+
+
+def shards(folder: Path) -> list[str]:
+    """Files with a header each, as PAutomaC's."""
+    paths = []
+    for number in range(SHARDS):
+        words = Dyck().sample(STRINGS, number)
+        lines = (" ".join(map(str, (len(word), *word))) for word in words)
+        path = folder / f"shard.{number}"
+        path.write_text("\n".join((f"{STRINGS} 2", *lines)) + "\n")
+        paths.append(str(path))
+    return paths
+
+
+def report() -> str:
+    recipes = short(1)
+    lines = pages.head("python -m benchmarks.cluster", facts(1))
+    lines += ["| sweep of 80 short runs | wall, s | table |", "| --- | --- | --- |"]
+    expected, seconds = swept(recipes, None)
+    lines.append(f"| one process, without Dask | {seconds:.1f} | |")
+    for workers, kill in ((1, False), (2, False), (4, False), (4, True)):
+        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+            found, seconds = swept(recipes, cluster, kill)
+        if found != expected:
+            raise RuntimeError("the tables differ")
+        name = f"Dask, {workers} process{'es' if workers > 1 else ''}{', one killed after 20 runs' if kill else ''}"
+        lines.append(f"| {name} | {seconds:.1f} | the same, to the last digit |")
+    with tempfile.TemporaryDirectory(prefix="nlwfa-shards-") as folder:
+        paths = shards(Path(folder))
+        started = perf_counter()
+        whole = count(paths[0])
+        for path in paths[1:]:
+            whole = merge(whole, count(path))
+        alone = perf_counter() - started
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
+            Client(cluster) as client,
+        ):
+            counted(client, paths[:2])  # workers read their modules
+            started = perf_counter()
+            merged = counted(client, paths)
+            together = perf_counter() - started
+    a, b = whole.sample(), merged.sample()
+    if not (np.array_equal(a.words.symbols, b.words.symbols) and np.array_equal(a.counts, b.counts)):
+        raise RuntimeError("the samples differ")
+    lines += [
+        "",
+        f"{SHARDS} shards of {STRINGS:,} strings counted and merged: {alone:.2f} s one after the other in one process, "
+        f"{together:.2f} s on two workers in a tree; {len(a.words):,} distinct strings, the same sample to the last bit.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    text = report()
+    print(text)
+    pages.put(PAGE, "measured", text)
+
+
+if __name__ == "__main__":
+    main()

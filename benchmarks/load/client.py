@@ -1,0 +1,250 @@
+"""A session as a browser has it: one websocket, protobuf messages both ways, and what the browser keeps between two runs.
+
+What it leaves out: drawing, and the files that a browser fetches beside it (scripts, pictures): the same for all, and cached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode
+
+import websockets
+from streamlit.proto.Alert_pb2 import Alert
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NumberInput_pb2 import NumberInput
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+MAX_BYTES = 60 * 2**20  # above server.maxMessageSize
+KEPT_RUNS = 2  # as the browser's store of messages: global.maxCachedMessageAge
+PATIENCE = 60.0
+UNFORESEEN = "Something went wrong here"  # `pages.shared.safety`
+
+
+@dataclass
+class Seen:
+    """What all sessions together have seen.
+
+    Attributes
+    ----------
+    faults : list of str
+        Exceptions, errors that nobody foresaw, connections that ended, answers that did not come.
+    errors : list of str
+        What the lab said in red.
+    messages, num_bytes : int
+    """
+
+    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    messages: int = 0
+    num_bytes: int = 0
+
+
+class Session:
+    """One person's browser tab.
+
+    Parameters
+    ----------
+    address : str
+        As ws://127.0.0.1:8501
+    seen : Seen
+    query : dict
+        The link that opens it.
+    """
+
+    def __init__(self, address: str, seen: Seen, query: dict[str, Any]) -> None:
+        self._address, self._seen = f"{address}/_stcore/stream", seen
+        self.query = {name: str(value) for name, value in query.items()}
+        self.numbers: dict[str, NumberInput] = {}  # by the widget's key
+        self.buttons: dict[str, str] = {}  # key -> element id
+        self._values: dict[str, WidgetState] = {}
+        self._pages: dict[str, str] = {}
+        self._page = ""
+        self._cached: dict[str, tuple[ForwardMsg, int]] = {}
+        self._runs = 0
+        self._drawn: tuple[dict[str, NumberInput], dict[str, str]] = ({}, {})
+        self._finished = asyncio.Event()
+        self._fragments: dict[str, asyncio.Task[None]] = {}
+        self._fragment_done = asyncio.Event()
+        self._lost: str | None = None
+
+    async def __aenter__(self) -> Self:
+        self._socket = await websockets.connect(
+            self._address, subprotocols=[websockets.Subprotocol("streamlit")], max_size=MAX_BYTES, open_timeout=PATIENCE
+        )
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop_fragments()
+        self._reader.cancel()
+        await self._socket.close()
+
+    @property
+    def watches(self) -> bool:
+        """Whether something on the page draws itself again and again, as a training does."""
+        return bool(self._fragments)
+
+    async def visit(self, page: str = "") -> float:
+        """Open a page, by its name in the address. Returns the seconds until it is drawn."""
+        return await self._run(page=page)
+
+    async def set_number(self, key: str, value: int) -> float:
+        """Move a number, and wait for the page. Returns seconds."""
+        widget = self.numbers[key]
+        self._values[widget.id] = _number(widget, value)
+        if widget.query_param_key:
+            self.query[widget.query_param_key] = str(value)
+        return await self._run()
+
+    async def press(self, key: str) -> float:
+        """Press a button. Returns seconds."""
+        return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
+
+    def number(self, key: str) -> int:
+        """What a number field says."""
+        widget = self.numbers[key]
+        state = self._values.get(widget.id)
+        return state.int_value if state is not None else int(widget.value if widget.set_value else widget.default)
+
+    async def _run(self, page: str | None = None, trigger: WidgetState | None = None) -> float:
+        if self._lost:
+            raise ConnectionError(self._lost)
+        self._finished.clear()
+        started = perf_counter()
+        await self._send(page, trigger)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._finished.wait()
+        except TimeoutError:
+            self._seen.faults.append(f"no answer within {PATIENCE:g} s")
+            raise
+        if self._lost:
+            raise ConnectionError(self._lost)
+        return perf_counter() - started
+
+    async def _send(self, page: str | None = None, trigger: WidgetState | None = None, fragment: str = "") -> None:
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string = urlencode(self.query)
+        state.widget_states.widgets.extend([*self._values.values(), *([trigger] if trigger else [])])
+        state.page_script_hash = self._page
+        if page is not None:
+            state.page_name = page
+            state.page_script_hash = self._pages.get(page, "")
+        state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
+        state.cached_message_hashes.extend(self._cached)
+        state.context_info.timezone, state.context_info.locale, state.context_info.url = "UTC", "en", self._address
+        await self._socket.send(message.SerializeToString())
+
+    async def _read(self) -> None:
+        try:
+            async for data in self._socket:
+                self._seen.messages += 1
+                self._seen.num_bytes += len(data)
+                message = ForwardMsg()
+                message.ParseFromString(data if isinstance(data, bytes) else data.encode())
+                self._take(message)
+            self._end("the server closed the connection")
+        except websockets.ConnectionClosed as error:
+            self._end(f"the connection broke: {error}")
+
+    def _end(self, why: str) -> None:
+        self._lost = why
+        self._seen.faults.append(why)
+        self._stop_fragments()
+        self._finished.set()
+
+    def _take(self, message: ForwardMsg) -> None:
+        if message.ref_hash:
+            kept, _ = self._cached[message.ref_hash]
+            metadata = message.metadata
+            message = ForwardMsg()
+            message.CopyFrom(kept)
+            message.metadata.CopyFrom(metadata)
+        if message.hash and (message.metadata.cacheable or message.hash in self._cached):
+            self._cached[message.hash] = message, self._runs
+        kind = message.WhichOneof("type")
+        if kind == "new_session" and not message.metadata.run.fragment_ids:
+            self._stop_fragments()
+            self._drawn = {}, {}
+            self._runs += 1
+            self._page = message.new_session.page_script_hash
+        elif kind == "navigation":
+            pages = message.navigation.app_pages
+            self._pages = {"" if page.is_default else page.url_pathname: page.page_script_hash for page in pages}
+            self._page = message.navigation.page_script_hash
+        elif kind == "page_info_changed":
+            self.query = dict(parse_qsl(message.page_info_changed.query_string, keep_blank_values=True))
+        elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            self._draw(message.delta.new_element)
+        elif kind == "auto_rerun":
+            repeat = self._repeat(message.auto_rerun.fragment_id, message.auto_rerun.interval)
+            if message.auto_rerun.fragment_id not in self._fragments:
+                self._fragments[message.auto_rerun.fragment_id] = asyncio.create_task(repeat)
+            else:
+                repeat.close()
+        elif kind == "stop_auto_rerun":
+            self._stop_fragments()
+        elif kind == "script_finished":
+            self._end_run(message.script_finished)
+
+    def _end_run(self, status: int) -> None:
+        self._fragment_done.set()
+        if status == ForwardMsg.FINISHED_SUCCESSFULLY:
+            self.numbers, self.buttons = self._drawn
+            here = {widget.id for widget in self.numbers.values()}
+            # The browser tells what is drawn and forgets what is not.
+            self._values = {name: state for name, state in self._values.items() if name in here}
+            self._cached = {name: kept for name, kept in self._cached.items() if kept[1] > self._runs - KEPT_RUNS}
+            self._finished.set()
+        elif status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+            self._seen.faults.append("a script that does not compile")
+            self._finished.set()
+
+    def _draw(self, element: Any) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "number_input":
+            widget = element.number_input
+            self._drawn[0][_key(widget.id)] = widget
+            if widget.set_value or widget.id not in self._values:
+                self._values[widget.id] = _number(widget, widget.value if widget.set_value else widget.default)
+        elif kind == "button":
+            self._drawn[1][_key(element.button.id)] = element.button.id
+        elif kind == "exception":
+            self._seen.faults.append(f"exception: {element.exception.type}: {element.exception.message}")
+        elif kind == "alert" and element.alert.format == Alert.ERROR:
+            self._seen.errors.append(element.alert.body)
+            if UNFORESEEN in element.alert.body:
+                self._seen.faults.append(element.alert.body)
+
+    async def _repeat(self, fragment: str, seconds: float) -> None:
+        """Draw a part of the page anew, each time that its answer has come and a moment has passed."""
+        while True:
+            await asyncio.sleep(seconds)
+            self._fragment_done.clear()
+            try:
+                await self._send(fragment=fragment)
+            except websockets.ConnectionClosed:
+                return
+            await self._fragment_done.wait()
+
+    def _stop_fragments(self) -> None:
+        for task in self._fragments.values():
+            task.cancel()
+        self._fragments = {}
+
+
+def _key(name: str) -> str:
+    """A widget's key, which stands at the end of its id: $$ID-<hash>-<key>."""
+    return name.split("-", 2)[-1]
+
+
+def _number(widget: NumberInput, value: float) -> WidgetState:
+    if widget.data_type == NumberInput.INT:
+        return WidgetState(id=widget.id, int_value=int(value))
+    return WidgetState(id=widget.id, double_value=value)

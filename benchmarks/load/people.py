@@ -1,0 +1,147 @@
+"""What people do in the lab: move a number, look, go to another page, train something now and then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from nlwfa_core.fields import with_fields
+from nlwfa_core.recipe import PRESETS, Recipe
+from pages.shared import navigation
+
+from .client import Seen, Session
+
+DEFAULT = PRESETS["first-steps"][1]  # what the sidebar says at first
+LINK: dict[str, Any] = {
+    "num_strings": 300,
+    "num_validation": 40,
+    "num_test": 40,
+    "num_prefixes": 30,
+    "num_suffixes": 30,
+    "rank": 2,
+    "epochs_factorisation": 60,
+    "epochs_transitions": 30,
+}
+RANKS, STRINGS = range(2, 9), range(300, 380, 20)
+PAGES = tuple(name for name in navigation.PAGES if name != "start")
+TABLES = 3  # groups of a class that share their strings
+# What is done how often; training without those who only look.
+SHARES = {"rank": 0.55, "num_strings": 0.1, "page": 0.3, "train": 0.05}
+ACTIONS_A_VISIT = 60  # then the page is loaded anew
+TRAINING_PATIENCE = 180.0
+
+
+@dataclass
+class Log:
+    """What was done, and what was seen.
+
+    Attributes
+    ----------
+    seconds : dict
+        "slider", "page", "first page", "train" -> how long each answer took.
+    asked : dict
+        Key -> recipe of every training that was asked for.
+    """
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"slider": [], "page": [], "first page": [], "train": []})
+    asked: dict[str, Recipe] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
+
+    @property
+    def num_actions(self) -> int:
+        return sum(map(len, self.seconds.values()))
+
+    def p95(self, kind: str = "slider") -> float:
+        """Seconds; nan if there was none."""
+        return float(np.quantile(self.seconds[kind], 0.95)) if self.seconds[kind] else float("nan")
+
+    def p50(self, kind: str = "slider") -> float:
+        return float(np.median(self.seconds[kind])) if self.seconds[kind] else float("nan")
+
+
+class Person:
+    """Somebody with one tab.
+
+    Parameters
+    ----------
+    address : str
+    number : int
+        Which person; those of the same table have the same strings.
+    seed : int
+    log : Log
+    think : float
+        Mean seconds between two actions.
+    trains : bool
+    """
+
+    def __init__(self, address: str, number: int, seed: int, log: Log, think: float, trains: bool = True) -> None:
+        self._address, self._log, self._think = address, log, think
+        self._rng = np.random.default_rng([seed, number])
+        self._link = LINK | {"data_seed": 1 + number % TABLES, "learning_seed": 1 + 1000 * seed + number}
+        self._shares = SHARES if trains else {name: share for name, share in SHARES.items() if name != "train"}
+        self._page = ""
+
+    async def lives(self, goes_on: Callable[[], bool]) -> None:
+        """Does one thing after the other, until told otherwise. What breaks is a fault, and the person comes back."""
+        while goes_on():
+            try:
+                async with Session(self._address, self._log.seen, self._link) as session:
+                    self._page = ""
+                    self._log.seconds["first page"].append(await session.visit())
+                    for _ in range(ACTIONS_A_VISIT):
+                        await self._thinks()
+                        if not goes_on():
+                            return
+                        await self._acts(session)
+            except (OSError, TimeoutError) as error:  # told by the session, but for a connection that never was
+                self._log.seen.faults.append(f"a session ended: {error or type(error).__name__}")
+                await asyncio.sleep(1)
+
+    async def _thinks(self) -> None:
+        await asyncio.sleep(self._think * self._rng.uniform(0.5, 1.5))
+
+    async def _acts(self, session: Session) -> None:
+        name = str(self._rng.choice(list(self._shares), p=np.array([*self._shares.values()]) / sum(self._shares.values())))
+        if name == "page":
+            await self._goes(session, str(self._rng.choice([page for page in PAGES if page != self._page])))
+        elif name == "train":
+            await self.trains(session)
+        else:
+            values = [value for value in {"rank": RANKS, "num_strings": STRINGS}[name] if value != session.number(name)]
+            self._log.seconds["slider"].append(await session.set_number(name, int(self._rng.choice(values))))
+
+    async def _goes(self, session: Session, page: str) -> None:
+        self._log.seconds["page"].append(await session.visit(page))
+        self._page = page
+
+    async def trains(self, session: Session) -> None:
+        """Goes to the Train page, trains what the sidebar says, and looks on until it is done."""
+        if self._page != "train":
+            await self._goes(session, "train")
+        if "train.start" not in session.buttons:
+            return  # this recipe is trained already
+        chosen = {name: session.number(name) for name in (*LINK, "data_seed", "learning_seed")}
+        recipe = with_fields(DEFAULT, chosen)
+        self._log.seconds["train"].append(await session.press("train.start"))
+        self._log.asked[recipe.key()] = recipe
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TRAINING_PATIENCE):
+                while session.watches:
+                    await asyncio.sleep(0.1)
+
+
+async def live(address: str, number: int, seed: int, log: Log, think: float, seconds: float, trains: bool = True) -> None:
+    """So many people at once, for so long; they come one after the other in the first tenth of it."""
+    ends = monotonic() + seconds
+
+    async def come(which: int) -> None:
+        await asyncio.sleep(which / max(1, number) * min(10.0, seconds / 10))
+        await Person(address, which, seed, log, think, trains).lives(lambda: monotonic() < ends)
+
+    await asyncio.gather(*(come(which) for which in range(number)))

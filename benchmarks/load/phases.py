@@ -1,0 +1,104 @@
+"""The parts of the load test: one person alone, a class, an hour's actions without a pause, more and more people."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+from nlwfa_core.history import History
+
+from .client import Session
+from .people import LINK, Log, Person, live
+from .report import SLOW, Plan, Report
+from .server import Server, serving
+
+STEP, STEP_SECONDS = 30, 40.0  # of the ramp
+SAMPLE_SECONDS = 1.0
+WARM_SECONDS = 8.0
+END_SECONDS = 180.0  # for trainings that are still in the queue
+
+
+@contextmanager
+def _sampling(
+    server: Server, into: list[tuple[float, float, float]], share: Callable[[], float], loads: list[float] | None = None
+) -> Iterator[None]:
+    async def sample() -> None:
+        while True:
+            into.append((share(), server.memory, server.workers_memory))
+            if loads is not None:
+                loads.append(os.getloadavg()[0])
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    task = asyncio.create_task(sample())
+    try:
+        yield
+    finally:
+        task.cancel()
+        into.append((share(), server.memory, server.workers_memory))
+
+
+async def measure(home: Path, plan: Plan) -> Report:
+    """Starts a server in a folder, and goes through the plan."""
+    report = Report(plan)
+    with serving(home) as server:
+        await _warm(server, report)
+        await live(server.address, 1, plan.seed + 1, report.idle, 0.2, plan.idle_seconds, trains=False)
+        report.before = server.memory
+        started, busy = monotonic(), server.processor
+        with _sampling(server, report.memory, lambda: (monotonic() - started) / (60 * plan.minutes), report.loads):
+            await live(server.address, plan.sessions, plan.seed + 2, report.crowd, plan.think, 60 * plan.minutes)
+        report.server_busy = (server.processor - busy) / (monotonic() - started)
+        await _hour(server, report)
+        for number in range(STEP, plan.most_sessions + 1, STEP):
+            report.ramp[number] = log = Log()
+            await live(server.address, number, plan.seed + 3 + number, log, plan.think, STEP_SECONDS)
+            if log.p95() > SLOW or log.seen.faults:
+                break
+        await asyncio.to_thread(_await_runs, home, report)
+    return report
+
+
+async def _warm(server: Server, report: Report) -> None:
+    """Whoever comes first waits for what a server does once: pages compile, a worker loads torch. Nothing of it is counted."""
+    log = Log()
+    await live(server.address, 2, report.plan.seed, log, 0.1, WARM_SECONDS, trains=False)
+    async with Session(server.address, log.seen, LINK) as session:
+        await session.visit()
+        await Person(server.address, 0, report.plan.seed, log, 0.1).trains(session)
+    report.idle.seen.faults += log.seen.faults
+    report.idle.asked |= log.asked
+
+
+async def _hour(server: Server, report: Report) -> None:
+    """As many actions as the class makes in an hour, without a pause, each person coming back again and again."""
+    plan, log = report.plan, report.hour
+    wanted = plan.sessions * 3600 / plan.think
+    ends = monotonic() + 60 * plan.hour_minutes
+
+    def share() -> float:
+        return log.num_actions / wanted
+
+    with _sampling(server, report.hour_memory, share):
+        people = (Person(server.address, which, plan.seed + 99, log, 0.0) for which in range(plan.sessions))
+        await asyncio.gather(*(person.lives(lambda: share() < 1 and monotonic() < ends) for person in people))
+    report.hour_share = share()
+
+
+def _await_runs(home: Path, report: Report) -> None:
+    """What became of every training that was asked for."""
+    asked = {key for log in report.logs for key in log.asked}
+    history, ends = History.open(home), monotonic() + END_SECONDS
+    try:
+        while True:
+            states = {run.key: run.state for run in history.runs()}
+            report.states = Counter(states.get(key, "lost") for key in asked)
+            if not report.states["queued"] + report.states["running"] + report.states["lost"] or monotonic() > ends:
+                return
+            sleep(0.5)
+    finally:
+        history.close()

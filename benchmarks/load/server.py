@@ -1,0 +1,93 @@
+"""The lab's server, started for a measurement on this machine alone, and what it takes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import ROOT
+
+PATIENCE = 120.0
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs.
+
+    Attributes
+    ----------
+    pid, port : int
+    """
+
+    pid: int
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
+
+    @property
+    def memory(self) -> float:
+        """MB that the server holds in memory, without its workers."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 1e6
+
+    @property
+    def workers_memory(self) -> float:
+        """MB of its worker processes."""
+        found = 0
+        for children in Path(f"/proc/{self.pid}/task").glob("*/children"):
+            for child in children.read_text().split():
+                statm = Path(f"/proc/{child}/statm")
+                found += int(statm.read_text().split()[1]) if statm.exists() else 0
+        return found * PAGE_BYTES / 1e6
+
+    @property
+    def processor(self) -> float:
+        """Seconds of processor time of the server alone."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[Server]:
+    """The server as a user starts it, on a free port of the loopback device; it ends with the block."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    environment = os.environ | {"NLWFA_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    log = home / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not _is_healthy(port):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the server does not start: {log.read_text(encoding='utf-8')}")
+            time.sleep(0.1)
+        yield Server(process.pid, port)
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _is_healthy(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,170 @@
+"""What a sweep costs beside its trainings, and what a second process gains.
+
+`python -m benchmarks.sweep` runs 400 small trainings on one process, then 408 longer ones on one and on two, and, for what the
+machine itself allows, some in bare processes that know nothing of sweeps; it writes its part of docs/sweeps.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from nlwfa_core.experiment import Workbench, load_result
+from nlwfa_core.grids import Grid
+from nlwfa_core.recipe import Recipe
+from nlwfa_core.sweeping import run_missing
+
+from . import ROOT, pages
+from .machine import facts
+
+PAGE = ROOT / "docs" / "sweeps.md"
+BASE: dict[str, Any] = {"data": {"num_strings": 2_000}, "hankel": {"num_prefixes": 100, "num_suffixes": 100}}
+LISTS: dict[str, Any] = {"statistics": ["string", "prefix"], "transforms": ["none", "row"], "sample_sizes": [500, 2_000]}
+TARGET_OVERHEAD, TARGET_SPEED_UP = 10.0, 1.8  # milliseconds a run; times
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A sweep that was timed; seconds.
+
+    Attributes
+    ----------
+    runs : int
+    wall : float
+    here, there : float
+        Processor time of the sweep's own process, and of its workers.
+    training : float
+        The sum over runs of what they took themselves, by their workers' clocks: learning and scores, and strings and matrix
+        where a run was the first with them.
+    """
+
+    runs: int
+    wall: float
+    here: float
+    there: float
+    training: float
+
+
+def short(seeds: int) -> dict[str, Recipe]:
+    """Runs of a few hundredths of a second, from many matrices: 80 a seed."""
+    base = BASE | {"learning": {"epochs_factorisation": 100, "epochs_transitions": 50}}
+    lists = LISTS | {"learners": ["SP", "fac.non"], "ranks": [2, 3, 4, 5, 6], "seeds": list(range(seeds)), "new_strings": True}
+    return Grid(**{"base": base, **lists}).recipes()
+
+
+def long(seeds: int, epochs: int) -> dict[str, Recipe]:
+    """Trainings of networks: 8 matrices, 3 runs of each for a seed."""
+    base = BASE | {"learning": {"epochs_factorisation": epochs, "epochs_transitions": epochs // 2}}
+    return Grid(**{"base": base, **LISTS, "learners": ["fac.non"], "ranks": [2, 4, 6], "seeds": list(range(seeds))}).recipes()
+
+
+def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
+    """A whole sweep into an empty folder."""
+    with tempfile.TemporaryDirectory(prefix="nlwfa-sweep-") as folder:
+        home, here, there = Path(folder), _processor(resource.RUSAGE_SELF), _processor(resource.RUSAGE_CHILDREN)
+        started = perf_counter()
+        swept = run_missing(recipes, home, jobs)
+        wall = perf_counter() - started
+        if len(swept.new) != len(recipes):
+            raise RuntimeError(f"{len(swept.new)} of {len(recipes)} runs done: {set(swept.failed.values())}")
+        training, seen = 0.0, set()
+        for key in recipes:
+            seconds = load_result(home / "runs" / key).seconds
+            first = (seconds["data"], seconds["hankel"])  # told by every run that starts from them
+            training += seconds["learning"] + seconds["scores"] + (0.0 if first in seen else sum(first))
+            seen.add(first)
+        used = (_processor(resource.RUSAGE_SELF) - here, _processor(resource.RUSAGE_CHILDREN) - there)
+        return Timed(len(recipes), wall, *used, training)
+
+
+def bare(recipes: Mapping[str, Recipe], processes: int) -> float:
+    """Runs a second of processes that each do all these recipes and nothing else, once they are warm."""
+    context = get_context("spawn")
+    barrier, times = context.Barrier(processes), context.SimpleQueue()
+    texts = [recipe.to_json() for recipe in recipes.values()]
+    workers = [context.Process(target=_bare, args=(texts, barrier, times)) for _ in range(processes)]
+    for worker in workers:
+        worker.start()
+    slowest = max(times.get() for _ in workers)
+    for worker in workers:
+        worker.join()
+    return processes * len(texts) / slowest
+
+
+def _bare(texts: list[str], barrier: Barrier, times: Any) -> None:
+    bench, recipes = Workbench(), [Recipe.from_json(text) for text in texts]
+    bench.run(recipes[0])
+    barrier.wait()
+    started = perf_counter()
+    for recipe in recipes:
+        bench.run(recipe)
+    times.put(perf_counter() - started)
+
+
+def _processor(who: int) -> float:
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def told(value: float, target: float, unit: str, at_most: bool) -> str:
+    reached = value <= target if at_most else value >= target
+    return f"**{value:.2f} {unit}** | {'≤' if at_most else '≥'} {target:g} {unit}{'' if reached else ' (not reached)'}"
+
+
+def report(seeds: tuple[int, int], epochs: int) -> str:
+    """Measure, and write the page's part."""
+    lines, started = pages.head("python -m benchmarks.sweep", facts(1)), os.getloadavg()[0]
+    warm = timed(short(1), 1)  # the first sweep reads all modules from disk
+    many = timed(short(seeds[0]), 1)
+    overhead = 1e3 * (many.wall - many.training) / many.runs
+    ours = 1e3 * many.here / many.runs
+    recipes = long(seeds[1], epochs)
+    alone, few = bare(dict(list(recipes.items())[:12]), 1), dict(list(recipes.items())[:12])
+    one, two = timed(recipes, 1), timed(recipes, 2)
+    ceiling = bare(few, 2) / alone
+    cells = told(overhead, TARGET_OVERHEAD, "ms", True), told(one.wall / two.wall, TARGET_SPEED_UP, "×", False)
+    lines += [
+        "| what | measured | target |",
+        "| --- | --- | --- |",
+        f"| overhead a run, {many.runs} runs, one process: (wall − training) / runs | {cells[0]} |",
+        f"| speed-up by a second process, {one.runs} runs of {one.training / one.runs:.2f} s: wall / wall | {cells[1]} |",
+        f"| the same of two bare processes, which is what the machine had to give | {ceiling:.2f} × | |",
+        "",
+        "| sweep | runs | wall, s | training, s | processor, sweep itself, s | processor, workers, s |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    named = (("a few, to warm up", warm), ("short, one process", many), ("long, one process", one), ("long, two processes", two))
+    lines += [
+        f"| {name} | {sweep.runs} | {sweep.wall:.1f} | {sweep.training:.1f} | {sweep.here:.1f} | {sweep.there:.1f} |"
+        for name, sweep in named
+    ]
+    lines += [
+        "",
+        f"The sweep's own process took {ours:.1f} ms of processor time a run (rows of the history, files, what is imported). Load "
+        f"average before {started:.1f}, after {os.getloadavg()[0]:.1f}: with other work on the machine the second process has no "
+        "core of its own, and the bare processes' row says what there was to gain.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="a few runs, to see that it works; writes nothing")
+    quick = parser.parse_args().quick
+    text = report((1, 1) if quick else (5, 17), 5 if quick else 800)
+    print(text)
+    if not quick:
+        pages.put(PAGE, "measured", text)
+
+
+if __name__ == "__main__":
+    main()

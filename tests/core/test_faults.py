@@ -1,0 +1,298 @@
+"""Disks that fill up, databases that are locked, clocks that jump: what was there stays, what was under way is told."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+import nlwfa_core
+from nlwfa_core import database, history, recorder, sweeping
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment import load_result, run, save_result
+from nlwfa_core.finished import Finished
+from nlwfa_core.history import History
+from nlwfa_core.jobs import Runner
+from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.recorder import Recorder
+from nlwfa_core.store import SavedModel, load_model, save_model
+from nlwfa_core.sweeping import run_missing
+from tests.references import COIN
+
+HOUR, YEAR = 3600.0, 365 * 24 * 3600.0
+
+posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
+
+
+def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 20) -> Recipe:
+    return Recipe(
+        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
+    )
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    deadline = monotonic() + seconds
+    while not (answer := condition()):
+        assert monotonic() < deadline, "waited in vain"
+        sleep(0.02)
+    return answer
+
+
+def states(home: Path) -> dict[str, str]:
+    kept = History.open(home)
+    found = {row.key: row.state for row in kept.runs()}
+    kept.close()
+    return found
+
+
+class FullDisk:
+    """Refuses one of the steps in which files are written: makes a folder or a file, writes into one, gives it its name."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = -1
+        self.refused = False
+        for name in ("mkdir", "open", "replace"):
+            monkeypatch.setattr(Path, name, self.counted(getattr(Path, name)))
+
+    def counted(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(path: Path, *arguments: Any, **options: Any) -> Any:
+            reads = real.__name__ == "open" and (arguments or ("r",))[0] in ("r", "rb")
+            if not reads:
+                self.takes()
+            found = real(path, *arguments, **options)
+            return self.file(found) if real.__name__ == "open" and not reads else found
+
+        return step
+
+    def file(self, real: Any) -> Any:
+        disk = self
+
+        class File:
+            def __enter__(self) -> File:
+                return self
+
+            def __exit__(self, *error: object) -> None:
+                real.close()
+
+            def write(self, data: bytes) -> int:
+                real.write(data[: len(data) // 2])
+                disk.takes()
+                return int(real.write(data[len(data) // 2 :]))
+
+        return File()
+
+    def takes(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.refused = True
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def refuses(self, step: int) -> None:
+        self.left, self.refused = step, False
+
+
+@pytest.mark.parametrize("what", ["model", "result"])
+def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    result = run(recipe_of("fac.non"))
+    model = SavedModel(COIN.wfa, result.alphabet, {})
+    before, shelf = tmp_path / ("0" * 64), Finished(tmp_path)
+    save_result(before, result)
+    disk = FullDisk(monkeypatch)
+    for step in range(1, 50):
+        folder = tmp_path / f"{step:064x}"
+        disk.refuses(step)
+        if what == "model":
+            saved = lambda folder=folder: save_model(folder, model)  # noqa: E731
+        else:
+            saved = lambda folder=folder: save_result(folder, result)  # noqa: E731
+        try:
+            saved()
+        except RecipeError as error:
+            assert "No space left" in str(error) and disk.refused
+        else:
+            break
+        assert not list(folder.glob(".*")) and not shelf.has(folder.name) and load_result(before).scores == result.scores
+        disk.refuses(-1)
+        saved()
+        assert load_model(folder).alphabet.symbols == result.alphabet.symbols
+        assert what == "model" or load_result(folder).scores == result.scores
+    assert not disk.refused and step == (8 if what == "model" else 11)  # folder; a file, two writes in one, a name, for each
+
+
+def test_a_sweep_on_a_full_disk_says_so_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = {recipe.key(): recipe for recipe in (recipe_of(seed=seed) for seed in range(4))}
+    kept, full = sweeping._keep, []
+
+    def keep(folder: Path, files: dict[str, bytes]) -> None:
+        if len(list((tmp_path / "runs").glob("*/result.json"))) >= 2:
+            full.append(folder.name)
+            raise RecipeError(f"can't write {folder}: No space left on device")
+        kept(folder, files)
+
+    monkeypatch.setattr(sweeping, "_keep", keep)
+    with pytest.raises(RecipeError, match="No space left"):
+        run_missing(recipes, tmp_path)
+    assert sorted(states(tmp_path).values()) == ["done", "done", "interrupted", "interrupted"]
+    assert states(tmp_path)[full[0]] == "interrupted"
+    monkeypatch.setattr(sweeping, "_keep", kept)
+    again = run_missing(recipes, tmp_path)
+    assert len(again.known) == len(again.new) == 2 and set(states(tmp_path).values()) == {"done"}
+    assert list(tmp_path.glob("runs/*/.*")) == [] and list((tmp_path / "servers").iterdir()) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MB, where this user may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("only root can mount a small disk; the same steps are refused by a fake above")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_runner_on_a_full_disk_keeps_what_is_done_and_goes_on_when_there_is_room(small_disk: Path) -> None:
+    first, second = recipe_of(seed=1), recipe_of(seed=2)
+    runner = Runner(small_disk, num_workers=1)
+    try:
+        runner.submit(first, "me")
+        wait_for(lambda: states(small_disk).get(first.key()) == "done")
+        filler = small_disk / "filler"
+        with pytest.raises(OSError, match="No space left"), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        runner.submit(second, "me")
+        wait_for(lambda: (job := runner.status(second.key())) and job.state == "failed")
+        status = runner.status(second.key())
+        assert status is not None and "No space left" in str(status.message)
+        assert runner.result(first.key()).recipe == first
+        assert list(small_disk.glob("runs/*/.*")) == []
+        filler.unlink()
+        runner.submit(second, "me")
+        wait_for(lambda: states(small_disk).get(second.key()) == "done")
+        assert states(small_disk) == {first.key(): "done", second.key(): "done"}
+    finally:
+        runner.close()
+    assert load_result(small_disk / "runs" / second.key()).recipe == second
+
+
+LOCKER = """
+import sqlite3, sys, time
+lock = sqlite3.connect(sys.argv[1], isolation_level=None)
+lock.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+time.sleep(float(sys.argv[2]))
+lock.execute("ROLLBACK")
+"""
+
+
+def locked(home: Path, seconds: float) -> subprocess.Popen[str]:
+    """Another process that has the database for itself; there it is, once this returns."""
+    command = [sys.executable, "-c", LOCKER, str(home / database.FILE), str(seconds)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "locked\n"
+    return process
+
+
+@pytest.mark.slow
+def test_a_database_that_another_process_locks_for_ten_seconds_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)  # so that SQLite itself gives up, again and again
+    History.open(tmp_path).close()
+    runner = Runner(tmp_path, num_workers=1)
+    keys = [runner.submit(recipe_of(seed=1), "me")]
+    wait_for(lambda: states(tmp_path) == {keys[0]: "done"})
+    with locked(tmp_path, 10) as other:
+        keys += [runner.submit(recipe_of(seed=seed), "me") for seed in (2, 3, 4)]
+        wait_for(lambda: all((job := runner.status(key)) and job.state == "done" for key in keys))
+        assert other.poll() is None and states(tmp_path) == {keys[0]: "done"}  # nobody waited, and who reads sees what was
+        other.wait()
+    wait_for(lambda: states(tmp_path) == dict.fromkeys(keys, "done"))
+    runner.close()
+    assert states(tmp_path) == dict.fromkeys(keys, "done")
+
+
+def test_a_server_that_stops_while_the_database_is_locked_leaves_runs_that_the_next_one_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
+    writer, key = Recorder(tmp_path), recipe_of().key()
+    writer.tell(key, recipe_of(), "running")
+    wait_for(lambda: states(tmp_path) == {key: "running"})
+    with locked(tmp_path, 600) as other:
+        writer.tell(key, recipe_of(), "interrupted")
+        assert not writer.close(10)
+        other.kill()
+    monkeypatch.undo()
+    assert states(tmp_path) == {key: "running"}
+    assert Recorder(tmp_path).close(60)
+    assert states(tmp_path) == {key: "interrupted"} and list((tmp_path / "servers").iterdir()) == []
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from time import sleep
+from nlwfa_core.jobs import Runner
+from nlwfa_core.recipe import Recipe
+
+runner = Runner(Path(sys.argv[1]), num_workers=1)
+runner.submit(Recipe.from_json(sys.argv[2]), "me")
+sleep(600)
+"""
+
+
+@posix
+@pytest.mark.parametrize("shift", [-HOUR, YEAR])
+def test_a_clock_that_jumps_neither_kills_the_living_nor_keeps_the_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: float
+) -> None:
+    endless = recipe_of("fac.non", epochs=100_000)
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), endless.to_json()])
+    try:
+        wait_for(lambda: (tmp_path / database.FILE).exists() and states(tmp_path) == {endless.key(): "running"})
+        for module in (recorder, history):
+            monkeypatch.setattr(module, "time", lambda: time.time() + shift)
+        assert Recorder(tmp_path).close(60) and states(tmp_path) == {endless.key(): "running"}
+    finally:
+        server.kill()
+        server.wait()
+    runner = Runner(tmp_path, num_workers=1)
+    wait_for(lambda: states(tmp_path) == {endless.key(): "interrupted"})
+    again = runner.submit(recipe_of(), "me")
+    wait_for(lambda: states(tmp_path).get(again) == "done")
+    monkeypatch.setattr(recorder, "time", time.time)  # and back, while it runs
+    other = runner.submit(recipe_of(seed=1), "me")
+    wait_for(lambda: states(tmp_path).get(other) == "done")
+    runner.close()
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+def test_only_what_people_read_has_the_time_of_day() -> None:
+    """Who is alive, whose turn it is and what is forgotten hangs on locks and on clocks that nobody sets."""
+    users = set()
+    for path in Path(nlwfa_core.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime")):
+                users |= {path.stem for alias in node.names if alias.name in ("time", "datetime")}
+    assert users <= {"recorder", "history", "history_tables", "ownership", "bundles"}  # moments that are written down, and shown
