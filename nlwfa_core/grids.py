@@ -12,11 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-<<<<<<< HEAD
 from .errors import RecipeError
-=======
 from .experiment import Result
->>>>>>> wip/load
 from .limits import check_at_most
 from .metrics import Scores
 from .recipe import Recipe, Record, Seed
