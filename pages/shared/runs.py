@@ -207,12 +207,14 @@ def _owners() -> deque[str]:
     return deque(maxlen=MAX_OWNERS)
 
 
-def submit(*recipes: Recipe) -> None:
+def submit(*recipes: Recipe, hold: bool = False) -> None:
     keys = []
     try:
         for recipe in recipes:
             keys.append(runner().submit(recipe, owner()))
             st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
+            if hold:
+                pause(recipe)  # at once, before its first epoch
     finally:  # the queue may be full after some of them
         _keep(keys, again=True)
 

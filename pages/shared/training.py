@@ -116,9 +116,7 @@ def _name(recipe: Recipe) -> str:
 
 def _start(recipes: list[Recipe], hold: bool = False) -> None:
     try:
-        runs.submit(*recipes)
-        if hold:
-            runs.pause(recipes[0])
+        runs.submit(*recipes, hold=hold)
     except RecipeError as error:
         st.toast(literal(str(error)), icon=":material/error:", duration="long")
     else:
