@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
+import subprocess
+import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,17 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 COLOURS = 200
 SHOWN: dict[str, Any] = {}  # what a visitor finds
+# What the History page finds.
+SWEEP = {
+    "base": {
+        "data": {"num_strings": 500, "num_validation": 100, "num_test": 100},
+        "hankel": {"num_prefixes": 50, "num_suffixes": 50},
+        "learning": {"epochs_factorisation": 40, "epochs_transitions": 20},
+    },
+    "learners": ["SP", "both.non"],
+    "ranks": [2, 3, 5, 8],
+    "seeds": [0, 1],
+}
 
 
 def open_page(browser: Browser, look: str) -> Page:
@@ -39,7 +54,11 @@ def everything_visible(page: Page) -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as home, serving(Path(home)) as lab, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright, ExitStack() as stack:
+        sweep = Path(home, "sweep.json")
+        sweep.write_text(json.dumps(SWEEP))
+        subprocess.run([sys.executable, "-m", "nlwfa_core", "sweep", sweep, "--out", home], check=True)
+        lab = stack.enter_context(serving(Path(home)))
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), chromium_sandbox=False, args=[*FLAGS, "--enable-unsafe-swiftshader"]
         )
