@@ -21,42 +21,28 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str, Any]:
-    """Bars on a logarithmic scale of whole powers of ten, their names, and what each rank keeps.
+    """Bars on a logarithmic scale of whole powers of ten, their names, and what each rank keeps of H_λ.
 
     Returns
     -------
     dict
-        "heights": of each value, between 0 and 1, least bars 0.01 high, 0 where there is only rounding; "names"; "kept", by each
-        rank; "said": a sentence with {rank} and {kept}; "ticks": pairs of a text and a height; "colours".
+        "heights": of each value, between 0 and 1, least bars 0.01 high, 0 where there is only rounding; "names"; "kept": shares of
+        the squared norm by rank, the last for every rank beyond the values; "said": a sentence with {rank} and {kept}; "ticks":
+        pairs of a text and a height; "colours".
     """
-    values = svd.singular_values
+    values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)
+    shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 of a matrix that is 0
+    kept = [f"{share:.2%}" for share in shares]
+    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
     return {
         "heights": heights,
         "ticks": ticks,
         "names": [f"σ{str(number).translate(_LOWERED)} = {value:.4g}" for number, value in enumerate(values, 1)],
-        "kept": [f"{share:.2%}" for share in _shares(values, hankel)],
-        "said": _sentence("{rank}", "{kept}", hankel),
+        "kept": [*kept, kept[-1] if len(values) == min(block.shape) else f"more than {kept[-1]}"],
+        "said": f"Rank {{rank}} keeps {{kept}} of the squared norm of H_λ{weighed}.",
         "colours": {"kept": ACCENT, "muted": MUTED, "mark": MARK},
     }
-
-
-def sentence(svd: TruncatedSVD, rank: int, hankel: HankelMatrix) -> str:
-    """What a rank keeps of H_λ, in one sentence."""
-    values = svd.singular_values
-    more = "" if len(values) >= min(rank, *hankel.block.shape) else "more than "
-    return _sentence(str(rank), f"{more}{_shares(values, hankel)[min(rank, len(values)) - 1]:.2%}", hankel)
-
-
-def _shares(values: FloatArray, hankel: HankelMatrix) -> FloatArray:
-    """Of the squared norm of H_λ that each rank keeps, shape (len(values),)."""
-    shares: FloatArray = np.cumsum(values**2) / ((weighted_block(hankel).data ** 2).sum() or 1.0)  # 0 of a matrix that is 0
-    return shares
-
-
-def _sentence(rank: str, kept: str, hankel: HankelMatrix) -> str:
-    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
-    return f"Rank {rank} keeps {kept} of the squared norm of H_λ{weighed}."
 
 
 def numerical_rank(svd: TruncatedSVD, hankel: HankelMatrix) -> str:

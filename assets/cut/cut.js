@@ -65,9 +65,9 @@ class Cut {
   }
 
   show(rank) {
-    const { names, kept, said, beyond } = this.data;
+    const { names, kept, said } = this.data;
     const [most, last] = [names.length, Math.min(rank, names.length)];
-    const text = rank > most ? beyond : said.replace("{rank}", rank).replace("{kept}", kept[rank - 1]);
+    const text = said.replace("{rank}", rank).replace("{kept}", kept[Math.min(rank, kept.length) - 1]);
     const line = this.box.querySelector(".line");
     this.rank = rank;
     this.bars.forEach((bar, i) => bar.classList.toggle("kept", i < rank));

@@ -165,16 +165,14 @@ def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> No
 def rank_cut(recipe: Recipe) -> None:
     """Singular values under the cut of the rank, which the browser moves and then tells; what the matrix itself allows is below."""
     svd, hankel = runs.singular_values(recipe.data, recipe.hankel), runs.hankel(recipe.data, recipe.hankel)
-    rank = recipe.learning.rank
-    data = runs.cut_payload(recipe.data, recipe.hankel) | {"rank": rank, "beyond": cut.sentence(svd, rank, hankel)}
+    data = runs.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
     st.markdown(cut.numerical_rank(svd, hankel))
     table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
     if table.open:
-        columns = {"singular value": svd.singular_values, "kept by this rank": data["kept"]}
-        table.dataframe(
-            pd.DataFrame(columns, index=pd.RangeIndex(1, len(data["kept"]) + 1, name="rank")), key="hankel.values_table"
-        )
+        ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
+        columns = {"singular value": svd.singular_values, "kept by this rank": data["kept"][: len(ranks)]}
+        table.dataframe(pd.DataFrame(columns, index=ranks), key="hankel.values_table")
 
 
 def _set_rank() -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import errno
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -23,31 +21,13 @@ from nlwfa_core.experiment import load_result, run, save_result
 from nlwfa_core.finished import Finished
 from nlwfa_core.history import History
 from nlwfa_core.jobs import Runner
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.recorder import Recorder
 from nlwfa_core.store import SavedModel, load_model, save_model
 from nlwfa_core.sweeping import run_missing
+from tests.core.small import posix, recipe_of, wait_for
 from tests.references import COIN
 
 HOUR, YEAR = 3600.0, 365 * 24 * 3600.0
-
-posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
-
-
-def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 20) -> Recipe:
-    return Recipe(
-        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
-        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
-    )
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    deadline = monotonic() + seconds
-    while not (answer := condition()):
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
-    return answer
 
 
 def states(home: Path) -> dict[str, str]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import monotonic, sleep, time
-from typing import Any
+from time import time
 
 import pytest
 import sqlalchemy as sa
@@ -27,26 +24,9 @@ from nlwfa_core.experiment import run, save_result
 from nlwfa_core.history import Event, History, Run, done
 from nlwfa_core.jobs import Runner
 from nlwfa_core.presence import Presence
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.recipe import DataRecipe, Recipe
 from nlwfa_core.recorder import Recorder
-
-posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
-
-
-def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 20) -> Recipe:
-    return Recipe(
-        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
-        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
-    )
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    deadline = monotonic() + seconds
-    while not (answer := condition()):
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
-    return answer
+from tests.core.small import posix, recipe_of, wait_for
 
 
 def save(home: Path, recipe: Recipe) -> str:
