@@ -38,13 +38,14 @@ LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
+DEFAULTS = flat(DEFAULT)
 KEPT, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
 
 
 def recipe_controls() -> Recipe:
     """Draw the sidebar; what it says is then `current()`. Raises RecipeError if that makes no recipe."""
-    linked = st.session_state.setdefault(LINKED, {key: st.query_params[key] for key in flat(DEFAULT) if key in st.query_params})
+    linked = st.session_state.setdefault(LINKED, {key: st.query_params[key] for key in DEFAULTS if key in st.query_params})
     _restore()
     with st.sidebar, st.container(key="recipe"):
         st.selectbox(
@@ -61,7 +62,7 @@ def recipe_controls() -> Recipe:
         learning = _learning_controls(DEFAULT.learning)
         refinement = _refinement_controls(DEFAULT.refinement, LEARNERS[learning["learner"]].networks)
     hankel["bounded"] = needs_boundary(learning["learner"], hankel["statistic"], hankel["transform"])
-    st.session_state[KEPT] = {key: st.session_state[key] for key in flat(DEFAULT) if key in st.session_state}
+    st.session_state[KEPT] = {key: st.session_state[key] for key in DEFAULTS if key in st.session_state}
     st.session_state[KEPT] |= {key: data[key] for key in UPLOADS}
     recipe = Recipe(
         data=DataRecipe(**data),
@@ -258,7 +259,7 @@ def _bound(key: str) -> dict[str, Any]:
     address; so it is written there before the control is bound. Once it is, the browser keeps them alike, and this is refused.
     """
     value = st.session_state.get(key)
-    if value is not None and value != flat(DEFAULT)[key] and key not in st.query_params:
+    if value is not None and value != DEFAULTS[key] and key not in st.query_params:
         with suppress(StreamlitAPIException):
             st.query_params[key] = str(value)
     return {"key": key, "bind": "query-params"}

@@ -1,0 +1,66 @@
+"""Turns: one at a time, none for ever."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from time import sleep
+
+import pytest
+
+from pages.shared.turns import Turns
+
+LONG = 60.0
+
+
+def test_one_goes_on_at_a_time() -> None:
+    turns, inside, most = Turns(LONG), 0, 0
+
+    def draw(_: int) -> None:
+        nonlocal inside, most
+        with turns.turn():
+            inside += 1
+            most = max(most, inside)
+            sleep(0.001)
+            inside -= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(draw, range(64)))
+    assert (most, inside) == (1, 0)
+
+
+def test_who_takes_long_loses_the_turn_and_can_not_give_back_another_ones() -> None:
+    turns, slow_may_end, second_may_end = Turns(0.05), Event(), Event()
+    second_is_in, third_is_in = Event(), Event()
+
+    def draw(is_in: Event | None, may_end: Event | None) -> None:
+        with turns.turn():
+            if is_in:
+                is_in.set()
+            if may_end:
+                assert may_end.wait(LONG)
+
+    with ThreadPoolExecutor(3) as pool:
+        slow_is_in = Event()
+        slow = pool.submit(draw, slow_is_in, slow_may_end)
+        assert slow_is_in.wait(LONG)
+        second = pool.submit(draw, second_is_in, second_may_end)
+        assert second_is_in.wait(LONG)  # though the slow one is still there
+        turns._lost_at += LONG  # the second one is quick enough
+        slow_may_end.set()
+        slow.result(LONG)
+        third = pool.submit(draw, third_is_in, None)
+        assert not third_is_in.wait(0.1)
+        second_may_end.set()
+        second.result(LONG)
+        third.result(LONG)
+    assert third_is_in.is_set()
+
+
+@pytest.mark.parametrize("error", [ValueError, BaseException])
+def test_a_turn_is_given_back_however_it_ends(error: type[BaseException]) -> None:
+    turns = Turns(LONG)
+    with pytest.raises(error), turns.turn():
+        raise error
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: turns.turn().__enter__()).result(10) is None
