@@ -26,7 +26,7 @@ from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.lessons import read_lessons
 from nlwfa_core.listing import Query, choices, listed
-from nlwfa_core.machine import folder_bytes
+from nlwfa_core.machine import folder_bytes, share_one_heap
 from nlwfa_core.metrics import Model, Scores
 from nlwfa_core.ownership import Own, pseudonym
 from nlwfa_core.recipe import MODELS
@@ -295,5 +295,6 @@ def results_of_learners(recipe: Recipe, learners: Iterable[str] = MODELS) -> dic
 @st.cache_resource(show_spinner=False)
 def prepare_server() -> None:
     """Once a server: what is loaded by now stays, so the garbage collector need not look at it again and again."""
+    share_one_heap()
     gc.collect()
     gc.freeze()
