@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -37,6 +38,8 @@ _upgrading = Lock()  # alembic's own state is the process's
 def connect(home: Path) -> sa.Engine:
     """The database of a lab's folder, its tables as this version needs them. Any number of processes may do so at once.
 
+    A file of the lab's own that is damaged is set aside and begun anew: its runs are on disk, and come back.
+
     Raises
     ------
     RecipeError
@@ -47,6 +50,7 @@ def connect(home: Path) -> sa.Engine:
     url = os.environ.get(VARIABLE)
     if not url:
         make_directory(home)
+        _set_aside_damaged(home / FILE)
     engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)))
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _settings)
@@ -90,6 +94,34 @@ def told() -> Iterator[None]:
         raise RecipeError(
             "The history can't be reached just now: its database is busy, full or gone. Runs are kept all the same; try again."
         ) from None
+
+
+def _set_aside_damaged(file: Path) -> None:
+    try:
+        seen = file.stat().st_ino
+    except OSError:
+        return  # there is none
+    if _is_sound(file) or file.stat().st_ino != seen:  # or another process was quicker
+        return
+    aside = file.with_name(f"{file.stem}-damaged-{seen}{file.suffix}")
+    for end in ("", "-wal", "-shm"):  # what belongs to a damaged file must not be taken for the new one's
+        with suppress(FileNotFoundError):
+            Path(f"{file}{end}").replace(f"{aside}{end}")
+    log.error("The history was damaged, and is begun anew; names, notes and tags of runs are gone. The old file is %s.", aside)
+
+
+def _is_sound(file: Path) -> bool:
+    """Whether SQLite can go through the whole file, and finds the version of its tables."""
+    try:
+        with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
+            connection.text_factory = bytes  # what is damaged may be no text
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            versions = connection.execute("SELECT * FROM alembic_version").fetchall() if b"alembic_version" in tables else []
+            return connection.execute("PRAGMA quick_check(1)").fetchone() == (b"ok",) and bool(versions or b"runs" not in tables)
+    except sqlite3.OperationalError:
+        return True  # locked, or not to be opened: that says nothing of what is in it
+    except sqlite3.DatabaseError:
+        return False
 
 
 def migrate(engine: sa.Engine) -> None:

@@ -13,7 +13,7 @@ from nlwfa_core.errors import RecipeError
 
 
 def test_what_a_database_refuses_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("this is no database, and longer than its header " * 10)
+    (tmp_path / FILE).mkdir()
     with pytest.raises(RecipeError, match="can't be reached just now"), told():
         connect(tmp_path)
     with pytest.raises(RecipeError, match="try again"), told():

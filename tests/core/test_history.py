@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import time
@@ -84,6 +85,7 @@ def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
 
 SERVER = """
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import sleep
@@ -145,14 +147,14 @@ def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_p
 
 
 def test_what_could_not_be_written_is_found_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / FILE).write_text("this is no database, and longer than its header " * 10)
+    (tmp_path / FILE).mkdir()
     runner = Runner(tmp_path, num_workers=1)
     key = runner.submit(recipe_of(), "me")
     wait_for(lambda: (job := runner.status(key)) and job.state == "done")
     runner.close()
     with pytest.raises(DatabaseError):
         connect(tmp_path)
-    (tmp_path / FILE).unlink()
+    (tmp_path / FILE).rmdir()
     assert Recorder(tmp_path).close(60)
     assert states(tmp_path) == {key: "done"}
 
@@ -283,6 +285,7 @@ def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from nlwfa_core.history import Event, History
@@ -315,3 +318,33 @@ def test_eight_processes_write_and_one_is_killed(tmp_path: Path) -> None:
     written = {*begun, *(line for out, _ in told for line in out.splitlines() if len(line) == 64)}
     assert len(written) >= 7 * count + 10
     assert written <= set(states(tmp_path))
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "overwritten": lambda data: b"no database" * 500,
+    "cut off": lambda data: data[: len(data) // 2],
+    "a page of zeros": lambda data: data[:4096] + bytes(4096) + data[8192:],
+    "a header that is none": lambda data: b"?" + data[1:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_set_aside_and_the_runs_come_back(tmp_path: Path, damage: str) -> None:
+    key = save(tmp_path, recipe_of())
+    assert Recorder(tmp_path).close(60)
+    assert states(tmp_path) == {key: "done"}
+    file = tmp_path / "history.sqlite"
+    damaged = DAMAGES[damage](file.read_bytes())
+    file.write_bytes(damaged)
+    assert Recorder(tmp_path).close(60)
+    assert states(tmp_path) == {key: "done"}
+    assert [path.read_bytes() for path in tmp_path.glob("history-damaged-*.sqlite")] == [damaged]
+
+
+def test_a_file_that_is_whole_stays_whoever_opens_it(tmp_path: Path) -> None:
+    (tmp_path / "history.sqlite").touch()  # as SQLite makes it, before the first table
+    history = History.open(tmp_path)
+    with history.writing():  # locked
+        assert states(tmp_path) == {}
+    history.close()
+    assert not list(tmp_path.glob("history-damaged-*"))
