@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 
@@ -15,6 +16,8 @@ MODES = (ALL, OWN, OFF)
 HISTORY, STATUS = "NLWFA_HISTORY", "NLWFA_STATUS"
 COOKIE = "_streamlit_xsrf"
 FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-Ip")
+
+log = logging.getLogger(__name__)
 
 
 def mode() -> str:
@@ -91,6 +94,7 @@ def _providers() -> list[str]:
 def _sign_in(provider: str) -> None:
     try:
         st.login(provider or None)
-    except StreamlitAuthError:
+    except StreamlitAuthError as error:
+        log.error("Nobody can sign in: %s", error)
         text = "Signing in is not set up completely: tell whoever runs this server to look at docs/deployment.md, Sign-in."
         st.toast(literal(text), icon=":material/error:", duration="long")

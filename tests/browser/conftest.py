@@ -24,12 +24,16 @@ FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-backgro
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 
-@contextmanager
-def serving(home: Path, script: Path = ROOT / "app.py") -> Iterator[str]:
-    """A server of its own, as a user starts it; yields its address."""
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(home: Path, script: Path = ROOT / "app.py", port: int = 0) -> Iterator[str]:
+    """A server of its own, as a user starts it; yields its address."""
+    port = port or free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1"]
     environment = {**os.environ, "NLWFA_HOME": str(home)}
     log = home / "server.log"
