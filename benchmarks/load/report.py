@@ -29,7 +29,7 @@ class Plan:
     think: float = 4.0
     seed: int = 0
     idle_seconds: float = 30.0
-    hour_minutes: float = 15.0
+    hour_minutes: float = 30.0
     most_sessions: int = 240
 
 
