@@ -103,7 +103,7 @@ def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: 
     order = [recipe.to_json() for recipe in (first, endless, waits)]
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), *order])
     expected = {first.key(): "done", endless.key(): "running", waits.key(): "queued"}
-    wait_for(lambda: (tmp_path / FILE).exists() and states(tmp_path) == expected)
+    wait_for(lambda: states(tmp_path) == expected)
     other = Recorder(tmp_path)  # a second server: the first one's runs are the first one's
     assert other.close(60) and states(tmp_path) == expected
     server.kill()
