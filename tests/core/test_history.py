@@ -225,6 +225,22 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
 
 
+def test_a_clock_that_is_ahead_takes_no_deleted_run(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    week, now = recorder.KEEP_DELETED_SECONDS, time()
+    old, late = "0" * 64, "1" * 64
+    history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
+    for key, moment in ((old, now - 2 * week), (late, now)):
+        monkeypatch.setattr("nlwfa_core.history.time", lambda moment=moment: moment)
+        history.delete([key])
+    assert history.deleted_for(week) == [old]
+    monkeypatch.setattr("nlwfa_core.history.time", lambda: now + 365 * 24 * 3600)
+    assert history.deleted_for(week) == [old]
+    history.note([Event("2" * 64, recipe_of(), "queued", now + 2 * week)])  # time has gone by
+    assert sorted(history.deleted_for(week)) == [old, late]
+    monkeypatch.setattr("nlwfa_core.history.time", lambda: 0.0)
+    assert history.deleted_for(week) == []
+
+
 def test_a_deleted_run_that_is_asked_for_again_is_back(tmp_path: Path, history: History) -> None:
     key = save(tmp_path, recipe_of())
     history.rebuild(tmp_path / "runs")

@@ -31,6 +31,7 @@ from tests.core.test_listing import ROWS
 SERVER = os.environ.get("NLWFA_TEST_POSTGRES", "")
 
 # Collected here anew, with this module's fixtures.
+test_a_clock_that_is_ahead_takes_no_deleted_run = usual.test_a_clock_that_is_ahead_takes_no_deleted_run
 test_a_deleted_run_that_is_asked_for_again_is_back = usual.test_a_deleted_run_that_is_asked_for_again_is_back
 test_a_runner_writes_what_becomes_of_runs = usual.test_a_runner_writes_what_becomes_of_runs
 test_delete_and_undo = usual.test_delete_and_undo
