@@ -1,7 +1,8 @@
 """The history's database: a SQLite file of the lab's own, or whatever NLWFA_DATABASE_URL names; its tables, brought up to date.
 
-Source of SQLite's settings: https://sqlite.org/wal.html. With them, 8 processes of which one is killed lose nothing that was
-acknowledged, and readers wait for nobody.
+Source of SQLite's settings: https://sqlite.org/wal.html; of PostgreSQL's lock:
+https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With them, 8 processes of which one is killed lose
+nothing that was acknowledged, and readers wait for nobody.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ BUSY_SECONDS = 30
 # How often a start that meets another server's start is tried again.
 ATTEMPTS = 20
 MIGRATIONS = Path(__file__).with_name("migrations")
-ADVISORY = 0x6E6C776661  # "nlwfa": PostgreSQL's lock while one server migrates
+ADVISORY = 0x6E6C776661  # "nlwfa": PostgreSQL's lock of whoever writes
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +55,12 @@ def connect(home: Path) -> sa.Engine:
     engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)))
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _settings)
-        sa.event.listen(engine, "begin", _begin)
-    migrate(engine)
+    sa.event.listen(engine, "begin", _begin)
+    try:
+        migrate(engine)
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 
@@ -64,7 +69,7 @@ def engine_of(url: str | sa.URL) -> sa.Engine:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
-            return sa.create_engine(url)
+            return sa.create_engine(url, pool_pre_ping=True)  # a server may have been started anew since
     except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
         raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
 
@@ -141,8 +146,6 @@ def migrate(engine: sa.Engine) -> None:
                 if set(MigrationContext.configure(connection).get_current_heads()) == newest:
                     return
             with _upgrading, engine.begin() as connection:
-                if connection.dialect.name == "postgresql":
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY)))
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
             return
@@ -163,5 +166,12 @@ def _settings(connection: Any, _record: object) -> None:
 
 
 def _begin(connection: sa.Connection) -> None:
-    """A writer takes the lock at once: one that reads first and then writes could not wait for others."""
-    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reading") else "BEGIN IMMEDIATE")
+    """A writer takes the lock at once: one that reads first and then writes could not wait for others, or would write twice what
+    is to be there once.
+    """
+    writes = not connection.get_execution_options().get("reading")
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    elif connection.dialect.name == "postgresql" and writes:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY})")

@@ -36,7 +36,7 @@ def work(recipe: str, uploads: str) -> Files | str:
         chosen = Recipe.from_json(recipe)
         result = bench.run(chosen, files=FileShelf(Path(uploads)).get if chosen.data.upload else no_files)
         with TemporaryDirectory(prefix="nlwfa-run-") as folder:
-            save_result(Path(folder), result)
+            save_result(Path(folder), result, sync=False)
             return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
     except RecipeError as error:
         return str(error)

@@ -247,19 +247,18 @@ def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
     return models if data.true_model is None else models | {"true model": data.true_model}
 
 
-def save_result(directory: Path, result: Result) -> None:
-    """Write a result's folder: its model, and `result.json`, which comes last and so marks the folder as whole."""
-    report = asdict(result.report)
-    save_model(directory, SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}))
+def save_result(directory: Path, result: Result, sync: bool = True) -> None:
+    """Write a result's folder: its model, then `result.json`, which marks it as whole. `sync` as in `write_atomically`."""
+    save_model(directory, SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}), sync)
     record = {
         "recipe": result.recipe.model_dump(mode="json"),
-        "report": report,
+        "report": asdict(result.report),
         "scores": asdict(result.scores),
         "validation": asdict(result.validation) if result.validation else None,
         "notes": result.notes,
         "seconds": result.seconds,
     }
-    write_atomically(directory / "result.json", to_json(record).encode())
+    write_atomically(directory / "result.json", to_json(record).encode(), sync)
 
 
 def load_result(directory: Path) -> Result:

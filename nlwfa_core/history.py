@@ -153,9 +153,9 @@ class History:
 
     def has(self, key: str) -> bool:
         """Whether a run is done here and not deleted."""
-        here = RUNS.c.state == "done", RUNS.c.deleted.is_(None)
+        here = RUNS.c.key == key, RUNS.c.state == "done", RUNS.c.deleted.is_(None)
         with self.reading.connect() as connection:
-            return connection.execute(sa.select(RUNS.c.key).where(RUNS.c.key == key, *here)).one_or_none() is not None
+            return connection.execute(sa.select(RUNS.c.key).where(*here)).one_or_none() is not None
 
     def interrupt(self, servers: Collection[str]) -> list[str]:
         """Mark what servers that are no more have left waiting or running; returns the runs' keys."""
@@ -169,9 +169,8 @@ class History:
         """Give rows to runs that are whole on disk and have none, or an unfinished one; returns how many."""
         with self.reading.connect() as connection:
             known = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
-        places = folder.iterdir() if folder.is_dir() else ()
         count = 0
-        for place in places:
+        for place in folder.iterdir() if folder.is_dir() else ():
             if KEY.fullmatch(place.name) and place.name not in known and (found := read_run(place)):
                 self.note([found])
                 count += 1
@@ -197,8 +196,11 @@ class History:
     def restore(self, keys: Collection[str]) -> None:
         self._set(keys, deleted=None)
 
-    def deleted_before(self, moment: float) -> list[str]:
+    def deleted_for(self, seconds: float) -> list[str]:
+        """Runs deleted so long before now, and before the last run or deletion: a clock that is ahead today ages none of them."""
+        newest = sa.select(*(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted")))
         with self.reading.connect() as connection:
+            moment = min(time(), max(connection.execute(newest).one())) - seconds
             return list(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.deleted < moment)))
 
     def forget(self, key: str) -> None:
@@ -276,16 +278,15 @@ def _change(event: Event) -> dict[str, Any]:
     """The columns that an event sets."""
     moment = {"queued": "submitted", "running": "started"}.get(event.state, "ended")
     message = clean(event.message) if event.message else None
-    values = {**_of_recipe(event.key, event.recipe), "state": event.state, "message": message, "server": event.server}
-    return values | {moment: event.moment, "deleted": None}
+    values = {"state": event.state, "message": message, "server": event.server, moment: event.moment, "deleted": None}
+    return _of_recipe(event.key, event.recipe) | values
 
 
 def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> None:
     """Insert or update. A whole run leaves moments, name, note and tags that are there as they are."""
     here = RUNS.c.key == key
-    found = connection.execute(sa.select(RUNS.c.submitted).where(here)).one_or_none()
     values = dict(vars(change)) if isinstance(change, Run) else change
-    if found is None:
+    if connection.execute(sa.select(RUNS.c.key).where(here)).one_or_none() is None:
         blank = {"name": "", "note": "", "tags": [], "server": "", "submitted": time()}
         connection.execute(RUNS.insert().values(**{**blank, **values}))
         return

@@ -140,7 +140,7 @@ class Recorder:
                 unfinished.unlink(missing_ok=True)
         presence.bury(dead)
         history.rebuild(self._home / "runs")
-        for key in history.deleted_before(time() - KEEP_DELETED_SECONDS):
+        for key in history.deleted_for(KEEP_DELETED_SECONDS):
             with suppress(FileNotFoundError):
                 shutil.rmtree(self._home / "runs" / key)
             history.forget(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import secrets
 from contextlib import suppress
@@ -51,8 +52,8 @@ class SavedModel:
     info: dict[str, Any]
 
 
-def save_model(directory: Path, saved: SavedModel) -> None:
-    """Write a model's folder; it is made if it is not there."""
+def save_model(directory: Path, saved: SavedModel, sync: bool = True) -> None:
+    """Write a model's folder; it is made if it is not there. `sync` as in `write_atomically`."""
     model = saved.model
     header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
     arrays: dict[str, FloatArray]
@@ -71,8 +72,8 @@ def save_model(directory: Path, saved: SavedModel) -> None:
         arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
     header["info"] = saved.info
     make_directory(directory)
-    write_atomically(directory / "model.safetensors", save({name: np.ascontiguousarray(a) for name, a in arrays.items()}))
-    write_atomically(directory / "model.json", to_json(header).encode())
+    write_atomically(directory / "model.safetensors", save({name: np.ascontiguousarray(a) for name, a in arrays.items()}), sync)
+    write_atomically(directory / "model.json", to_json(header).encode(), sync)
 
 
 def load_model(directory: Path) -> SavedModel:
@@ -141,8 +142,11 @@ def make_directory(directory: Path) -> None:
         raise RecipeError(f"can't write to {directory}: {error.strerror}") from None
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
     """Write a file beside its place, then rename it into it. Who may read it, the process's umask says, as for any new file.
+
+    With `sync`, it is on the disk before it has its name, and has its name there before this returns: without, a power cut may
+    leave the name with nothing in it.
 
     Raises
     ------
@@ -153,12 +157,28 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         with temporary.open("xb") as file:
             file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
+        if sync:
+            _sync_folder(path.parent)
     except OSError as error:
         raise RecipeError(f"can't write {path}: {error.strerror}") from None
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Where the system knows no such thing, it does nothing."""
+    if os.name == "posix":
+        with suppress(OSError):
+            number = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
 
 
 def read_capped(path: Path, max_bytes: int) -> bytes:

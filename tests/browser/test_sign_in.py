@@ -41,6 +41,7 @@ def sign_in(page: Page, name: str) -> None:
     expect(keyed(page, "people.sign_out")).to_be_visible()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the provider's own, in a thread of this process
 def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(new_page: Callable[..., Page], lab: str) -> None:
     first = new_page()
     visit(first, lab, **QUICK | {"data_seed": 54})

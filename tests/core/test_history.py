@@ -105,7 +105,7 @@ def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: 
     order = [recipe.to_json() for recipe in (first, endless, waits)]
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), *order])
     expected = {first.key(): "done", endless.key(): "running", waits.key(): "queued"}
-    wait_for(lambda: (tmp_path / FILE).exists() and states(tmp_path) == expected)
+    wait_for(lambda: states(tmp_path) == expected)
     other = Recorder(tmp_path)  # a second server: the first one's runs are the first one's
     assert other.close(60) and states(tmp_path) == expected
     server.kill()
@@ -225,6 +225,22 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
     assert Recorder(tmp_path).close(60)
     assert not (tmp_path / "runs" / second).exists() and history.runs(deleted=True) == []
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
+
+
+def test_a_clock_that_is_ahead_takes_no_deleted_run(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    week, now = recorder.KEEP_DELETED_SECONDS, time()
+    old, late = "0" * 64, "1" * 64
+    history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
+    for key, moment in ((old, now - 2 * week), (late, now)):
+        monkeypatch.setattr("nlwfa_core.history.time", lambda moment=moment: moment)
+        history.delete([key])
+    assert history.deleted_for(week) == [old]
+    monkeypatch.setattr("nlwfa_core.history.time", lambda: now + 365 * 24 * 3600)
+    assert history.deleted_for(week) == [old]
+    history.note([Event("2" * 64, recipe_of(), "queued", now + 2 * week)])  # time has gone by
+    assert sorted(history.deleted_for(week)) == [old, late]
+    monkeypatch.setattr("nlwfa_core.history.time", lambda: 0.0)
+    assert history.deleted_for(week) == []
 
 
 def test_a_deleted_run_that_is_asked_for_again_is_back(tmp_path: Path, history: History) -> None:

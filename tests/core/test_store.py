@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +207,21 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"old")]
     with pytest.raises(RecipeError, match="can't write .*No such file or directory"):
         write_atomically(tmp_path / "nowhere" / "file", b"new")
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a power cut may leave the name with nothing in it."""
+    synced: list[tuple[int, list[str]]] = []
+
+    def fsync(file: int) -> None:
+        there = [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")]
+        synced.append((-1 if stat.S_ISDIR((found := os.fstat(file)).st_mode) else found.st_size, there))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_atomically(tmp_path / "file", b"new")
+    assert synced == [(3, []), (-1, ["file"])][: 2 if os.name == "posix" else 1]
+    write_atomically(tmp_path / "other", b"new", sync=False)
+    assert len(synced) <= 2 and (tmp_path / "other").read_bytes() == b"new"
 
 
 def test_numbers_that_json_lacks_are_words() -> None:
