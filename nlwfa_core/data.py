@@ -198,7 +198,8 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     if rows and recipe.upload_solution:
         test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample(), model)
     elif rows and model is not None:
-        test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample(), model)
+        words = rows.words
+        test = TestSet.as_drawn(words, model.weights(words), rows.sample(), model)
     elif rows:
         test = TestSet.empirical(rows.sample())
     elif recipe.upload_solution:

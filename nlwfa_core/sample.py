@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import RecipeError
-from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct
+from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct, smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,25 @@ class Sample:
         ([(0,), (1,)], [2, 1])
         """
         first, inverse = distinct(words)
-        weights = np.ones(len(words), dtype=np.int64) if counts is None else counts
         totals = np.zeros(len(first), dtype=np.int64)
-        np.add.at(totals, inverse, weights)
-        return cls(words.take(first), totals, alphabet)
+        np.add.at(totals, inverse, 1 if counts is None else counts)
+        del inverse
+        # The smallest numbers while the words, which take most, are made.
+        first, totals = smallest(first), smallest(totals)
+        return cls(words.take(first), totals.astype(np.int64), alphabet)
+
+    @classmethod
+    def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
+        """The same for the words of all parts, which may be packed: those of each part are merged before they stand together."""
+        start, words, totals = 0, list[Words](), list[IntArray]()
+        for part in parts:
+            one = cls.of(part, alphabet, None if counts is None else counts[start : start + len(part)])
+            words.append(one.words.packed())
+            totals.append(smallest(one.counts))
+            start += len(part)
+        together = Words.joined(words, packed=True)
+        words.clear()
+        return cls.of(together, alphabet, np.concatenate(totals))
 
     @property
     def num_strings(self) -> int:
