@@ -161,21 +161,21 @@ class Words:
         """Where each word's first symbol stands, or its last one, and the step from there to the next."""
         return (self.offsets[1:] - 1, -1) if backward else (self.offsets[:-1], 1)
 
-    def take(self, indices: npt.ArrayLike) -> Words:
-        """The words at `indices`, in that order, in int64."""
+    def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
+        """The words at `indices`, in that order: in int64, or packed as these are."""
         chosen = np.asarray(indices)
         taken = np.zeros(len(chosen) + 1, dtype=np.int64)
         for start in range(0, len(chosen), BLOCK):
             rows = chosen[start : start + BLOCK].astype(np.int64)
             taken[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.cumsum(taken, out=taken)
-        words = Words(np.empty(offsets[-1], dtype=np.int64), offsets)
+        words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets)
         for block in _blocks(words):
             begins = offsets[block[0] : block[-1] + 2]
             places = np.repeat(self.offsets[chosen[block].astype(np.int64)] - begins[:-1], np.diff(begins))
             places += np.arange(begins[0], begins[-1])
             words.symbols[begins[0] : begins[-1]] = self.symbols[places]
-        return words
+        return Words(words.symbols, smallest(offsets)) if packed else words
 
     def places(self) -> tuple[IntArray, IntArray]:
         """Where what follows each place in each word begins, and how long it is: word by word, from the beginning to the end.

@@ -9,13 +9,13 @@ import csv
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
 from .. import limits
 from ..errors import FormatError
-from ..words import LAMBDA, Alphabet, Words, offsets_of, smallest
+from ..words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
 from .text import BLOCK, at_most, num_tokens, plural, row_blocks
 
 CSV_HEADERS = ("string", "characters", "tokens")  # the first column's name; "string" leaves the choice to the cells
@@ -51,7 +51,7 @@ def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
 
 def csv_header(row: Sequence[str], number: str) -> str | None:
     """The first column's name, if this is a header; `number` names the second column."""
-    names = [cell.strip(' "\t').lower() for cell in row]
+    names = [cell.strip(' "\t')[:20].lower() for cell in row]
     return names[0] if len(names) == 2 and names[0] in CSV_HEADERS and names[1] == number else None
 
 
@@ -108,7 +108,10 @@ class CsvCells:
             nonlocal read
             for rows in row_blocks(self._cleaned):
                 read += 1
-                yield from [row + "\n" for row in rows]
+                for row in rows:
+                    if len(row) > 8 * csv.field_size_limit():
+                        raise self._overlong(row, reader.line_num + 1)
+                    yield row + "\n"
 
         reader = csv.reader(physical(), strict=True)
         try:
@@ -130,6 +133,17 @@ class CsvCells:
             raise FormatError(f"not a CSV file: {error}", reader.line_num) from None
         if cells:
             yield cells, numbers, lines
+
+    def _overlong(self, row: str, line: int) -> FormatError:
+        """The error for a line that two cells can't fill. Its cells, which may be millions, are counted some at a time."""
+        cuts = [0]
+        while cuts[-1] < len(row):
+            cuts.append(row.find(",", cuts[-1] + BLOCK) + 1 or len(row))
+        try:
+            columns = 1 + sum(len(part) - 1 for part in csv.reader((row[a:b] for a, b in pairwise(cuts)), strict=True))
+        except csv.Error as error:
+            return FormatError(f"not a CSV file: {error}", line)
+        return FormatError(f"{plural(columns, 'column')} given, 2 needed: string and {self._number}", line)
 
 
 class _Symbols(dict[str, int]):
@@ -167,13 +181,11 @@ def encode(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tuple[list
     met, parts = _Symbols(known), list[Words]()
     longest = line = 0
     for cells, lines in blocks:
-        rows = [_row(cell, tokens) for cell in cells]
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        part, lengths = _encoded(cells, tokens, met)
+        parts.append(part)
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
-        if longest <= limits.MAX_STRING_LENGTH:
-            symbols = np.fromiter(map(met.__getitem__, chain.from_iterable(rows)), dtype=met.kind, count=int(lengths.sum()))
-            parts.append(Words(symbols, offsets_of(lengths)).packed())
+        del cells, lengths
     at_most("string length", longest, limits.MAX_STRING_LENGTH, line)
     at_most("different symbols", met.number, limits.MAX_SYMBOLS)
     if not met:
@@ -188,6 +200,16 @@ def encode(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tuple[list
     for place, part in enumerate(parts):
         parts[place] = Words(final[part.symbols], part.offsets)
     return parts, full
+
+
+def _encoded(cells: list[str], tokens: bool, met: _Symbols) -> tuple[Words, IntArray]:
+    """Packed words, of no symbols where one is too long; and their lengths."""
+    rows = [_row(cell, tokens) for cell in cells]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    if lengths.max() > limits.MAX_STRING_LENGTH:
+        return Words.of([]), lengths
+    symbols = np.fromiter(map(met.__getitem__, chain.from_iterable(rows)), dtype=met.kind, count=int(lengths.sum()))
+    return Words(symbols, offsets_of(lengths)).packed(), lengths
 
 
 def _row(cell: str, tokens: bool) -> Sequence[str]:

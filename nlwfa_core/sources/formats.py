@@ -63,6 +63,13 @@ class StringFile:
 
     def sample(self) -> Sample:
         """Equal words merged, their counts added up."""
+        packed = self.packed_sample()
+        words, counts = Words.joined([packed.words]), packed.counts
+        del packed  # it would stand beside all that is made
+        return Sample(words, counts.astype(np.int64), self.alphabet)
+
+    def packed_sample(self) -> Sample:
+        """The same in the smallest numbers: for a split, whose parts are not packed."""
         return Sample.merged(self.parts, self.alphabet, self.weights)
 
 

@@ -16,7 +16,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # How much of a file is parsed at once: little enough for what is made of it to stay in the processor's cache.
 PIECE = 2**17
 # The same where each line becomes an object of Python: fewer lines, which may have a single byte.
-BLOCK = 2**16
+BLOCK = 2**15
 
 
 def clean(data: bytes) -> bytes:

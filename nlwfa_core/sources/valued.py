@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..values import ValuedStrings
-from ..words import Alphabet, FloatArray, Words
+from ..words import Alphabet, FloatArray, Words, distinct
 from .cells import CsvCells, encode
 from .formats import unseen_notes
 from .text import clean, finite
@@ -65,4 +65,13 @@ def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tup
 
     table = CsvCells(cleaned, "value", alphabet, notes, read)
     parts, full = encode(table.cells(), table.in_tokens, alphabet)
-    return Words.joined(parts, packed=True), np.array(values), full
+    kept, start = list[FloatArray](), 0
+    for place, part in enumerate(parts):  # what is said twice is dropped before all stand together
+        given = np.array(values[start : start + len(part)])
+        start += len(part)
+        first, inverse = distinct(part)
+        new = given != given[first][inverse]
+        new[first] = True
+        parts[place] = part.take(np.flatnonzero(new), packed=True)
+        kept.append(given[new])
+    return Words.joined(parts, packed=True), np.concatenate(kept), full
