@@ -263,12 +263,14 @@ def _grouped(names: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
     for share in range(SHARES):
         members = np.flatnonzero(shares == share)
         order = members[np.argsort(names[members])]  # not stable, and quicker than the stable sort of np.unique
-        starts = run_starts(names[order])
+        ordered = names[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
         inverse[order] = np.repeat(np.minimum.reduceat(order, starts), np.diff(starts, append=len(order)))
-    is_first = np.zeros(len(names), dtype=bool)
+    del names, shares, members, order, ordered
+    is_first = np.zeros(len(inverse), dtype=bool)
     is_first[inverse] = True
-    number = np.cumsum(is_first, dtype=np.min_scalar_type(len(names)))
-    for start in range(0, len(names), BLOCK):
+    number = np.cumsum(is_first, dtype=np.min_scalar_type(len(inverse)))
+    for start in range(0, len(inverse), BLOCK):
         inverse[start : start + BLOCK] = number[inverse[start : start + BLOCK]]
     inverse -= 1
     return np.flatnonzero(is_first), inverse
@@ -288,15 +290,6 @@ def smallest(numbers: npt.NDArray[np.integer]) -> IntArray:
     'uint8'
     """
     return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
-
-
-def run_starts(ordered: npt.NDArray[np.integer]) -> IntArray:
-    """Where each run of equal values begins.
-
-    >>> run_starts(np.array([4, 4, 7, 9, 9])).tolist()
-    [0, 2, 3]
-    """
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
 
 
 def check_symbols(words: Words, num_symbols: int) -> None:

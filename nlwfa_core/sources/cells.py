@@ -9,14 +9,14 @@ import csv
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 
 from .. import limits
 from ..errors import FormatError
 from ..words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
-from .text import BLOCK, at_most, num_tokens, plural, row_blocks
+from .text import BLOCK, COMMA, at_most, chunks, num_tokens, plural, row_blocks
 
 CSV_HEADERS = ("string", "characters", "tokens")  # the first column's name; "string" leaves the choice to the cells
 
@@ -109,7 +109,7 @@ class CsvCells:
             for rows in row_blocks(self._cleaned):
                 read += 1
                 for row in rows:
-                    if len(row) > 8 * csv.field_size_limit():
+                    if len(row) > 5 * csv.field_size_limit():
                         raise self._overlong(row, reader.line_num + 1)
                     yield row + "\n"
 
@@ -136,11 +136,8 @@ class CsvCells:
 
     def _overlong(self, row: str, line: int) -> FormatError:
         """The error for a line that two cells can't fill. Its cells, which may be millions, are counted some at a time."""
-        cuts = [0]
-        while cuts[-1] < len(row):
-            cuts.append(row.find(",", cuts[-1] + BLOCK) + 1 or len(row))
         try:
-            columns = 1 + sum(len(part) - 1 for part in csv.reader((row[a:b] for a, b in pairwise(cuts)), strict=True))
+            columns = 1 + sum(len(part) - 1 for part in csv.reader(chunks(row, COMMA, BLOCK), strict=True))
         except csv.Error as error:
             return FormatError(f"not a CSV file: {error}", line)
         return FormatError(f"{plural(columns, 'column')} given, 2 needed: string and {self._number}", line)

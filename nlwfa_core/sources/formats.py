@@ -21,8 +21,21 @@ from ..errors import RecipeError
 from ..sample import Sample
 from ..words import LAMBDA, Alphabet, IntArray, Words, check_symbols, smallest
 from .cells import CsvCells, csv_header, encode, in_tokens, line_cells
-from .pautomac import parse_pieces, slices
-from .text import BYTE_ORDER_MARK, INTEGER, TOKEN, at_most, clean, num_tokens, plural, positive_count, row_blocks, shown, unified
+from .pautomac import parse_pieces
+from .text import (
+    BYTE_ORDER_MARK,
+    INTEGER,
+    TOKEN,
+    at_most,
+    clean,
+    num_tokens,
+    plural,
+    positive_count,
+    row_blocks,
+    shown,
+    slices,
+    unified,
+)
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
 VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,11 @@ from .. import limits
 from ..errors import FormatError
 from ..wfa import WFA
 from ..words import FloatArray, IntArray, Words, check_symbols, offsets_of, smallest
-from .text import PIECE, at_most, clean, pieces, plural, positive_count, probability, row_blocks, shown
+from .text import BLANK, PIECE, at_most, chunks, clean, plural, positive_count, probability, row_blocks, shown, slices
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # indices an entry has
 HEADING = re.compile(r"([IFST])\s*:.*")
 ENTRY = re.compile(r"\(\s*([0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*)\s*\)\s+(\S+)")
-BLANK = re.compile(rb"[ \t\n\v\f]")
 ROUNDING = 1e-6  # model files hold 12 digits
 MAX_DIGITS = 18  # fit into an int64
 
@@ -72,11 +71,6 @@ def parse_strings(cleaned: bytes) -> Block:
     """
     blocks = list(parse_pieces(slices(cleaned), limits.MAX_STRINGS))
     return Block(Words.joined([block.words for block in blocks]), blocks[-1].num_symbols, blocks[-1].num_blank)
-
-
-def slices(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
-    """A file that is held, in pieces."""
-    return pieces(cleaned[start : start + PIECE] for start in range(0, len(cleaned), PIECE))
 
 
 def parse_pieces(pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None) -> Iterator[Block]:
@@ -139,7 +133,7 @@ def _strings(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: 
         at_most("string length", int(lengths[row]), limits.MAX_STRING_LENGTH, int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
-    words = Words(numbers[is_symbol].astype(np.int64), offsets_of(lengths))
+    words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
     for place in np.flatnonzero(words.symbols >= num_symbols)[:1]:
         line = int(lines[np.searchsorted(words.offsets, place, side="right") - 1])
         allowed = f"the header's alphabet of {plural(num_symbols, 'symbol')} (0 … {num_symbols - 1})"
@@ -154,21 +148,16 @@ def _rows(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray
     """
     if piece.translate(None, b"0123456789 \t\n\v\f"):
         raise _not_a_number(piece, lines_before)
-    # A line of any length is taken in parts, cut where a token ends.
-    cuts = [0]
-    while cuts[-1] < len(piece):
-        blank = BLANK.search(piece, cuts[-1] + 2 * PIECE)
-        cuts.append(blank.end() if blank else len(piece))
-    parts = [_tokens(piece[start:end]) for start, end in pairwise(cuts)]
+    parts = [_tokens(chunk) for chunk in chunks(piece, BLANK, 2 * PIECE)]
     before = np.cumsum([0, *(len(numbers) for numbers, _ in parts)])
     reached = [ends + number for (_, ends), number in zip(parts, before, strict=False)]
     widths = np.diff(np.concatenate((*reached, before[-1:])), prepend=0)
-    used = np.flatnonzero(widths)
-    return np.concatenate([numbers for numbers, _ in parts]), widths[used], used + lines_before + 1
+    lines = np.flatnonzero(widths)
+    return np.concatenate([numbers for numbers, _ in parts]), widths[lines], lines + lines_before + 1
 
 
 def _tokens(piece: bytes) -> tuple[IntArray, IntArray]:
-    """All numbers, shape (num_tokens,), in the smallest type; how many stand before each line end."""
+    """All numbers, shape (num_tokens,), in the smallest type where they are of a long line; how many stand before each line end."""
     characters = np.frombuffer(piece, dtype=np.uint8)
     visible = np.zeros(len(characters) + 2, dtype=bool)
     np.greater(characters, ord(" "), out=visible[1:-1])
@@ -182,7 +171,9 @@ def _tokens(piece: bytes) -> tuple[IntArray, IntArray]:
         significant = piece[starts[token] : starts[token] + digits[token]].lstrip(b"0")
         # Too large ones become the largest: out of every range.
         numbers[token] = int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
-    return smallest(numbers), np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
+    return numbers if len(piece) <= 2 * PIECE else smallest(numbers), np.searchsorted(
+        starts, np.flatnonzero(characters == ord("\n"))
+    )
 
 
 def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
@@ -227,8 +218,7 @@ def read_solution(data: bytes) -> FloatArray:
         If a line is no finite number from 0 on, or the count in the first line is wrong.
     """
     cleaned = clean(data)
-    rows = enumerate(chain.from_iterable(row_blocks(cleaned)), start=1)
-    filled = ((line, stripped) for line, row in rows if (stripped := row.strip()))
+    filled = ((line, row) for line, row in enumerate(map(str.strip, chain.from_iterable(row_blocks(cleaned))), start=1) if row)
     first, number = next(filled)
     promised = positive_count(number, first)
     found = sum(sum(map(bool, map(str.strip, block))) for block in row_blocks(cleaned)) - 1

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import AnyStr
 
 import numpy as np
 
 from .. import limits
 from ..errors import FormatError
 
+BLANK = re.compile(rb"[ \t\n\v\f]")
+COMMA = re.compile(",")
 TOKEN = re.compile(r"\S+")
 INTEGER = re.compile(r"[+-]?[0-9]+")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -51,6 +54,20 @@ def row_blocks(cleaned: bytes) -> Iterator[list[str]]:
         start = end
 
 
+def chunks(content: AnyStr, mark: re.Pattern[AnyStr], size: int) -> Iterator[AnyStr]:
+    """Parts of a long line, each of `size` and what is left to the next mark.
+
+    >>> list(chunks("a,bc,d,e", re.compile(","), 3))
+    ['a,bc,', 'd,e']
+    """
+    start = 0
+    while start < len(content):
+        found = mark.search(content, start + size)
+        end = found.end() if found else len(content)
+        yield content[start:end]
+        start = end
+
+
 def num_tokens(row: str) -> int:
     """How many `row.split()` gives, which itself may take twenty times the line."""
     return sum(1 for _ in TOKEN.finditer(row))
@@ -82,6 +99,11 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         num_bytes += len(raw)
     if not visible:
         raise _empty(num_bytes)
+
+
+def slices(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
+    """The same pieces of a file that is held."""
+    return pieces(cleaned[start : start + PIECE] for start in range(0, len(cleaned), PIECE))
 
 
 def _whole_lines(reads: Iterable[bytes]) -> Iterator[bytes]:

@@ -202,7 +202,7 @@ def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
     yield "solution", "one digit", f"{size // 2}\n".encode() + b"1\n" * (size // 2)
 
 
-@pytest.mark.parametrize(("name", "lines", "data"), short_lines(1_000_000))
+@pytest.mark.parametrize(("name", "lines", "data"), list(short_lines(1_000_000)))
 def test_a_megabyte_of_short_lines(name: str, lines: str, data: bytes) -> None:
     """The floor is of no help to large files: half of it is enough here."""
     found = reader(name)

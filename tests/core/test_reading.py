@@ -26,7 +26,7 @@ CELLS = st.text("abλ é,\n", max_size=4)
 @pytest.fixture(autouse=True, params=[1, 5, 2**15])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How much is read at once: a line, some, all; and short words are merged twice, or once."""
-    for name in ("sources.text.BLOCK", "sources.cells.BLOCK", "words.BLOCK", "sources.pautomac.PIECE"):
+    for name in ("sources.text.BLOCK", "sources.cells.BLOCK", "words.BLOCK", "sources.text.PIECE", "sources.pautomac.PIECE"):
         monkeypatch.setattr(f"nlwfa_core.{name}", request.param)
     monkeypatch.setattr("nlwfa_core.sample.LONG", 2 if request.param == 5 else 16)
 
