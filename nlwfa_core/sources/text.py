@@ -45,7 +45,7 @@ def row_blocks(cleaned: bytes) -> Iterator[list[str]]:
     """The lines, some at a time: as characters, all at once would take many times the file.
 
     >>> list(row_blocks(b"ab\\n\\nc"))
-    [['ab', '', 'c']]
+    [['ab', ''], ['c']]
     """
     start = 0
     while start < len(cleaned):
