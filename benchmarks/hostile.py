@@ -51,8 +51,11 @@ from . import ROOT
 from .mutations import Mutation, of_bytes, of_json
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
-# A line of three bytes becomes numbers of eight: its symbols, its place, its count.
-LINES = 60
+# Four bytes, three characters and a line end, become five numbers of eight: the symbols, their place, their count. The other
+# formats have more bytes between two symbols.
+CHARACTERS = 13
+# A line of eleven bytes becomes a run, its place and its values: objects of Python.
+RUNS = 45
 LETTERS = Alphabet(("a", "b"))
 COIN = WFA(np.array([1.0, 0.0]), np.full((2, 2, 2), 0.2), np.array([0.2, 0.2]))
 STRINGS = (
@@ -163,7 +166,7 @@ def _strings(format: str) -> Reader:
     def read(data: bytes) -> object:
         return read_strings(data, format, alphabet=LETTERS if len(data) % 3 == 0 else None).sample()
 
-    return Reader(STRINGS, read, times=LINES)
+    return Reader(STRINGS, read, times=CHARACTERS if format in ("auto", "characters") else 10)
 
 
 def _pieces() -> Reader:
@@ -173,13 +176,11 @@ def _pieces() -> Reader:
         size = max(1 + len(data) % 97, len(data) // 100)
         return count_strings((data[start : start + size] for start in range(0, len(data), size)), max_distinct=50).sample()
 
-    return Reader(
-        (STRINGS[0], STRINGS[6], b"300 9\n" + b"".join(b"2 %d %d\n" % (n % 9, n % 7) for n in range(300))), read, times=LINES
-    )
+    return Reader((STRINGS[0], STRINGS[6], b"300 9\n" + b"".join(b"2 %d %d\n" % (n % 9, n % 7) for n in range(300))), read)
 
 
 def _solution() -> Reader:
-    return Reader((b"3\n0.5\n1e-20\n0\n", b"1\r\n0.25\r\n"), read_solution, times=LINES)
+    return Reader((b"3\n0.5\n1e-20\n0\n", b"1\r\n0.25\r\n"), read_solution)
 
 
 def _automaton() -> Reader:
@@ -190,7 +191,7 @@ def _automaton() -> Reader:
 
 
 def _values() -> Reader:
-    return Reader((b"string,value\nab,0.5\n,-2\nb,1e300\n", b"a b,1\nb,2\n"), lambda data: read_values(data).strings, times=LINES)
+    return Reader((b"string,value\nab,0.5\n,-2\nb,1e300\n", b"a b,1\nb,2\n"), lambda data: read_values(data).strings)
 
 
 def _recipe() -> Reader:
@@ -248,7 +249,7 @@ def _upload() -> Reader:
         return load_data(DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data)
 
     whole = b"string,count\n" + b"".join(b"%s,%d\n" % (b"ab" * n, n) for n in range(1, 9))
-    return Reader((*STRINGS, whole), read, times=LINES, floor=6 * limits.MAX_STRINGS)
+    return Reader((*STRINGS, whole), read, times=2 * CHARACTERS, floor=6 * limits.MAX_STRINGS)
 
 
 def _kept_runs() -> Reader:
@@ -263,7 +264,7 @@ def _kept_runs() -> Reader:
         copy.path.write_bytes(data)
         return copy.read()
 
-    return Reader((file.path.read_bytes(),), read, times=LINES)
+    return Reader((file.path.read_bytes(),), read, times=RUNS)
 
 
 def _grid() -> Reader:

@@ -39,7 +39,7 @@ from .errors import RecipeError
 from .sample import Sample
 from .sources.pautomac import Block, parse_pieces
 from .sources.text import pieces, plural
-from .words import Alphabet, Words
+from .words import Alphabet, Words, offsets_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Counts:
         lengths = np.fromiter(map(len, self.seen), dtype=np.int64, count=len(self.seen)) // kind.itemsize
         symbols = np.frombuffer(b"".join(self.seen), dtype=kind).astype(np.int64)
         counts = np.fromiter(self.seen.values(), dtype=np.int64, count=len(self.seen))
-        words = Words(symbols, np.concatenate(([0], np.cumsum(lengths))))
+        words = Words(symbols, offsets_of(lengths))
         return Sample(words, counts, Alphabet.numbered(self.num_symbols), self.num_dropped)
 
 

@@ -187,7 +187,8 @@ def _verbs(recipe: DataRecipe, files: Files) -> Data:
 
 def _upload(recipe: DataRecipe, files: Files) -> Data:
     file = read_strings(files(recipe.upload), recipe.upload_format)
-    sample, notes = file.sample(), list(file.notes)
+    sample, notes, title = file.packed_sample(), list(file.notes), f"uploaded strings ({file.format})"
+    del file
     rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
     if rows:
         notes += rows.notes
@@ -198,12 +199,13 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     if rows and recipe.upload_solution:
         test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample(), model)
     elif rows and model is not None:
-        test = TestSet.as_drawn(rows.words, model.weights(rows.words), rows.sample(), model)
+        words = rows.words
+        test = TestSet.as_drawn(words, model.weights(words), rows.sample(), model)
     elif rows:
         test = TestSet.empirical(rows.sample())
     elif recipe.upload_solution:
         raise RecipeError("A solution belongs to a test file: upload the test file too.")
-    return _split(recipe, sample, test, f"uploaded strings ({file.format})", tuple(notes), model)
+    return _split(recipe, sample, test, title, tuple(notes), model)
 
 
 def on_itself(recipe: DataRecipe) -> bool:

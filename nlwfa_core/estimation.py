@@ -12,9 +12,10 @@ from . import limits
 from .basis import Basis, check_statistic
 from .errors import RecipeError
 from .hankel import HankelMatrix
+from .rolling import ranked
 from .sample import Sample
 from .trie import Trie
-from .words import IntArray, Words, ranked
+from .words import IntArray, Words
 
 
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:

@@ -7,13 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from .words import FloatArray, IntArray, Words, check_symbols, ranked
+from .words import FloatArray, IntArray, Words, check_symbols
 
 # (states (n, num_states), symbol) -> the states one symbol further, (n, num_states)
 Transition = Callable[[FloatArray, int], FloatArray]
 # The same, or (states (n, 1, num_states), the symbol of each (n,)) -> (n, 1, num_states)
 Transitions = Callable[[FloatArray, int | IntArray], FloatArray]
 
+# Up to this many places a key, marking is quicker than sorting.
+BOARD = 64
 # Numbers of a copied map that cost about as much as one call more.
 FEW = 3_000
 
@@ -75,3 +77,14 @@ def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
     bounds = pairwise([0, *np.cumsum(counts[present]).tolist()])
     for symbol, (start, end) in zip(present.tolist(), bounds, strict=True):
         yield symbol, order[start:end]
+
+
+def ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
+    if bound > BOARD * len(keys):
+        return np.unique(keys, return_inverse=True)
+    marked, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
+    marked[keys] = True
+    found = np.flatnonzero(marked)
+    rank[found] = np.arange(len(found))
+    return found, rank[keys]

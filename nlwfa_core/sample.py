@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import RecipeError
-from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct
+from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct, smallest
+
+LONG = 16  # symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +48,32 @@ class Sample:
         >>> list(sample.words), sample.counts.tolist()
         ([(0,), (1,)], [2, 1])
         """
+        return cls._of(words, alphabet, counts, packed=False)
+
+    @classmethod
+    def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
+        """The same for the words of all parts, packed; words and counts of the sample are packed, too."""
+        start, words, totals = 0, list[Words](), list[IntArray]()
+        for part in parts:
+            given = None if counts is None else counts[start : start + len(part)]
+            start += len(part)
+            if len(part.symbols) < LONG * len(part):
+                # Short ones repeat: they are merged before all stand together, where each takes thirty bytes.
+                one = cls._of(part, alphabet, given, packed=True)
+                part, given = one.words, one.counts
+            words.append(part)
+            totals.append(np.ones(len(part), dtype=np.uint8) if given is None else given)
+        together = Words.joined(words, packed=True)
+        del words, part
+        return cls._of(together, alphabet, np.concatenate(totals), packed=True)
+
+    @classmethod
+    def _of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None, packed: bool) -> Sample:
         first, inverse = distinct(words)
-        weights = np.ones(len(words), dtype=np.int64) if counts is None else counts
         totals = np.zeros(len(first), dtype=np.int64)
-        np.add.at(totals, inverse, weights)
-        return cls(words.take(first), totals, alphabet)
+        np.add.at(totals, inverse, 1 if counts is None else counts)
+        del inverse
+        return cls(words.take(first, packed), smallest(totals) if packed else totals, alphabet)
 
     @property
     def num_strings(self) -> int:

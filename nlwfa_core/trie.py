@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .rolling import Transition, by_symbol
-from .words import FloatArray, IntArray, Words, check_symbols, ranked
+from .rolling import Transition, by_symbol, ranked
+from .words import FloatArray, IntArray, Words, check_symbols
 
 # Up to this many cells, 32 MB, a tree's children stand in a table; a larger tree looks for them.
 TABLE = 2**22

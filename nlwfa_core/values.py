@@ -18,7 +18,7 @@ from .errors import RecipeError
 from .estimation import estimate_hankel
 from .hankel import HankelMatrix
 from .sample import Sample
-from .words import Alphabet, FloatArray, Words, check_symbols, distinct
+from .words import Alphabet, FloatArray, Words, check_symbols, distinct, smallest
 
 VALUE = "value"  # the statistic of a Hankel matrix whose stored entries are the known cells
 
@@ -60,11 +60,13 @@ class ValuedStrings:
             If one word has two values, or a value is not finite.
         """
         first, inverse = distinct(words)
+        differing = [(row, first[inverse[row]]) for row in np.flatnonzero(values != values[first][inverse])[:1]]
+        del inverse
+        first = smallest(first)
         merged = cls(words.take(first), values[first], alphabet)
-        differing = np.flatnonzero(values != merged.values[inverse])
-        if len(differing):
-            word, other = alphabet.decode(words[differing[0]]), values[differing[0]]
-            raise RecipeError(f"string {word!r} has the values {merged.values[inverse[differing[0]]]} and {other}, one is allowed")
+        for row, earlier in differing:
+            word = alphabet.decode(words[row])
+            raise RecipeError(f"string {word!r} has the values {values[earlier]} and {values[row]}, one is allowed")
         return merged
 
     def take(self, indices: npt.ArrayLike) -> ValuedStrings:

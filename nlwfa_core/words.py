@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 
 LAMBDA = "λ"  # how the empty word is shown
 BLOCK = 2**15  # symbols whose fingerprints are made together: what that takes stays in the processor's cache
-BOARD = 64  # up to this many places a key, marking is quicker than sorting
+SHARES = 8  # parts that are sorted one after the other: all at once would take several times the memory
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Words:
     Attributes
     ----------
     symbols : array, shape (total_length,)
-        The symbols of all words, one word after the other.
+        The symbols of all words, one word after the other. int64, except in `packed` words.
     offsets : array, shape (num_words + 1,)
         Word i is `symbols[offsets[i]:offsets[i + 1]]`.
     """
@@ -116,13 +116,25 @@ class Words:
         rows = list(words)
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         symbols = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
-        return cls(symbols, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64))
+        return cls(symbols, offsets_of(lengths))
 
     @classmethod
-    def joined(cls, parts: Sequence[Words]) -> Words:
-        """The words of all parts, in order."""
-        lengths = np.concatenate([part.lengths for part in parts])
-        return cls(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+    def joined(cls, parts: Sequence[Words], packed: bool = False) -> Words:
+        """The words of all parts, in order: in int64, or packed if the parts are."""
+        num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
+        symbols = np.empty(num_symbols, dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64)
+        offsets = np.zeros(num_words + 1, dtype=np.min_scalar_type(num_symbols) if packed else np.int64)
+        word = symbol = 0
+        for part in parts:
+            symbols[symbol : symbol + len(part.symbols)] = part.symbols
+            offsets[word + 1 : word + 1 + len(part)] = part.offsets[1:]
+            offsets[word + 1 : word + 1 + len(part)] += offsets.dtype.type(symbol)
+            word, symbol = word + len(part), symbol + len(part.symbols)
+        return cls(symbols, offsets)
+
+    def packed(self) -> Words:
+        """The same in the smallest numbers that hold them: while files are read, for int64 takes many times the file."""
+        return Words(smallest(self.symbols), smallest(self.offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -149,14 +161,21 @@ class Words:
         """Where each word's first symbol stands, or its last one, and the step from there to the next."""
         return (self.offsets[1:] - 1, -1) if backward else (self.offsets[:-1], 1)
 
-    def take(self, indices: npt.ArrayLike) -> Words:
-        """The words at `indices`, in that order."""
-        chosen = np.asarray(indices, dtype=np.int64)
-        lengths = self.lengths[chosen]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        places = np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
-        places += np.arange(len(places))
-        return Words(self.symbols[places], offsets)
+    def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
+        """The words at `indices`, in that order: in int64, or packed as these are."""
+        chosen = np.asarray(indices)
+        taken = np.zeros(len(chosen) + 1, dtype=np.int64)
+        for start in range(0, len(chosen), BLOCK):
+            rows = chosen[start : start + BLOCK].astype(np.int64)
+            taken[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
+        offsets = np.cumsum(taken, out=taken)
+        words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets)
+        for block in _blocks(words):
+            begins = offsets[block[0] : block[-1] + 2]
+            places = np.repeat(self.offsets[chosen[block].astype(np.int64)] - begins[:-1], np.diff(begins))
+            places += np.arange(begins[0], begins[-1])
+            words.symbols[begins[0] : begins[-1]] = self.symbols[places]
+        return Words(words.symbols, smallest(offsets)) if packed else words
 
     def places(self) -> tuple[IntArray, IntArray]:
         """Where what follows each place in each word begins, and how long it is: word by word, from the beginning to the end.
@@ -192,63 +211,85 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     inverse : array, shape (num_words,)
     """
     first, inverse = _grouped(_fingerprints(words))
-    again = np.flatnonzero(first[inverse] != np.arange(len(words)))
-    twins, others = words.take(first[inverse[again]]), words.take(again)
-    if (twins.offsets != others.offsets).any() or (twins.symbols != others.symbols).any():
-        # Two different words with one fingerprint, by chance or by design: the slow way has none.
-        bounds = pairwise(words.offsets.tolist())
-        numbers: dict[bytes, int] = {}
-        names = [numbers.setdefault(words.symbols[start:end].tobytes(), len(numbers)) for start, end in bounds]
-        return _grouped(np.array(names, dtype=np.uint64))
+    twins: list[int] = []
+    for rows in _blocks(words):
+        leaders = first[inverse[rows]]
+        rows, leaders = rows[rows != leaders], leaders[rows != leaders]
+        one, other = words.take(leaders), words.take(rows)
+        if (one.offsets != other.offsets).any() or (one.symbols != other.symbols).any():
+            twins += [row for row, leader in zip(rows.tolist(), leaders.tolist(), strict=True) if words[row] != words[leader]]
+    if twins:
+        # Different words with one fingerprint, by chance or by design: the slow way, which has none, for all that share these.
+        shared, numbers = np.isin(inverse, inverse[twins]), dict[Word, int]()
+        for row in np.flatnonzero(shared).tolist():
+            inverse[row] = len(first) + numbers.setdefault(words[row], len(numbers))
+        return _grouped(inverse.view(np.uint64))
     return first, inverse
+
+
+def _blocks(words: Words) -> Iterator[IntArray]:
+    """All words' numbers, in order: as many at once as have `BLOCK` symbols, or one."""
+    start = 0
+    while start < len(words):
+        most = min(int(words.offsets[start]) + BLOCK, len(words.symbols))
+        reached = int(np.searchsorted(words.offsets, words.offsets.dtype.type(most), side="right")) - 1
+        end = max(start + 1, min(start + BLOCK, reached))
+        yield np.arange(start, end)
+        start = end
 
 
 def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
     """64 bits of each word, shape (num_words,): equal for equal words."""
-    lengths = words.lengths
-    powers = np.multiply.accumulate(np.full(int(lengths.max(initial=0)) + 1, 0x9E3779B97F4A7C15, dtype=np.uint64))
+    longest = max((int(np.diff(words.offsets[rows[0] : rows[-1] + 2]).max()) for rows in _blocks(words)), default=0)
+    powers = np.multiply.accumulate(np.full(longest + 1, 0x9E3779B97F4A7C15, dtype=np.uint64))
     prints = np.empty(len(words), dtype=np.uint64)
-    cuts = np.searchsorted(words.offsets[:-1], np.arange(0, len(words.symbols) + 1, BLOCK))
-    for start, end in pairwise(np.unique(np.append(cuts, len(words))).tolist()):
-        offsets = words.offsets[start : end + 1] - words.offsets[start]
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths[start:end])
-        mixed = words.symbols[words.offsets[start] : words.offsets[end]].astype(np.uint64)
+    for rows in _blocks(words):
+        offsets = words.offsets[rows[0] : rows[-1] + 2].astype(np.int64)
+        mixed = words.symbols[offsets[0] : offsets[-1]].astype(np.uint64)
+        offsets -= offsets[0]
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
         mixed += np.uint64(0x632BE59BD9B4E019)
         mixed *= powers[within]
         mixed ^= mixed >> np.uint64(29)
         sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)))
-        prints[start:end] = np.diff(sums[offsets])
+        prints[rows] = np.diff(sums[offsets])
     return prints
 
 
 def _grouped(names: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
     """Where each name first stands, ascending, and for each entry the number of its group, in that order."""
-    order = np.argsort(names)  # not stable, and quicker than the stable sort of np.unique
-    starts = run_starts(names[order])
-    first = np.minimum.reduceat(order, starts)
-    inverse = np.empty_like(order)
-    inverse[order] = np.repeat(np.argsort(np.argsort(first)), np.diff(starts, append=len(names)))
-    return np.sort(first), inverse
+    shares = (names % np.uint64(SHARES)).astype(np.uint8)
+    inverse = np.empty(len(names), dtype=np.int64)  # at first where the entry's name first stands
+    for share in range(SHARES):
+        members = np.flatnonzero(shares == share)
+        order = members[np.argsort(names[members])]  # not stable, and quicker than the stable sort of np.unique
+        ordered = names[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+        inverse[order] = np.repeat(np.minimum.reduceat(order, starts), np.diff(starts, append=len(order)))
+    del names, shares, members, order, ordered
+    is_first = np.zeros(len(inverse), dtype=bool)
+    is_first[inverse] = True
+    number = np.cumsum(is_first, dtype=np.min_scalar_type(len(inverse)))
+    for start in range(0, len(inverse), BLOCK):
+        inverse[start : start + BLOCK] = number[inverse[start : start + BLOCK]]
+    inverse -= 1
+    return np.flatnonzero(is_first), inverse
 
 
-def run_starts(ordered: npt.NDArray[np.integer]) -> IntArray:
-    """Where each run of equal values begins.
+def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:
+    """Where words of these lengths begin, and where the last one ends, shape (num_words + 1,)."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+    return offsets
 
-    >>> run_starts(np.array([4, 4, 7, 9, 9])).tolist()
-    [0, 2, 3]
+
+def smallest(numbers: npt.NDArray[np.integer]) -> IntArray:
+    """The same numbers, none below 0, in the smallest type that holds them.
+
+    >>> smallest(np.array([3, 255])).dtype.name
+    'uint8'
     """
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
-
-
-def ranked(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """`np.unique(keys, return_inverse=True)` for keys from 0 to below a bound: marks them on a board instead of sorting them."""
-    if bound > BOARD * len(keys):
-        return np.unique(keys, return_inverse=True)
-    marked, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
-    marked[keys] = True
-    found = np.flatnonzero(marked)
-    rank[found] = np.arange(len(found))
-    return found, rank[keys]
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
 
 
 def check_symbols(words: Words, num_symbols: int) -> None:

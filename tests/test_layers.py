@@ -52,6 +52,7 @@ ORDER = (
     "opponents.training",
     "opponents.table",
     "sources.text",
+    "sources.cells",
     "sources.pautomac",
     "sources.formats",
     "sources.valued",

@@ -9,23 +9,35 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError
+from ..errors import RecipeError
 from ..sample import Sample
-from ..words import LAMBDA, Alphabet, IntArray, Words, check_symbols
-from .pautomac import parse_strings
-from .text import BYTE_ORDER_MARK, INTEGER, at_most, clean, plural, positive_count, shown, unified
+from ..words import LAMBDA, Alphabet, IntArray, Words, check_symbols, smallest
+from .cells import CsvCells, csv_header, encode, in_tokens, line_cells
+from .pautomac import parse_pieces
+from .text import (
+    BYTE_ORDER_MARK,
+    INTEGER,
+    TOKEN,
+    at_most,
+    clean,
+    num_tokens,
+    plural,
+    positive_count,
+    row_blocks,
+    shown,
+    slices,
+    unified,
+)
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
-CSV_HEADERS = ("string", "characters", "tokens")  # the first column's name; "string" leaves the choice to the cells
-BLOCK = 2**14  # strings that are taken apart together: the symbols of all at once would take ten times the file
 VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"
 
 
@@ -35,9 +47,10 @@ class StringFile:
 
     Attributes
     ----------
-    words : Words
-    counts : array, shape (num_words,)
-        How often each was seen: all 1, except in a CSV file.
+    parts : sequence of Words
+        Packed: what `words` makes of them may take eight times the file.
+    weights : array or None, shape (num_words,)
+        How often each was seen, in the smallest numbers; None: once.
     alphabet : Alphabet
     format : str
         One of FORMATS, never "auto".
@@ -45,19 +58,32 @@ class StringFile:
         What a user should know, a sentence each.
     """
 
-    words: Words
-    counts: IntArray
+    parts: Sequence[Words]
+    weights: IntArray | None
     alphabet: Alphabet
     format: str
     notes: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if self.counts.shape != (len(self.words),):
-            raise RecipeError(f"{len(self.words)} words with counts of shape {self.counts.shape}")
+    @property
+    def words(self) -> Words:
+        """Made anew each time."""
+        return Words.joined(self.parts)
+
+    @property
+    def counts(self) -> IntArray:
+        """How often each was seen, shape (num_words,): all 1, except in a CSV file."""
+        return np.ones(sum(map(len, self.parts)), dtype=np.int64) if self.weights is None else self.weights.astype(np.int64)
 
     def sample(self) -> Sample:
         """Equal words merged, their counts added up."""
-        return Sample.of(self.words, self.alphabet, self.counts)
+        packed = self.packed_sample()
+        words, counts = Words.joined([packed.words]), packed.counts
+        del packed  # it would stand beside all that is made
+        return Sample(words, counts.astype(np.int64), self.alphabet)
+
+    def packed_sample(self) -> Sample:
+        """The same in the smallest numbers: for a split, whose parts are not packed."""
+        return Sample.merged(self.parts, self.alphabet, self.weights)
 
 
 def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
@@ -86,20 +112,19 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     if format not in FORMATS:
         raise RecipeError(f"format: {format!r} given, allowed: {', '.join(FORMATS)}")
     cleaned = clean(data)
-    text = cleaned.decode("utf-8")
-    chosen = _sniff(text, alphabet) if format == "auto" else format
+    chosen = _sniff(cleaned, alphabet) if format == "auto" else format
     if chosen == "pautomac":
         return _read_pautomac(cleaned, alphabet)
     notes: list[str] = []
-    lines: Sequence[int]
+    weights: IntArray | None = None
     if chosen == "csv":
-        cells, lines, texts, in_tokens = csv_cells(text, "count", alphabet, notes)
-        counts = _counts(texts, lines)
+        counts = _Counts()
+        table = CsvCells(cleaned, "count", alphabet, notes, counts.read)
+        cells, tokens, weights = table.cells(), table.in_tokens, np.concatenate(counts.blocks)
     else:
-        cells, in_tokens = _lines(text, notes), chosen == "tokens"
-        lines, counts = range(1, len(cells) + 1), np.ones(len(cells), dtype=np.int64)
-    words, full = encode(cells, lines, in_tokens, alphabet)
-    return StringFile(words, counts, full, chosen, (*notes, *unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
+        cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
+    parts, full = encode(cells, tokens, alphabet)
+    return StringFile(parts, weights, full, chosen, (*notes, *unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
 
 
 def begins_as_pautomac(head: bytes) -> bool:
@@ -109,36 +134,42 @@ def begins_as_pautomac(head: bytes) -> bool:
 
 
 def _has_header(row: str) -> bool:
-    tokens = row.split()
+    tokens = row.split(maxsplit=2)
     return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
 
 
 def _says_its_length(row: str) -> bool:
-    tokens = row.split()
-    return all(INTEGER.fullmatch(token) for token in tokens) and tokens[0] == str(len(tokens) - 1)
+    whole = all(INTEGER.fullmatch(token[0]) for token in TOKEN.finditer(row))
+    return whole and row.split(maxsplit=1)[0] == str(num_tokens(row) - 1)
 
 
-def _sniff(text: str, alphabet: Alphabet | None) -> str:
-    rows = [row for row in text.split("\n") if row.strip()]
-    if _has_header(rows[0]) and (len(rows) == 1 or _says_its_length(rows[1]) or rows[0].split()[0] == str(len(rows) - 1)):
-        return "pautomac"
-    head = rows[1:21] if _csv_header(rows[0].split(","), "count") else rows[:20]
-    if head and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in head):
+def _sniff(cleaned: bytes, alphabet: Alphabet | None) -> str:
+    rows = _filled(cleaned)
+    head = list(islice(rows, 21))
+    if _has_header(head[0]):
+        promised = head[0].split()[0]
+        if len(head) == 1 or _says_its_length(head[1]) or promised == str(sum(1 for _ in _filled(cleaned)) - 1):
+            return "pautomac"
+    first = head[1:] if csv_header(head[0].split(",", 2), "count") else head[:20]
+    if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
         return "csv"
-    return "tokens" if _in_tokens(rows, alphabet) else "characters"
+    return "tokens" if in_tokens(chain(head, rows), alphabet) else "characters"
 
 
-def _in_tokens(cells: Sequence[str], alphabet: Alphabet | None) -> bool:
-    return bool(alphabet and alphabet.separator) or any(len(cell.split(maxsplit=1)) > 1 for cell in cells)
+def _filled(cleaned: bytes) -> Iterator[str]:
+    """The lines that are not blank."""
+    return (row for rows in row_blocks(cleaned) for row in rows if row.strip())
 
 
 def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
-    block = parse_strings(cleaned)
-    known = len(alphabet or ())
+    known, parts, new = len(alphabet or ()), list[Words](), set[int]()
+    for block in parse_pieces(slices(cleaned), limits.MAX_STRINGS):
+        parts.append(block.words.packed())
+        if alphabet:
+            new.update(np.unique(block.words.symbols[block.words.symbols >= known]).tolist())
     full = alphabet if alphabet and known >= block.num_symbols else Alphabet.numbered(block.num_symbols)
-    new = np.unique(block.words.symbols[block.words.symbols >= known])
-    notes = (*block.notes, *unseen_notes(alphabet, [full.symbols[symbol] for symbol in new]))
-    return StringFile(block.words, np.ones(len(block.words), dtype=np.int64), full, "pautomac", notes)
+    notes = (*block.notes, *unseen_notes(alphabet, [full.symbols[symbol] for symbol in sorted(new)]))
+    return StringFile(parts, None, full, "pautomac", notes)
 
 
 def unseen_notes(alphabet: Alphabet | None, new: Sequence[str]) -> list[str]:
@@ -148,88 +179,20 @@ def unseen_notes(alphabet: Alphabet | None, new: Sequence[str]) -> list[str]:
     return [f"{plural(len(new), 'symbol')} never seen in training: {listed}."]
 
 
-def _lines(text: str, notes: list[str]) -> list[str]:
-    """Stripped lines without the blank ones at the end, which nobody means as strings."""
-    rows = [row.strip() for row in text.removesuffix("\n").split("\n")]
-    last = max(index for index, row in enumerate(rows) if row)
-    if last + 1 < len(rows):
-        notes.append(f"{plural(len(rows) - last - 1, 'blank line')} at the end of the file skipped.")
-    rows = rows[: last + 1]
-    if blank := sum(not row for row in rows):
-        notes.append(f"{plural(blank, 'blank line')} read as the empty word λ.")
-    return rows
+class _Counts:
+    """A column of counts, read a block after the other."""
 
+    def __init__(self) -> None:
+        self.blocks: list[IntArray] = []
+        self._total = 0
 
-def _csv_header(row: Sequence[str], number: str) -> str | None:
-    names = [cell.strip(' "\t').lower() for cell in row]
-    return names[0] if len(names) == 2 and names[0] in CSV_HEADERS and names[1] == number else None
-
-
-def csv_cells(text: str, number: str, alphabet: Alphabet | None, notes: list[str]) -> tuple[list[str], list[int], list[str], bool]:
-    """Strings, their lines, the numbers beside them as text, and whether the strings hold tokens; `number` names its column."""
-    cells: list[str] = []
-    lines: list[int] = []
-    numbers: list[str] = []
-    kind, blank = "string", 0
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            line = reader.line_num
-            header = None if cells else _csv_header(row, number)
-            if header:
-                kind = header
-            elif not any(cell.strip() for cell in row) and len(row) < 2:
-                blank += 1
-            elif len(row) != 2:
-                raise FormatError(f"{plural(len(row), 'column')} given, 2 needed: string and {number}", line)
-            else:
-                numbers.append(row[1])
-                cells.append(row[0].strip())
-                lines.append(line)
-    except csv.Error as error:
-        raise FormatError(f"not a CSV file: {error}", reader.line_num) from None
-    if not cells:
-        raise FormatError("the file holds no strings: at least 1 is needed")
-    if blank:
-        notes.append(f"{plural(blank, 'blank line')} skipped (λ is an empty first column in this format).")
-    return cells, lines, numbers, _in_tokens(cells, alphabet) if kind == "string" else kind == "tokens"
-
-
-def _counts(texts: list[str], lines: list[int]) -> IntArray:
-    counts = np.empty(len(texts), dtype=np.int64)
-    total = 0
-    for place, (text, line) in enumerate(zip(texts, lines, strict=True)):
-        counts[place] = count = positive_count(text, line)
-        total += count
-        at_most("sum of the counts", total, limits.MAX_STRINGS, line)
-    return counts
-
-
-def encode(cells: list[str], lines: Sequence[int], in_tokens: bool, alphabet: Alphabet | None) -> tuple[Words, Alphabet]:
-    """Words from stripped cells, and the alphabet: the given one, if any, and behind it what else occurs."""
-    lengths, found = np.empty(len(cells), dtype=np.int64), set[str]()
-    for start in range(0, len(cells), BLOCK):
-        rows = _rows(cells[start : start + BLOCK], in_tokens)
-        lengths[start : start + BLOCK] = [len(row) for row in rows]
-        found.update(chain.from_iterable(rows))
-    at_most("string length", int(lengths.max()), limits.MAX_STRING_LENGTH, lines[int(lengths.argmax())])
-    known = alphabet.symbols if alphabet else ()
-    found.difference_update(known)
-    at_most("different symbols", len(known) + len(found), limits.MAX_SYMBOLS)
-    if not known and not found:
-        raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
-    numbers_only = all(re.fullmatch("[0-9]+", symbol) for symbol in found)
-    new = sorted(found, key=lambda symbol: (len(symbol), symbol) if numbers_only else (0, symbol))
-    full = Alphabet((*known, *new))
-    index = {symbol: number for number, symbol in enumerate(full.symbols)}
-    blocks = (_rows(cells[start : start + BLOCK], in_tokens) for start in range(0, len(cells), BLOCK))
-    written = chain.from_iterable(chain.from_iterable(blocks))
-    symbols = np.fromiter(map(index.__getitem__, written), dtype=np.int64, count=int(lengths.sum()))
-    return Words(symbols, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)), full
-
-
-def _rows(cells: Sequence[str], in_tokens: bool) -> list[Sequence[str]]:
-    return [() if cell == LAMBDA else cell.split() if in_tokens else cell for cell in cells]
+    def read(self, texts: list[str], lines: list[int]) -> None:
+        counts = np.empty(len(texts), dtype=np.int64)
+        for place, (text, line) in enumerate(zip(texts, lines, strict=True)):
+            counts[place] = count = positive_count(text, line)
+            self._total += count
+            at_most("sum of the counts", self._total, limits.MAX_STRINGS, line)
+        self.blocks.append(smallest(counts))
 
 
 def write_lines(words: Words, alphabet: Alphabet) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,8 @@ import numpy.typing as npt
 from .. import limits
 from ..errors import FormatError
 from ..wfa import WFA
-from ..words import FloatArray, IntArray, Words, check_symbols
-from .text import PIECE, at_most, clean, pieces, plural, positive_count, probability, shown
+from ..words import FloatArray, IntArray, Words, check_symbols, offsets_of, smallest
+from .text import BLANK, PIECE, at_most, chunks, clean, plural, positive_count, probability, row_blocks, shown, slices
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # indices an entry has
 HEADING = re.compile(r"([IFST])\s*:.*")
@@ -68,8 +69,7 @@ def parse_strings(cleaned: bytes) -> Block:
     FormatError
         If a line or the header does not hold what it should.
     """
-    reads = (cleaned[start : start + PIECE] for start in range(0, len(cleaned), PIECE))
-    blocks = list(parse_pieces(pieces(reads), limits.MAX_STRINGS))
+    blocks = list(parse_pieces(slices(cleaned), limits.MAX_STRINGS))
     return Block(Words.joined([block.words for block in blocks]), blocks[-1].num_symbols, blocks[-1].num_blank)
 
 
@@ -133,7 +133,7 @@ def _strings(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: 
         at_most("string length", int(lengths[row]), limits.MAX_STRING_LENGTH, int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
-    words = Words(numbers[is_symbol], np.concatenate(([0], np.cumsum(lengths))).astype(np.int64))
+    words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
     for place in np.flatnonzero(words.symbols >= num_symbols)[:1]:
         line = int(lines[np.searchsorted(words.offsets, place, side="right") - 1])
         allowed = f"the header's alphabet of {plural(num_symbols, 'symbol')} (0 … {num_symbols - 1})"
@@ -148,6 +148,16 @@ def _rows(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray
     """
     if piece.translate(None, b"0123456789 \t\n\v\f"):
         raise _not_a_number(piece, lines_before)
+    parts = [_tokens(chunk) for chunk in chunks(piece, BLANK, 2 * PIECE)]
+    before = np.cumsum([0, *(len(numbers) for numbers, _ in parts)])
+    reached = [ends + number for (_, ends), number in zip(parts, before, strict=False)]
+    widths = np.diff(np.concatenate((*reached, before[-1:])), prepend=0)
+    lines = np.flatnonzero(widths)
+    return np.concatenate([numbers for numbers, _ in parts]), widths[lines], lines + lines_before + 1
+
+
+def _tokens(piece: bytes) -> tuple[IntArray, IntArray]:
+    """All numbers, shape (num_tokens,), in the smallest type where they are of a long line; how many stand before each line end."""
     characters = np.frombuffer(piece, dtype=np.uint8)
     visible = np.zeros(len(characters) + 2, dtype=bool)
     np.greater(characters, ord(" "), out=visible[1:-1])
@@ -161,10 +171,9 @@ def _rows(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray
         significant = piece[starts[token] : starts[token] + digits[token]].lstrip(b"0")
         # Too large ones become the largest: out of every range.
         numbers[token] = int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
-    ends = np.append(np.flatnonzero(characters == ord("\n")), len(characters))
-    widths = np.diff(np.searchsorted(starts, ends), prepend=0)
-    used = np.flatnonzero(widths)
-    return numbers, widths[used], used + lines_before + 1
+    return numbers if len(piece) <= 2 * PIECE else smallest(numbers), np.searchsorted(
+        starts, np.flatnonzero(characters == ord("\n"))
+    )
 
 
 def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
@@ -208,13 +217,14 @@ def read_solution(data: bytes) -> FloatArray:
     FormatError
         If a line is no finite number from 0 on, or the count in the first line is wrong.
     """
-    rows = clean(data).decode("utf-8").split("\n")
-    filled = (line for line, row in enumerate(rows, start=1) if row.strip())
-    first = next(filled)
-    promised, found = positive_count(rows[first - 1], first), len(rows) - sum(not row.strip() for row in rows) - 1
+    cleaned = clean(data)
+    filled = ((line, row) for line, row in enumerate(map(str.strip, chain.from_iterable(row_blocks(cleaned))), start=1) if row)
+    first, number = next(filled)
+    promised = positive_count(number, first)
+    found = sum(sum(map(bool, map(str.strip, block))) for block in row_blocks(cleaned)) - 1
     if promised != found:
         raise FormatError(f"the first line promises {plural(promised, 'probability line')}, and {found:,} follow", first)
-    return np.fromiter((probability(rows[line - 1].strip(), line) for line in filled), dtype=np.float64, count=found)
+    return np.fromiter((probability(row, line) for line, row in filled), dtype=np.float64, count=found)
 
 
 def write_solution(values: npt.ArrayLike) -> str:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import AnyStr
 
 import numpy as np
 
 from .. import limits
 from ..errors import FormatError
 
+BLANK = re.compile(rb"[ \t\n\v\f]")
+COMMA = re.compile(",")
+TOKEN = re.compile(r"\S+")
 INTEGER = re.compile(r"[+-]?[0-9]+")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # How much of a file is parsed at once: little enough for what is made of it to stay in the processor's cache.
 PIECE = 2**17
+# The same where each line becomes an object of Python: fewer lines, which may have a single byte.
+BLOCK = 2**15
 
 
 def clean(data: bytes) -> bytes:
@@ -30,9 +36,41 @@ def clean(data: bytes) -> bytes:
     at_most("file size in bytes", len(data), limits.MAX_FILE_BYTES)
     cleaned = unified(data.removeprefix(BYTE_ORDER_MARK))
     at_most("lines", cleaned.count(b"\n"), limits.MAX_STRINGS + 1)
-    if not _decoded(cleaned).strip():
+    if not _is_visible(_decoded(cleaned)):
         raise _empty(len(data))
     return cleaned
+
+
+def row_blocks(cleaned: bytes) -> Iterator[list[str]]:
+    """The lines, some at a time: as characters, all at once would take many times the file.
+
+    >>> list(row_blocks(b"ab\\n\\nc"))
+    [['ab', ''], ['c']]
+    """
+    start = 0
+    while start < len(cleaned):
+        end = cleaned.rfind(b"\n", start, start + BLOCK) + 1 or cleaned.find(b"\n", start + BLOCK) + 1 or len(cleaned)
+        yield cleaned[start : end - cleaned.endswith(b"\n", start, end)].decode("utf-8").split("\n")
+        start = end
+
+
+def chunks(content: AnyStr, mark: re.Pattern[AnyStr], size: int) -> Iterator[AnyStr]:
+    """Parts of a long line, each of `size` and what is left to the next mark.
+
+    >>> list(chunks("a,bc,d,e", re.compile(","), 3))
+    ['a,bc,', 'd,e']
+    """
+    start = 0
+    while start < len(content):
+        found = mark.search(content, start + size)
+        end = found.end() if found else len(content)
+        yield content[start:end]
+        start = end
+
+
+def num_tokens(row: str) -> int:
+    """How many `row.split()` gives, which itself may take twenty times the line."""
+    return sum(1 for _ in TOKEN.finditer(row))
 
 
 def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -55,13 +93,17 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     visible = False
     for raw in _whole_lines(reads):
         cleaned = unified(raw if num_bytes else raw.removeprefix(BYTE_ORDER_MARK))
-        text = _decoded(cleaned, num_lines)
-        visible = visible or bool(text.strip())
+        visible = _is_visible(_decoded(cleaned, num_lines)) or visible
         yield num_lines, cleaned
         num_lines += cleaned.count(b"\n")
         num_bytes += len(raw)
     if not visible:
         raise _empty(num_bytes)
+
+
+def slices(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
+    """The same pieces of a file that is held."""
+    return pieces(cleaned[start : start + PIECE] for start in range(0, len(cleaned), PIECE))
 
 
 def _whole_lines(reads: Iterable[bytes]) -> Iterator[bytes]:
@@ -92,6 +134,10 @@ def _decoded(cleaned: bytes, lines_before: int = 0) -> str:
         line = lines_before + cleaned[: error.start].count(b"\n") + 1
         message = f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8"
         raise FormatError(message, line) from None
+
+
+def _is_visible(text: str) -> bool:
+    return bool(text) and not text.isspace()
 
 
 def _empty(num_bytes: int) -> FormatError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..values import ValuedStrings
-from ..words import Alphabet
-from .formats import csv_cells, encode, unseen_notes
+from ..words import Alphabet, FloatArray, Words, distinct
+from .cells import CsvCells, encode
+from .formats import unseen_notes
 from .text import clean, finite
 
 
@@ -50,7 +52,26 @@ def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
         If one string has two values.
     """
     notes: list[str] = []
-    cells, lines, texts, in_tokens = csv_cells(clean(data).decode("utf-8"), "value", alphabet, notes)
-    values = np.array([finite(text, line) for text, line in zip(texts, lines, strict=True)])
-    words, full = encode(cells, lines, in_tokens, alphabet)
+    words, values, full = _columns(clean(data), alphabet, notes)
     return ValueFile(ValuedStrings.of(words, values, full), (*notes, *unseen_notes(alphabet, full.symbols[len(alphabet or ()) :])))
+
+
+def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tuple[Words, FloatArray, Alphabet]:
+    """Packed words, the value of each, and the alphabet."""
+    values = array("d")
+
+    def read(texts: list[str], lines: list[int]) -> None:
+        values.extend(map(finite, texts, lines))
+
+    table = CsvCells(cleaned, "value", alphabet, notes, read)
+    parts, full = encode(table.cells(), table.in_tokens, alphabet)
+    kept, start = list[FloatArray](), 0
+    for place, part in enumerate(parts):  # what is said twice is dropped before all stand together
+        given = np.array(values[start : start + len(part)])
+        start += len(part)
+        first, inverse = distinct(part)
+        new = given != given[first][inverse]
+        new[first] = True
+        parts[place] = part.take(np.flatnonzero(new), packed=True)
+        kept.append(given[new])
+    return Words.joined(parts, packed=True), np.concatenate(kept), full

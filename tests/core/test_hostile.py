@@ -10,7 +10,8 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 
@@ -27,7 +28,8 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.grids import Grid
 from nlwfa_core.reproduction.runs import RunFile
 from nlwfa_core.sample import Sample
-from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
+from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.wfa import WFA
 from nlwfa_core.words import Alphabet, Words
 
@@ -159,6 +161,12 @@ def test_few_bytes_do_not_make_an_automaton_of_a_gigabyte() -> None:
     assert memory(read) < 1_000_000
 
 
+def test_a_large_file_of_tokens() -> None:
+    """Two megabytes, once at 68 times their size."""
+    data = b"a b\n" * 500_000
+    assert memory(lambda: read_strings(data, "tokens").sample()) < 6 * len(data)
+
+
 def test_a_line_that_counts_for_millions_takes_no_millions_of_numbers() -> None:
     sample = Sample(Words.of([(0,)]), np.array([limits.MAX_STRINGS]), Alphabet(("a", "b")))
     assert memory(lambda: sample.split([limits.MAX_STRINGS - 200, 100, 100], 0)) < 5 * limits.MAX_STRINGS
@@ -173,9 +181,32 @@ def test_a_split_is_what_it_was_with_larger_numbers(num_words: int) -> None:
     assert [word[0] for word in first.words] == sorted(set(drawn[: num_words // 2].tolist()))
 
 
-def test_a_long_solution_takes_memory_in_proportion() -> None:
-    data = b"50000\n" + b"0.1\n" * 50_000
-    assert memory(lambda: read_solution(data)) < 30 * len(data)
+def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
+    """A reader, what its lines are, and a file: lines as short as they can be, one long line, many symbols, no line twice."""
+    letters = [chr(code) for code in range(33, 127) if chr(code) not in ',"']
+    kinds = {"tokens": [b"a\n", b"ab ", b"\n"], "characters": [b"ab\n", b"\n", "é\r\n".encode()], "csv": [b",1\n", b"ab,"]}
+    for format, lines in kinds.items():
+        for line in lines:
+            yield f"strings, {format}", f"{line!r}", line * (size // len(line)) + (b"a,1" if format == "csv" else b"a b")
+    for numbers in ("1 0\n", "0\n", "0 "):
+        count = size // len(numbers)
+        yield "strings, pautomac", repr(numbers), f"{count} 2\n{numbers * count}".encode()
+    symbols = "".join(f"{number:x}\n" for number in range(2**16, 2**16 + size // 6))
+    yield "strings, tokens", "symbols", symbols.encode()
+    # Three characters and more: there are no million shorter ones.
+    for name, length, end in (("characters", 3, ""), ("csv", 4, ",1"), ("tokens", 3, ""), ("values", 4, ",1")):
+        rows = islice(product(letters, repeat=length), size // (length + 1 + len(end)))
+        text = "".join(f"{(' ' if name == 'tokens' else '').join(row)}{end}\n" for row in rows)
+        yield name if name == "values" else f"strings, {name}", "no line twice", text.encode()[:size].rsplit(b"\n", 1)[0]
+    yield "values", "one line", b"ab,1\n" * (size // 5)
+    yield "solution", "one digit", f"{size // 2}\n".encode() + b"1\n" * (size // 2)
+
+
+@pytest.mark.parametrize(("name", "lines", "data"), list(short_lines(1_000_000)))
+def test_a_megabyte_of_short_lines(name: str, lines: str, data: bytes) -> None:
+    """The floor is of no help to large files: half of it is enough here."""
+    found = reader(name)
+    assert memory(lambda: give(found, data)) <= found.times * len(data) + found.floor // 2
 
 
 @pytest.mark.parametrize(
