@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Event, Thread
 from time import sleep
 
 import pytest
@@ -55,6 +55,25 @@ def test_who_takes_long_loses_the_turn_and_can_not_give_back_another_ones() -> N
         second.result(LONG)
         third.result(LONG)
     assert third_is_in.is_set()
+
+
+def test_who_came_first_goes_first() -> None:
+    turns, order, threads = Turns(LONG), list[int](), list[Thread]()
+
+    def draw(number: int) -> None:
+        with turns.turn():
+            order.append(number)
+
+    with turns.turn():
+        for number in range(20):
+            threads.append(Thread(target=draw, args=(number,)))
+            threads[-1].start()
+            while len(turns._line) <= number:
+                sleep(0.001)
+    with turns.turn():  # comes while the others wait
+        assert order == list(range(20))
+    for thread in threads:
+        thread.join(LONG)
 
 
 @pytest.mark.parametrize("error", [ValueError, BaseException])
