@@ -148,7 +148,7 @@ def _rows(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray
     """
     if piece.translate(None, b"0123456789 \t\n\v\f"):
         raise _not_a_number(piece, lines_before)
-    parts = [_tokens(chunk) for chunk in chunks(piece, BLANK, 2 * PIECE)]
+    parts = [_tokens(chunk) for chunk in chunks(piece, BLANK, 2 * PIECE)] or [_tokens(b"")]
     before = np.cumsum([0, *(len(numbers) for numbers, _ in parts)])
     reached = [ends + number for (_, ends), number in zip(parts, before, strict=False)]
     widths = np.diff(np.concatenate((*reached, before[-1:])), prepend=0)

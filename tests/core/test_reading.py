@@ -121,6 +121,7 @@ def test_solutions(values: list[float], blank: int) -> None:
         (b"a,1\n" + b'"a,b",' * 200_000 + b"c\n", "csv", "line 2: 200,001 columns given"),
         (b"a,1\n" + b"a" * 1_100_000 + b",1\n", "csv", "line 2: not a CSV file: field larger than field limit"),
         (b"1 2\n" + b"0 " * 200_000, "pautomac", "line 2: length 0 is declared, and 199,999 symbols follow"),
+        (b"\xef\xbb\xbf" * 2, "pautomac", "the file is empty: 3 bytes given"),
     ],
 )
 def test_errors_are_those_of_the_whole_file(data: bytes, format: str, message: str) -> None:
