@@ -81,9 +81,9 @@ class Runner:
             thread.start()
         atexit.register(self.close)
 
-    def submit(self, recipe: Recipe, owner: str) -> str:
+    def submit(self, recipe: Recipe, owner: str, hold: bool = False) -> str:
         """Have a recipe run, unless it waits, runs or is done already; returns its key, to ask with: equal recipes are one job.
-        Raises RecipeError if it asks for more than is allowed here, or too many jobs wait already."""
+        `hold`: to its first epoch alone, for `pause`. Raises RecipeError if more is asked for than is allowed, or too many wait."""
         key = recipe.key()
         self._find(key)  # what is on disk need not run
         with self._changed:
@@ -91,7 +91,7 @@ class Runner:
             if job is None or job.state in ("failed", "cancelled"):
                 check_allowed(recipe)
                 self._make_room(owner)
-                job = Job(key, recipe, owner, tell=self._recorder.tell)
+                job = Job(key, recipe, owner, paused=hold, tell=self._recorder.tell)
                 self._remember(job)
                 self._line.append(job)
                 self._changed.notify_all()
@@ -282,9 +282,8 @@ class Runner:
                     return
                 job.begin()
                 worker.start()
-                worker.send({"recipe": job.recipe.to_json(), "folder": str(folder), "uploads": str(self.files.directory)})
-                if job.paused:
-                    worker.send({"hold": job.hold_after})
+                order = {"recipe": job.recipe.to_json(), "folder": str(folder), "uploads": str(self.files.directory)}
+                worker.send(order | {"hold": job.hold_after if job.paused else None})
             for message in worker.messages():
                 with self._changed:
                     if "end" in message:

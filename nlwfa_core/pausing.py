@@ -30,7 +30,8 @@ def pause(job: Job, owner: str, epochs: int, others: Iterable[Job], pool: Pool, 
     """
     if owner != job.owner and job.wanted_by_others(owner, interest_seconds):
         raise RecipeError("Somebody else waits for the same run, and you did not start it: only who did can pause it.")
-    if not job.paused and sum(other.paused for other in others) >= MAX_PAUSED:
+    if sum(other.paused for other in others if other is not job) >= MAX_PAUSED:
+        play(job, pool)  # it may have been submitted to be paused
         raise RecipeError(f"{MAX_PAUSED} trainings are paused already, and no more can be: try again in a minute.")
     job.renew(owner)
     job.paused, job.hold_after, job.touched = True, epochs, monotonic()

@@ -1,7 +1,7 @@
 """Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.worker` is the process.
 
-They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …}`, which it runs, one experiment at a time;
-`{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), or null, to go on. From it, any number of
+They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, which it runs, one experiment at a
+time; `{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), or null, to go on. From it, any number of
 `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
 `{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
 not outlive its server.
@@ -137,12 +137,12 @@ class Inbox:
             if "cancel" in message:
                 self.cancelled.set()
                 self.gate.set(None)
-            elif "hold" in message:
-                self.gate.set(message["hold"])
-            else:
+            elif "recipe" in message:
                 self.cancelled.clear()  # what came too late for the last one
-                self.gate.set(None)
+                self.gate.set(message.get("hold"))
                 self.orders.put(message)
+            else:
+                self.gate.set(message["hold"])
         with self.saving:
             os._exit(0)  # sys.exit would wait for the training
 

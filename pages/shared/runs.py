@@ -211,7 +211,7 @@ def submit(*recipes: Recipe, hold: bool = False) -> None:
     keys = []
     try:
         for recipe in recipes:
-            keys.append(runner().submit(recipe, owner()))
+            keys.append(runner().submit(recipe, owner(), hold))
             st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
             if hold:
                 pause(recipe)  # at once, before its first epoch

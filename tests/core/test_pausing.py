@@ -92,6 +92,14 @@ def test_the_time_of_a_pause_is_not_counted(runner: Runner) -> None:
     assert 0 < result.report.seconds["factorisation"] <= result.seconds["learning"] <= passed - pause
 
 
+def test_what_is_submitted_to_be_held_goes_no_epoch_however_late_it_is_paused(runner: Runner) -> None:
+    key = runner.submit(endless(), "me", hold=True)
+    assert place(held(runner, key)) == ("factorisation", 0)
+    runner.pause(key, "me")
+    assert place(held(runner, key)) == ("factorisation", 0)
+    runner.cancel(key, "me")
+
+
 def test_a_paused_training_can_be_cancelled(runner: Runner) -> None:
     key = runner.submit(endless(), "me")
     runner.pause(key, "me")
