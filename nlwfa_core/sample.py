@@ -10,7 +10,7 @@ import numpy as np
 from .errors import RecipeError
 from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct, smallest
 
-LONG = 16  # symbols
+LONG = 16  # symbols: words longer than that on average seldom stand twice
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,14 @@ class Sample:
 
     @classmethod
     def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
-        """The same for the words of all parts, packed; words and counts of the sample are packed, too."""
+        """The same for the words of several parts, with words and counts in the smallest numbers that hold them.
+
+        Parameters
+        ----------
+        parts : sequence of Words
+            Packed (`Words.packed`).
+        counts : array, shape (num_words of all parts,), optional
+        """
         start, words, totals = 0, list[Words](), list[IntArray]()
         for part in parts:
             given = None if counts is None else counts[start : start + len(part)]

@@ -147,8 +147,8 @@ class Words:
 
     @property
     def lengths(self) -> IntArray:
-        """Array, shape (num_words,)."""
-        return np.diff(self.offsets)
+        """Array of int64, of packed words too: shape (num_words,)."""
+        return np.diff(self.offsets).astype(np.int64, copy=False)
 
     def long_first(self) -> tuple[IntArray, list[int]]:
         """The words' numbers, long words first, and how many are longer than 0, 1, 2 … symbols: these are the first ones."""

@@ -214,7 +214,7 @@ def submit(*recipes: Recipe, hold: bool = False) -> None:
             keys.append(runner().submit(recipe, owner(), hold))
             st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
             if hold:
-                pause(recipe)  # at once, before its first epoch
+                pause(recipe)  # as long as somebody looks, and not too many
     finally:  # the queue may be full after some of them
         _keep(keys, again=True)
 

@@ -14,7 +14,7 @@ from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
 
 
-def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 20) -> Recipe:
+def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 50) -> Recipe:
     return Recipe(
         data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
@@ -22,7 +22,8 @@ def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 20) -> Recipe:
     )
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
+    """The first true answer; fails after a generous time."""
     deadline = monotonic() + seconds
     while not (answer := condition()):
         assert monotonic() < deadline, "waited in vain"

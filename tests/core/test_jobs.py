@@ -7,10 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,31 +18,15 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import load_result, run
 from nlwfa_core.jobs import JobStatus, Runner
 from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.recipe import DataRecipe, Recipe
+from tests.core.small import posix, recipe_of, wait_for
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are stopped and killed by POSIX signals")
-
-
-def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 50) -> Recipe:
-    return Recipe(
-        data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
-        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
-    )
+pytestmark = posix
 
 
 def endless(seed: int = 0) -> Recipe:
     """Trains for far longer than any test waits."""
     return recipe_of("fac.non", seed, epochs=100_000)
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    """The first true answer; fails after a generous time."""
-    deadline = monotonic() + seconds
-    while not (answer := condition()):
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.01)
-    return answer
 
 
 def status(runner: Runner, key: str) -> JobStatus:

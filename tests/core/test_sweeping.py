@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from random import Random
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from nlwfa_core.history import History
 from nlwfa_core.lanes import Lane
 from nlwfa_core.recorder import Recorder
 from nlwfa_core.sweeping import run_missing
+from tests.core.small import posix, wait_for
 
 SWEEP: dict[str, Any] = {
     "base": {
@@ -36,16 +37,6 @@ SWEEP: dict[str, Any] = {
     "seeds": [0, 1, 2, 3],
 }
 NUM_RUNS = 3 + 3 * 4
-
-posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
-    deadline = monotonic() + seconds
-    while not (answer := condition()):
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
-    return answer
 
 
 def done(home: Path) -> dict[str, int]:
