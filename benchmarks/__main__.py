@@ -9,7 +9,19 @@ from pathlib import Path
 
 from . import ROOT
 
-SUITES = ("splearn", "statistics", "steps", "training", "refinement", "lesson", "hmm", "scaling", "functions", "machine")
+SUITES = (
+    "splearn",
+    "statistics",
+    "steps",
+    "training",
+    "refinement",
+    "lesson",
+    "hmm",
+    "scaling",
+    "alphabet",
+    "functions",
+    "machine",
+)
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 

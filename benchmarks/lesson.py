@@ -105,8 +105,8 @@ def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | N
     mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
     name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"
     note = (
-        "SP's scores are not compared, its weights are: where a rank-k model gives exactly 0, as to deep brackets, each program "
-        "gives a rounding error, some 1e-32, and the scores are made of logarithms of that."
+        "SP's scores are not compared, its weights are: where a rank-k model gives exactly 0, as to deep brackets, the other "
+        "program gives a rounding error, some 1e-32, and its scores are made of logarithms of that."
     )
     shared = (
         "Ours trains one auto-encoder for fac.non and both.non, whose first step is the same to the last bit, as the lab does. The "

@@ -1,11 +1,13 @@
-"""How cost grows: with the number of strings, of symbols, and the size of the basis."""
+"""How cost grows: with the number of strings, of symbols, and the size of the basis; and each step over a large alphabet."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nlwfa_core import fit
+from nlwfa_core import NGram, TestSet, evaluate, fit, read_strings
+from nlwfa_core.sources.pautomac import write_pautomac
 from nlwfa_core.words import Words
 
 from . import work as works
@@ -67,3 +69,49 @@ def bases(sizes: Sequence[tuple[int, int]], num_strings: int, repeats: int) -> T
     columns = ("H over P' × S", "rows kept", "non-zeros", "basis and H, ms", "strings to SP, ms")
     notes = [f"Dyck, {num_strings:,} strings, k = 10."]
     return Table("Growth with the basis", columns=columns, rows=rows, notes=notes)
+
+
+def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
+    """Seconds and peak memory of reading, counting, learning and scoring; the works take turns."""
+    sides = [_actions(work, num_test) for work in works]
+    rows: list[list[Any]] = []
+    for name in sides[0]:
+        timings = interleave([clocked(side[name]) for side in sides], repeats)
+        measured = [(timing.median, _peak(side[name])) for timing, side in zip(timings, sides, strict=True)]
+        rows.append([name, *(number for pair in measured for number in pair)])
+    sizes = [f"{len(work.alphabet):,} symbols" for work in works]
+    columns = ("step", *(f"{size}, {unit}" for size in sizes for unit in ("s", "peak MiB")))
+    notes = [
+        f"{'; '.join(work.title for work in works)}; k = {works[0].rank}. Scores: all of `evaluate` on {num_test:,} strings.",
+        "Peak: what a step allocates beyond what is held before it begins, in a turn of its own, off the clock.",
+    ]
+    return Table("A large alphabet, step by step", columns=columns, rows=rows, notes=notes)
+
+
+def _actions(work: Work, num_test: int) -> dict[str, Callable[[], Any]]:
+    data, sample = write_pautomac(work.train, len(work.alphabet)).encode(), work.sample()
+    (drawn,) = sample.split([num_test], seed=0)
+    test, hankel, factors = TestSet.empirical(drawn), work.counted(sample), work.counted(sample, "factor")
+    of_strings, of_factors = (fit(matrix, "SP", work.rank).model for matrix in (hankel, factors))
+    ngram = NGram.fit(sample, 5)
+    return {
+        "read": lambda: read_strings(data, "pautomac").sample(),
+        "basis and H, strings": lambda: work.counted(sample),
+        "basis and H, factors": lambda: work.counted(sample, "factor"),
+        "SP of strings": lambda: fit(hankel, "SP", work.rank),
+        "SP of factors": lambda: fit(factors, "SP", work.rank),
+        "scores of SP of strings": lambda: evaluate(of_strings, test),
+        "scores of SP of factors": lambda: evaluate(of_factors, test),
+        "5-gram": lambda: NGram.fit(sample, 5),
+        "scores of the 5-gram": lambda: evaluate(ngram, test),
+    }
+
+
+def _peak(action: Callable[[], Any]) -> float:
+    """MiB that an action allocates at its peak, numpy's arrays among them."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()

@@ -92,7 +92,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
     tables: list[Table] = []
     failures: list[str] = []
     with ExitStack() as stack:
-        needed = {"splearn", "statistics", "hmm"} & set(names)
+        needed = {"splearn", "statistics", "hmm", "alphabet"} & set(names)
         against = stack.enter_context(opponents.Opponents()) if needed and opponents.available(plan.set_up) else None
         suites: dict[str, Callable[[], list[Table]]] = {
             "splearn": lambda: _splearn(plan, against),
@@ -103,6 +103,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
             "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
             "scaling": lambda: _scaling(plan),
+            "alphabet": lambda: _alphabet(plan, against),
             "functions": lambda: _functions(plan),
             "machine": lambda: [_machine(plan)],
         }
@@ -208,6 +209,20 @@ def _scaling(plan: Plan) -> list[Table]:
         scaling.symbols(plan.alphabets, plan.num_strings, plan.long_repeats + 1),
         scaling.bases(bases, plan.steps[-1][0], plan.long_repeats + 1),
     ]
+
+
+def _alphabet(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
+    large, smaller = (work.automaton(20, 300, 50), 5) if plan.is_quick else (work.large_alphabet(), 1000)
+    if large is None:
+        return [Table("A large alphabet, step by step", notes=["Skipped: the file of SPiCe 11 is not at hand."])]
+    learning = Table("A large alphabet: spectral learning and weights")
+    if against is None:
+        learning.notes.append("Skipped: scikit-splearn's environment is not set up.")
+    else:
+        learning.comparisons.extend(against_splearn.learning(against, large, min(plan.repeats, 3), None))
+        learning.notes.append("Theirs: sparse matrices, its default. Dense ones would have |P| × |S| × |Σ| numbers.")
+    both = (large, work.with_fewer_symbols(large, smaller))
+    return [scaling.step_by_step(both, 20 if plan.is_quick else 250, min(plan.repeats, 3)), learning]
 
 
 def _functions(plan: Plan) -> list[Table]:

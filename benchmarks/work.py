@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,20 @@ def spice() -> Work | None:
     """SPiCe problem 4, the paper's real data; None without the file."""
     path = data_folder() / "spice" / "4.spice.dev.train"
     return _from_file("SPiCe 4", path, 3000, 300) if path.exists() else None
+
+
+def large_alphabet() -> Work | None:
+    """SPiCe problem 11, 6,722 symbols; None without the file."""
+    path = data_folder() / "spice" / "11.spice.train"
+    return _from_file("SPiCe 11", path, 1000, 1000) if path.exists() else None
+
+
+def with_fewer_symbols(work: Work, num_symbols: int) -> Work:
+    """The same strings over `num_symbols` symbols: the last of them stands for all that come after it, too."""
+    last = num_symbols - 1
+    train, words = (Words(np.minimum(given.symbols, last), given.offsets) for given in (work.train, work.words))
+    name, alphabet = f"{work.name}, symbols from {last} on as one", Alphabet.numbered(num_symbols)
+    return replace(work, name=name, train=train, words=words, alphabet=alphabet)
 
 
 def pautomac(problem: int) -> Work | None:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .errors import RecipeError
 from .sample import Sample
-from .trie import Trie, chain_weights
+from .trie import Trie, chain_log2_weights, chain_weights
 from .words import FloatArray, IntArray, Words
 
 
@@ -21,8 +21,12 @@ class Uniform:
     num_symbols: int
 
     def weights(self, words: Words) -> FloatArray:
-        weights: FloatArray = np.exp2(-(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0))
+        weights: FloatArray = np.exp2(self.log2_weights(words))
         return weights
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        logs: FloatArray = -(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0)
+        return logs
 
     def next_scores(self, trie: Trie) -> FloatArray:
         return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
@@ -109,6 +113,11 @@ class NGram:
         """P(x), shape (num_words,)."""
         trie = Trie.of(words, self.num_symbols)
         return chain_weights(self.next_scores(trie), trie)
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ P(x), shape (num_words,): finite for strings of any length."""
+        trie = Trie.of(words, self.num_symbols)
+        return chain_log2_weights(self.next_scores(trie), trie)
 
 
 def _histories(trie: Trie, length: int) -> Words:

@@ -13,6 +13,7 @@ from .calculation import Block, Calculation, cleaned
 from .errors import RecipeError
 from .metrics import Model
 from .nlwfa import LINKS, NLWFA, activate
+from .rounding import settled_product
 from .trie import Trie
 from .wfa import WFA
 from .words import Alphabet, FloatArray, Word, Words
@@ -73,13 +74,12 @@ def _linear(model: WFA, word: Word, alphabet: Alphabet) -> Calculation:
     state = _row(model.initial)
     steps = [Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", state)]
     for place, symbol in enumerate(word, start=1):
-        state = model.transition(state, symbol)
+        state = settled_product(state, model.transitions[symbol])
         made = rf"\mathbf{{z}}_{{{place}}} = \mathbf{{z}}_{{{place - 1}}}\mathbf{{A}}_{{{_tex(symbol, alphabet)}}}"
         steps.append(Block(f"z{place}", f"z{place - 1} · A_{alphabet.symbols[symbol]}", made, state))
     factors = _dot(state[0], model.termination, f"z{len(word)}", "α∞")
-    return Calculation(
-        alphabet.decode(word), tuple(given), tuple(steps), "sum of the products", factors, float(state[0] @ model.termination), ()
-    )
+    weight = float(settled_product(state, model.termination[:, None])[0, 0])
+    return Calculation(alphabet.decode(word), tuple(given), tuple(steps), "sum of the products", factors, weight, ())
 
 
 def _dot(row: FloatArray, column: FloatArray, left: str, right: str) -> tuple[tuple[str, tuple[float, ...]], ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from .errors import RecipeError
 from .metrics import Model
+from .next_symbols import likeliest
 from .sample import Sample
 from .views import next_entropy, next_probabilities, prefix_shares
-from .words import LAMBDA, Alphabet, Words
+from .words import LAMBDA, Alphabet, FloatArray, Words
 
 COLOURINGS = {
     "last symbol": "last symbol",
@@ -20,6 +22,7 @@ COLOURINGS = {
     "row weight": "log₁₀ of the share of training strings that begin so",
 }
 MAX_CLASSES = 7
+TIED = "a tie"  # several symbols share the highest score
 NO_SCORES = "no scores"  # after such a prefix all are 0, or one is not finite
 
 
@@ -54,6 +57,13 @@ def colouring(
     elif model is not None:
         following = [*alphabet.symbols, "end"]
         shares = next_probabilities(model, prefixes)
-        names = [following[row.argmax()] if row.any() else NO_SCORES for row in shares]
+        names = [_likeliest(row, following) for row in shares]
     frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}
     return [name if name in frequent else "others" for name in names]
+
+
+def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:
+    if not shares.any():
+        return NO_SCORES
+    highest = likeliest(shares)
+    return names[highest[0]] if len(highest) == 1 else TIED

@@ -91,7 +91,7 @@ def _begun(word: Word, end: int, num_marks: int) -> Word | None:
 
 
 def points(vectors: FloatArray, title: str) -> dict[str, Any]:
-    """Principal components of directions; rows that are nan have no point.
+    """Principal components of directions; rows that are nan have no point. `zeros` are the rows of zero vectors: one point, marked.
 
     Raises
     ------
@@ -103,7 +103,9 @@ def points(vectors: FloatArray, title: str) -> dict[str, Any]:
     placed = np.full((len(vectors), 2), np.nan)
     placed[known] = projection.coordinates(vectors[known])
     explained = [float(share) for share in projection.explained[:2]]
-    return {"x": packed(placed[:, 0], "<f4"), "y": packed(placed[:, 1], "<f4"), "explained": explained, "title": title}
+    zeros = np.flatnonzero(known & ~vectors.any(axis=1)).tolist()
+    made = {"x": packed(placed[:, 0], "<f4"), "y": packed(placed[:, 1], "<f4"), "explained": explained, "title": title}
+    return made | {"zeros": zeros}
 
 
 def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, shown: Shown) -> dict[str, Any]:

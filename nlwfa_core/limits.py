@@ -40,7 +40,7 @@ LIMITS = {
     "pasted_bytes": Limit(1_000_000, "bytes of pasted strings"),
     "strings": Limit(20_000_000, "strings of a file"),
     "string_length": Limit(10_000, "symbols of a string"),
-    "symbols": Limit(5_000, "symbols of an alphabet"),
+    "symbols": Limit(10_000, "symbols of an alphabet"),
     "generated_strings": Limit(1_000_000, "strings that are drawn, and those of an upload that are learned from"),
     "automaton_numbers": Limit(4_000_000, "symbols × states² of an uploaded automaton"),
     "basis": Limit(50_000, "prefixes, and suffixes, of a Hankel matrix"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,13 +34,23 @@ class Model(Protocol):
         """Scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
 
 
-def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
+@runtime_checkable
+class LogModel(Model, Protocol):
+    """A model that says the logarithms of its weights, so that those of long strings do not underflow to 0."""
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
+
+
+def next_symbol_score(
+    model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None, trie: Trie | None = None
+) -> NextSymbolScore:
     """Scores of next-symbol predictions; each distinct prefix is predicted once and weighs as often as it occurs.
 
     `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
-    `score_next`.
+    `score_next`. `trie` is the strings' prefix tree, where it is at hand.
     """
-    trie = Trie.of(test.words, model.num_symbols)
+    trie = trie or Trie.of(test.words, model.num_symbols)
     return score_next(model.next_scores(trie), trie, test.counts, floor, truth)
 
 
@@ -76,10 +86,20 @@ class TestSet:
         nan where the true model gives a prefix 0."""
         if self.true_model is None:
             return None
-        scores = np.abs(self.true_model.next_scores(Trie.of(self.sample.words, self.true_model.num_symbols)))
+        scores = np.abs(self.true_model.next_scores(self.trie(self.true_model.num_symbols)))
         with np.errstate(invalid="ignore"):
             probabilities: FloatArray = scores / scores.sum(axis=1, keepdims=True)
         return probabilities
+
+    def trie(self, num_symbols: int) -> Trie:
+        """The prefix tree of the strings, built once for all models of an alphabet."""
+        if num_symbols not in self._tries:
+            self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
+        return self._tries[num_symbols]
+
+    @cached_property
+    def _tries(self) -> dict[int, Trie]:
+        return {}
 
     @classmethod
     def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
@@ -121,6 +141,7 @@ class Scores:
     total_variation: float | None = None
     rmse: float | None = None
     next_kl: float | None = None
+    share_tied: float | None = None
 
 
 @on_one_thread
@@ -141,9 +162,10 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
         raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, the model {model.num_symbols}")
     weights = model.weights(test.words)
-    outputs = pautomac_score(weights, test.target, floor)
-    following = next_symbol_score(model, test.sample, floor, test.next_truth)
-    gap = divergence(weights, test.target, floor) if test.known else None
+    logs = model.log2_weights(test.words) if isinstance(model, LogModel) else None
+    outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
+    following = next_symbol_score(model, test.sample, floor, test.next_truth, test.trie(model.num_symbols))
+    gap = divergence(weights, test.target, floor, logs) if test.known else None
     return Scores(
         log2_pauto=outputs.log2,
         wer=following.wer,
@@ -164,4 +186,5 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
         total_variation=gap.total_variation if gap else None,
         rmse=gap.rmse if gap else None,
         next_kl=following.next_kl,
+        share_tied=following.share_tied,
     )

@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .perplexity import check_floor
+from .rounding import RELATIVE_ERROR
 from .trie import Trie
 from .words import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -21,9 +25,13 @@ class NextSymbolScore:
     Attributes
     ----------
     wer : float
-        Share of wrong arg max predictions, over every prefix of every string as drawn, the end counted as a symbol.
+        Share of wrong arg max predictions, over every prefix of every string as drawn, the end counted as a symbol. Where several
+        symbols share the highest score, one of them is drawn: the expected share.
     wer_without_end : float
         The same over the prefixes that a symbol follows, predicting among symbols only.
+    share_tied : float
+        Of the predictions that `wer` counts, those where several symbols share the highest score. Where a model gives all that
+        follows 0, that is every symbol.
     bits_per_symbol : float
         Mean −log₂ of the probability of what followed, the end counted; probabilities are |scores| normalised to sum to 1.
         ∞ if something that followed had score 0, nan if a score is not a finite number.
@@ -35,8 +43,9 @@ class NextSymbolScore:
         Negative scores among all (distinct prefix, next symbol) pairs.
     ndcg5 : float
         Mean over the same predictions of Σ_{j ≤ 5} p(a_j) / log₂(j + 1), divided by its largest possible value, where a_1, a_2 …
-        are the next symbols by falling score, the end among them (Balle et al. 2016, SPiCe). p is the true next-symbol
-        distribution where it is known, else 1 for what followed and 0 for the rest. 1 is best. nan if the truth gives a prefix 0.
+        are the next symbols by falling score, the end among them (Balle et al. 2016, SPiCe). Where scores are equal, the mean over
+        all orders. p is the true next-symbol distribution where it is known, else 1 for what followed and 0 for the rest. 1 is
+        best. nan if the truth gives a prefix 0.
     next_kl : float or None
         Mean over the same predictions of Σ_a p(a) log₂ (p(a) / q(a)), in bits, p the true next-symbol distribution, q the
         model's, |scores| normalised. ∞ and nan as in `bits_per_symbol`; None where the truth is not known.
@@ -44,6 +53,7 @@ class NextSymbolScore:
 
     wer: float
     wer_without_end: float
+    share_tied: float
     bits_per_symbol: float
     num_predictions: int
     num_impossible: int
@@ -70,16 +80,18 @@ def score_next(
     begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
     num_predictions, num_ends = int(begins.sum()), int(ends.sum())
     with np.errstate(invalid="ignore", over="ignore"):
-        # A score that is nan predicts nothing: it must not win the arg max.
-        guess = np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)
-        inner = np.where(np.isnan(scores[:, :-1]), -np.inf, scores[:, :-1]).argmax(axis=1)
         magnitudes = np.abs(scores)
+        # A score that is nan predicts nothing: it must not win the arg max.
+        ranked = np.where(np.isnan(scores), -np.inf, scores)
+        nearness = RELATIVE_ERROR * np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
+        likeliest, inner = _highest(ranked, nearness), _highest(ranked[:, :-1], nearness)
         if floor:
             sums = magnitudes.sum(axis=1, keepdims=True)
             magnitudes = np.maximum(np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=sums > 0), floor)
         normaliser = magnitudes.sum(axis=1)
-    right = _followed(trie, begins, ends, guess)
-    right_inner = _followed(trie, begins, ends, inner)
+    num_likeliest = likeliest.sum(axis=1)
+    right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
+    right_inner = _followed(inner, trie, begins, ends) / np.maximum(inner.sum(axis=1), 1)
 
     parents, symbols = trie.parent[1:], trie.symbol[1:]
     given = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
@@ -97,43 +109,65 @@ def score_next(
     return NextSymbolScore(
         wer=float(1 - right.sum() / num_predictions),
         wer_without_end=float(1 - right_inner.sum() / max(num_predictions - num_ends, 1)),
+        share_tied=float(begins[num_likeliest > 1].sum() / num_predictions),
         bits_per_symbol=bits,
         num_predictions=num_predictions,
         num_impossible=int(times[impossible].sum()),
         num_negative=int((scores < 0).sum()),
-        ndcg5=float(_gains(scores, trie, begins, ends, truth).sum() / num_predictions),
+        ndcg5=float(_gains(ranked, nearness, trie, begins, ends, truth).sum() / num_predictions),
         next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
     )
 
 
-def _followed(trie: Trie, begins: IntArray, ends: IntArray, symbols: IntArray) -> IntArray:
-    """How often each node is followed by its one of `symbols`, the end among them: shape (num_nodes,)."""
-    nodes = trie.child(np.arange(trie.num_nodes), np.minimum(symbols, trie.num_symbols - 1))
-    inner = np.where(nodes >= 0, begins[np.maximum(nodes, 0)], 0)
-    return np.where(symbols == trie.num_symbols, ends, inner)
+def _highest(scores: FloatArray, nearness: FloatArray) -> BoolArray:
+    """Which scores of each row are its highest, or equal to it; none where all are −∞."""
+    highest = scores.max(axis=1, keepdims=True)
+    chosen: BoolArray = np.where(np.isfinite(highest), scores >= highest - nearness[:, None], scores == np.inf)
+    return chosen
 
 
-def _gains(scores: FloatArray, trie: Trie, begins: IntArray, ends: IntArray, truth: FloatArray | None) -> FloatArray:
-    """NDCG@5 of each node times its predictions, shape (num_nodes,)."""
-    ranked = _ranked(scores)
-    discounts = 1 / np.log2(np.arange(len(ranked)) + 2)
-    if truth is None:
-        followed = [np.where(symbols >= 0, _followed(trie, begins, ends, symbols), 0) for symbols in ranked]
-        return np.asarray(discounts @ np.stack(followed))
-    ideal = discounts @ -np.sort(-truth, axis=1)[:, : len(ranked)].T
-    reached = np.stack([np.where(symbols >= 0, truth[np.arange(len(truth)), symbols], 0.0) for symbols in ranked])
-    return np.asarray(begins * (discounts @ reached) / ideal)
+def likeliest(scores: FloatArray) -> list[int]:
+    """The symbols with the highest of some scores, shape (num_symbols + 1,), the end last: several where they are equal.
+
+    >>> likeliest(np.array([0.25, 0.5, 0.5])), likeliest(np.array([0.0, 0.0, 0.0])), likeliest(np.array([np.nan, 0.5, -1.0]))
+    ([1, 2], [0, 1, 2], [1])
+    """
+    finite = np.where(np.isnan(scores), -np.inf, scores)
+    nearness = RELATIVE_ERROR * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    return np.flatnonzero(_highest(finite[None], np.array([nearness]))[0]).tolist()
 
 
-def _ranked(scores: FloatArray, size: int = 5) -> list[IntArray]:
-    """The symbols of the largest, second largest … score after each prefix, −1 where none is left; of equal ones the first."""
-    left = np.where(np.isnan(scores), -np.inf, scores)
-    rows, ranked = np.arange(len(scores)), []
-    for _ in range(min(size, scores.shape[1])):
-        best = left.argmax(axis=1)
-        ranked.append(np.where(np.isneginf(left[rows, best]), -1, best))
-        left[rows, best] = -np.inf
-    return ranked
+def _followed(chosen: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
+    """How often each node is followed by one of its chosen symbols, shape (num_nodes,).
+
+    Parameters
+    ----------
+    chosen : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes, num_symbols)
+    """
+    parents = trie.parent[1:]
+    times = np.where(chosen[parents, trie.symbol[1:]], begins[1:], 0)
+    followed = np.bincount(parents, weights=times, minlength=trie.num_nodes).astype(np.int64)
+    return followed + np.where(chosen[:, -1], ends, 0) if chosen.shape[1] > trie.num_symbols else followed
+
+
+def _gains(
+    scores: FloatArray, nearness: FloatArray, trie: Trie, begins: IntArray, ends: IntArray, truth: FloatArray | None, size: int = 5
+) -> FloatArray:
+    """NDCG@5 of each node times its predictions, shape (num_nodes,). Equal scores share the discounts of their ranks."""
+    size = min(size, scores.shape[1])
+    discounts = 1 / np.log2(np.arange(size) + 2)
+    summed = np.concatenate(([0.0], np.cumsum(discounts)))
+    left, rank, gains = scores.copy(), np.zeros(len(scores), dtype=np.int64), np.zeros(len(scores))
+    while (rank < size).any():
+        equal = _highest(left, nearness)
+        number = equal.sum(axis=1)
+        if not number.any():  # what is left was nan, or −∞
+            break
+        share = (summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]) / np.maximum(number, 1)
+        gains += share * (_followed(equal, trie, begins, ends) if truth is None else np.where(equal, truth, 0.0).sum(axis=1))
+        left[equal] = -np.inf
+        rank += np.maximum(number, 1)
+    return gains if truth is None else begins * gains / (discounts @ -np.sort(-truth, axis=1)[:, :size].T)
 
 
 def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray:

@@ -6,12 +6,14 @@ Learned with torch, evaluated with numpy alone: whoever looks at a model need no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from .errors import RecipeError
 from .rolling import end_states
-from .trie import Trie, chain_weights
+from .rounding import settled, settled_entries
+from .trie import Trie, chain_log2_weights, chain_weights
 from .words import FloatArray, IntArray, Words
 
 READINGS = {
@@ -113,10 +115,25 @@ class NLWFA:
         return self.output[:, 0]
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
-        """G_σ of each row (see `rolling.Transitions`)."""
+        """G_σ of each row (see `rolling.Transitions`). Linear maps give exactly 0 where only rounding is left (`rounding`)."""
+        before = states
         for layer in self.transitions:
             states = activate(states @ layer[symbol], self.nonlinear_transitions)
+        if self.nonlinear_transitions:
+            return states
+        if np.ndim(symbol) == 0:
+            return settled(states, before, self.magnitudes[symbol])
+        for row, one in enumerate(np.asarray(symbol).tolist()):  # few: see `rolling.end_states`
+            settled(states[row], before[row], self.magnitudes[one])
         return states
+
+    @cached_property
+    def magnitudes(self) -> FloatArray:
+        """Of linear maps, the product of their layers' magnitudes, shape (num_maps, num_states, num_states)."""
+        product = np.abs(self.transitions[0])
+        for layer in self.transitions[1:]:
+            product = product @ np.abs(layer)
+        return product
 
     def decode(self, states: FloatArray) -> FloatArray:
         """The last hidden layer of φ', shape (n, decoder_width)."""
@@ -128,14 +145,27 @@ class NLWFA:
         """G_u(α₀) of every prefix u of a tree, shape (num_nodes, num_states)."""
         return trie.roll_out(self.initial, self.transition)
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether the weight of a string is the product of what the model says of each next symbol."""
+        return self.reading == "conditional" or self.normalised
+
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
-        if self.reading == "conditional" or self.normalised:
+        if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_weights(self.next_scores(trie), trie)
         ends = end_states(words, self.num_symbols, self.initial, self.transition)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._ending(ends)
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ |f(x)|, shape (num_words,), −∞ for 0; of a chain, finite for strings of any length."""
+        if self.is_chain:
+            trie = Trie.of(words, self.num_symbols)
+            return chain_log2_weights(np.abs(self.next_scores(trie)), trie)
+        with np.errstate(divide="ignore"):
+            return np.log2(np.abs(self.weights(words)))
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix, shape (num_nodes, num_symbols + 1): each symbol, and last the end of the string.
@@ -156,11 +186,11 @@ class NLWFA:
 
     def _scores(self, states: FloatArray) -> FloatArray:
         if self.reading == "conditional":
-            return self._linked(self.decode(states) @ self.output)
+            return self._linked(self._outputs(states, self.output))
         scores = np.empty((len(states), self.num_symbols + 1))
         goes_on = self.output[:, 1:] if self.reading == "string" else self.output
         for symbol in range(self.num_symbols):
-            scores[:, symbol] = self._linked(self.decode(self.transition(states, symbol)) @ goes_on).sum(axis=1)
+            scores[:, symbol] = self._linked(self._outputs(self.transition(states, symbol), goes_on)).sum(axis=1)
         scores[:, -1] = self._ending(states)
         return scores
 
@@ -168,7 +198,12 @@ class NLWFA:
         """f(u) from the states of prefixes u, shape (n,)."""
         if self.reading == "boundary":
             states = self.transition(states, self.num_symbols)
-        return self._linked(self.decode(states) @ self.termination)
+        return self._linked(self._outputs(states, self.output[:, :1])[:, 0])
+
+    def _outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
+        """φ' of states up to some columns of its last layer, which is linear: exactly 0 where only rounding is left."""
+        hidden = self.decode(states)
+        return settled_entries(hidden @ columns, hidden, np.abs(columns))
 
     def _linked(self, outputs: FloatArray) -> FloatArray:
         if self.link == "identity":

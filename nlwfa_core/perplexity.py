@@ -113,6 +113,7 @@ def pautomac_score(
     floor: float = 0.0,
     convention: str = "abs",
     substitutes: FloatArray | None = None,
+    log2_outputs: FloatArray | None = None,
 ) -> PautomacScore:
     """log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x), both normalised over T (Verwer, Eyraud, de la Higuera 2014).
 
@@ -132,6 +133,8 @@ def pautomac_score(
         A name in `CONVENTIONS`.
     substitutes : array, shape (num_words,), optional
         What "trigram" replaces outputs by.
+    log2_outputs : array, shape (num_words,), optional
+        log₂ |f(x)|, where a model gives it directly: outputs below 1e-308 are then no zeros. Used for "abs" without a floor.
 
     Raises
     ------
@@ -145,7 +148,15 @@ def pautomac_score(
     """
     mass = _mass(outputs, target)
     finite = np.isfinite(outputs)
-    counts = (len(outputs), int((outputs == 0).sum()), int((outputs < 0).sum()), int((~finite).sum()))
+    zero = outputs == 0 if log2_outputs is None else np.isneginf(log2_outputs)
+    counts = (len(outputs), int(zero.sum()), int((outputs < 0).sum()), int((~finite).sum()))
+    if log2_outputs is not None and convention == "abs" and not floor and finite.all():
+        likely = target > 0
+        if zero[likely].any():
+            return PautomacScore(float("inf"), *counts)
+        largest = log2_outputs.max()
+        logs = log2_outputs[likely] - largest - np.log2(np.exp2(log2_outputs - largest).sum())
+        return PautomacScore(float(-(target[likely] / mass) @ logs), *counts)
     model = shares(outputs, floor, convention, substitutes)
     counted = (target > 0) & ~np.isnan(model)
     if not finite.all() or (model < 0).any():
@@ -219,7 +230,7 @@ class Divergence:
     rmse: float
 
 
-def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0) -> Divergence:
+def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2_outputs: FloatArray | None = None) -> Divergence:
     """The gap between outputs and the target on the same words; parameters and errors as `pautomac_score`.
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
@@ -227,7 +238,7 @@ def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0) -> D
     """
     least = pautomac_score(target, target).log2
     # Never below 0 but by rounding (Gibbs' inequality).
-    kl = float(np.maximum(pautomac_score(outputs, target, floor).log2 - least, 0.0))
+    kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
     variation = float(np.abs(shares(target) - shares(outputs, floor)).sum() / 2)
     return Divergence(kl, variation, root_mean_square(outputs, target))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .data import no_files
 from .experiment import Prepared, prepare, run, save_result
-from .learning.learners import LEARNERS
+from .learning.learners import LEARNERS, is_unsettled
 from .lessons import Lesson, read_lessons
 from .recipe import PRESETS, Recipe
 
@@ -22,11 +22,15 @@ ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
 
 def wanted(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
-    """Key -> recipe of all results that should be there."""
+    """Key -> recipe of all results that should be there: not those that another processor would contradict."""
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in LEARNERS]
-    return {recipe.key(): recipe for recipe in recipes}
+    return {recipe.key(): recipe for recipe in recipes if not _is_unsettled(recipe)}
+
+
+def _is_unsettled(recipe: Recipe) -> bool:
+    return is_unsettled(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
 
 
 def make(folder: Path, lessons: Iterable[Lesson], anew: bool = False) -> list[str]:

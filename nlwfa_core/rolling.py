@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from .rounding import largest_gain, sizes, suspects, vanishing
 from .words import FloatArray, IntArray, Words, check_symbols
 
 # (states (n, num_states), symbol) -> the states one symbol further, (n, num_states)
@@ -20,7 +21,9 @@ BOARD = 64
 FEW = 3_000
 
 
-def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: Transitions) -> FloatArray:
+def end_states(
+    words: Words, num_symbols: int, initial: FloatArray, transition: Transitions, magnitudes: FloatArray | None = None
+) -> FloatArray:
     """The state at each word's end. A prefix that many words share is computed once.
 
     Parameters
@@ -28,6 +31,8 @@ def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: 
     initial : array, shape (num_states,)
         The state of λ.
     transition : Transitions
+    magnitudes : array, shape (num_symbols, num_states, num_states), optional
+        |A_σ| where the steps are products with matrices: states that are zero but for rounding become 0 (see `rounding`).
 
     Returns
     -------
@@ -39,6 +44,8 @@ def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: 
     symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))  # numpy sorts small numbers digit by digit
     ends = np.empty((len(words), len(initial)))
     states, at = initial[None], np.zeros(len(words), dtype=np.int64)  # `at`: in which row of `states` each word is
+    gain = None if magnitudes is None else largest_gain(magnitudes)
+    size = sizes(states)
     with np.errstate(over="ignore", invalid="ignore"):
         for depth, alive in enumerate(going_on):
             ends[order[alive : len(at)]] = states.take(at[alive:], axis=0)
@@ -52,14 +59,19 @@ def end_states(words: Words, num_symbols: int, initial: FloatArray, transition: 
                 by = np.argsort(following, kind="stable")
                 parents, at = at[by], np.empty_like(at)
                 at[by] = np.arange(alive)
-            states = states.take(parents, axis=0)
+            before, states = states, states.take(parents, axis=0)
             if _few(len(states), len(initial), num_symbols):
                 states = transition(states[:, None], following)[:, 0]
             else:
-                bounds = [0, *np.cumsum(np.bincount(following)).tolist()]
-                for symbol, (start, end) in enumerate(pairwise(bounds)):
+                starts = [0, *np.cumsum(np.bincount(following)).tolist()]
+                for symbol, (start, end) in enumerate(pairwise(starts)):
                     if start < end:
                         states[start:end] = transition(states[start:end], symbol)
+            if gain is not None and magnitudes is not None:
+                bounds, size = size.take(parents) * gain.take(following), sizes(states)
+                if len(rows := suspects(size, bounds)):
+                    rows = vanishing(rows, states[rows], before[parents[rows]], following[rows], magnitudes)
+                    states[rows], size[rows] = 0.0, 0.0
         ends[order[: len(at)]] = states.take(at, axis=0)
     return ends
 

@@ -18,6 +18,7 @@ from .learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, weig
 from .learning.steps import Kept
 from .nlwfa import NLWFA
 from .recipe import HankelRecipe
+from .rounding import settled_product
 from .sample import Sample
 from .wfa import WFA
 from .words import Alphabet, FloatArray, Word
@@ -240,16 +241,16 @@ def weight_by_hand(learned: Spectral, word: Word) -> tuple[list[FloatArray], lis
     model, maps = learned.model, learned.maps
     states = [model.initial]
     for symbol in word:
-        states.append(states[-1] @ maps.transitions[symbol])
+        states.append(settled_product(states[-1], maps.transitions[symbol]))
     if isinstance(model, WFA):
-        return states, [], float(states[-1] @ model.termination)
+        return states, [], float(settled_product(states[-1], model.termination[:, None])[0])
     if model.reading == "conditional":
         chosen = zip(states, (*word, model.num_symbols), strict=True)
-        factors = [float(state @ model.output[:, symbol]) for state, symbol in chosen]
+        factors = [float(settled_product(state, model.output[:, [symbol]])[0]) for state, symbol in chosen]
         return states, factors, float(np.prod(factors))
     if model.reading == "boundary":
-        states.append(states[-1] @ maps.transitions[model.num_symbols])
-    value = float(states[-1] @ model.termination)
+        states.append(settled_product(states[-1], maps.transitions[model.num_symbols]))
+    value = float(settled_product(states[-1], model.termination[:, None])[0])
     return states, [], value**2 if model.link == "square" else value
 
 

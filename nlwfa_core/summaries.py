@@ -12,6 +12,7 @@ from .diagnostics import Diagnostics
 from .hankel import HankelMatrix
 from .learning.learners import LEARNERS, FitReport
 from .metrics import Scores
+from .next_symbols import likeliest
 from .sample import Sample
 from .selection import RankSelection
 from .sources.text import plural
@@ -115,9 +116,11 @@ def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = N
     beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
     if scores.true_log2_pauto is not None:
         beside += f", true model {as_text(scores.true_log2_pauto)}"
+    tied = f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error" if scores.share_tied else ""
     lines = {
         "log₂ Pauto": f"{as_text(scores.log2_pauto)}  base 2; {beside}{floored}",
-        "WER": f"{as_text(scores.wer)}  word error rate, the end of a string counted; {as_text(scores.wer_without_end)} without",
+        "WER": f"{as_text(scores.wer)}  word error rate, the end of a string counted; {as_text(scores.wer_without_end)} without"
+        + tied,
         "bits per symbol": f"{as_text(scores.bits_per_symbol)}  base 2, the end counted{floored}",
     }
     if scores.ndcg5 is not None:
@@ -154,9 +157,10 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
     '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
     """
     *following, end = scores.tolist()
-    predicted = (*alphabet.symbols, None)[_prediction(scores)]
+    predicted = [(*alphabet.symbols, None)[place] for place in likeliest(scores)]
     by_symbol = dict(zip(alphabet.symbols, following, strict=True))
-    return json_text({"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": predicted})
+    record = {"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": (*predicted, None)[0]}
+    return json_text(record | {"tied": predicted if len(predicted) > 1 else []})
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
@@ -166,13 +170,14 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
     names = (*alphabet.symbols, "end")
     order = np.argsort(-magnitudes, kind="stable")
     rows = [(names[place], f"{scores[place]:.6g}", as_text(float(shares[place]))) for place in order]
-    predicted = names[_prediction(scores)]
-    legend = f"After {alphabet.decode(word)}, {predicted} is predicted: the largest score, the end of the string counted."
+    predicted = [names[place] for place in likeliest(scores)]
+    said = (
+        f"{', '.join(predicted[:-1])} and {predicted[-1]} are tied"
+        if len(predicted) > 1
+        else f"{(*predicted, 'nothing')[0]} is predicted"
+    )
+    legend = f"After {alphabet.decode(word)}, {said}: the largest score, the end of the string counted."
     return f"{legend}\n{table([('next', 'score', '|share|'), *rows])}"
-
-
-def _prediction(scores: FloatArray) -> int:
-    return int(np.where(np.isnan(scores), -np.inf, scores).argmax())
 
 
 def ranks_summary(learner: str, chosen: RankSelection) -> str:

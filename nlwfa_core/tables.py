@@ -14,7 +14,7 @@ from .baselines import NGram
 from .data import Data
 from .experiment import Result
 from .learning.learners import LEARNERS
-from .metrics import Model, Scores
+from .metrics import LogModel, Model, Scores
 from .opponents.table import OF_STATES
 from .perplexity import CONVENTIONS, pautomac_score
 from .sampling import next_shares
@@ -31,7 +31,12 @@ SCORE_COLUMNS = {
     ),
     "WER": (
         "wer",
-        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted.",
+        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted; where "
+        "several are equally likely, the expected share.",
+    ),
+    "tied": (
+        "share_tied",
+        "Share of these predictions where the model gives several symbols the same highest score, often 0: it can only guess.",
     ),
     "WER, no end": (
         "wer_without_end",
@@ -97,9 +102,18 @@ SHARED_SECONDS = 1e-3
 
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
     """Columns model, f(x) and log₂ f(x), as they are written; a negative weight has no logarithm."""
-    weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
-    logs = [f"{np.log2(w):.3f}" if 0 < w < np.inf else "−∞" if w == 0 else "none" for w in weights.values()]
-    return {"model": list(weights), "f(x)": [f"{w:.6g}" for w in weights.values()], "log₂ f(x)": logs}
+    words = Words.of([word])
+    weights = {name: float(model.weights(words)[0]) for name, model in models.items()}
+    logs, written = [], []
+    for weight, model in zip(weights.values(), models.values(), strict=True):
+        log = float(model.log2_weights(words)[0]) if weight == 0 and isinstance(model, LogModel) else -np.inf
+        if log > -np.inf:  # too small for a double, but not 0
+            written.append(f"2^{log:.1f}")
+        else:
+            written.append(f"{weight:.6g}")
+            log = float(np.log2(weight)) if 0 < weight < np.inf else log
+        logs.append(f"{log:.3f}" if log > -np.inf else "−∞" if weight == 0 else "none")
+    return {"model": list(weights), "f(x)": written, "log₂ f(x)": logs}
 
 
 def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:

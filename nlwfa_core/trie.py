@@ -271,3 +271,15 @@ def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
             reached[start:end] = reached[above] * next_probabilities[above, trie.symbol[start:end]]
         weights: FloatArray = reached[trie.ends] * next_probabilities[trie.ends, -1]
     return weights
+
+
+def chain_log2_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
+    """log₂ of `chain_weights`, −∞ for 0. A sum of logarithms does not underflow, however long a string is."""
+    reached = np.zeros(trie.num_nodes)
+    with np.errstate(divide="ignore"):
+        reached[1:] = np.log2(next_probabilities[trie.parent[1:], trie.symbol[1:]])
+        ends = np.log2(next_probabilities[trie.ends, -1])
+    for start, end in pairwise(trie.levels[1:].tolist()):
+        reached[start:end] += reached[trie.parent[start:end]]
+    weights: FloatArray = reached[trie.ends] + ends
+    return weights

@@ -9,6 +9,7 @@ import numpy as np
 
 from .errors import RecipeError
 from .rolling import end_states
+from .rounding import settled_entries, settled_product, settled_states
 from .trie import Trie
 from .words import FloatArray, IntArray, Words
 
@@ -56,19 +57,24 @@ class WFA:
         return len(self.transitions)
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
-        """Each row times A_σ (see `rolling.Transitions`)."""
+        """Each row times A_σ (see `rolling.Transitions`), as computed: not settled by the rule of `rounding`."""
         following: FloatArray = states @ self.transitions[symbol]
         return following
 
+    @cached_property
+    def magnitudes(self) -> FloatArray:
+        """|A_σ|, shape (num_symbols, num_states, num_states): what rounding errors are measured by."""
+        return np.abs(self.transitions)
+
     def states(self, trie: Trie) -> FloatArray:
-        """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states)."""
-        return trie.roll_out(self.initial, self.transition)
+        """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding is left."""
+        return settled_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
-        ends = end_states(words, self.num_symbols, self.initial, self.transition)
+        """f(x) of many words, shape (num_words,); exactly 0 where only rounding is left. A shared prefix is computed once."""
+        ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
-            return ends @ self.termination
+            return settled_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix u, for a WFA of *string* probabilities.
@@ -76,12 +82,14 @@ class WFA:
         Returns
         -------
         array, shape (num_nodes, num_symbols + 1)
-            f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*).
+            f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*). Exactly 0
+            where only rounding is left.
         """
-        following: FloatArray = np.stack([A @ self.prefix_termination for A in self.transitions] + [self.termination], axis=1)
+        states, goes_on = self.states(trie), self.prefix_termination
         with np.errstate(over="ignore", invalid="ignore"):
-            scores: FloatArray = self.states(trie) @ following  # (num_nodes, k) @ (k, num_symbols + 1)
-        return scores
+            following = np.column_stack((*(self.transitions @ goes_on), self.termination))  # (k, num_symbols + 1)
+            magnitudes = np.column_stack((*(self.magnitudes @ np.abs(goes_on)), np.abs(self.termination)))
+            return settled_entries(states @ following, states, magnitudes)
 
     @cached_property
     def summed_transitions(self) -> FloatArray:
@@ -122,7 +130,11 @@ class WFA:
     def total_weight(self) -> float:
         """Σ_x f(x) over all strings; ∞ where that sum diverges."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(self.initial @ self.prefix_termination) if self.spectral_radius < 1 else float("inf")
+            return (
+                float(settled_product(self.initial, self.prefix_termination[:, None])[0])
+                if self.spectral_radius < 1
+                else float("inf")
+            )
 
 
 def prefix_automaton(wfa: WFA) -> WFA:

@@ -37,6 +37,7 @@ def test_quick_run(tmp_path: Path) -> None:
     assert "The default lesson" in titles
     assert "Basis selection and Hankel estimation, other statistics" in titles
     assert "Refinement by likelihood" in titles
+    assert "A large alphabet, step by step" in titles
     assert all(row["ratio"] > 0 for table in record["tables"] for row in table["comparisons"])
     assert "| work | ours, ms |" in (tmp_path / "benchmarks.md").read_text()
 

@@ -128,6 +128,7 @@ class Lens {
     this.sums = unpacked(data.sums, Float32Array);
     this.x = this.y = new Float32Array(this.numRows).fill(NaN);
     this.explained = [];
+    this.zeros = [];
     const room = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1) * 7 + 14;
     this.room = { row: room(data.prefixes), column: room(data.suffixes) };
     this.window = this.levels = null;
@@ -152,6 +153,7 @@ class Lens {
     if (points && rows === this.data.rows) {
       [this.x, this.y] = [points.x, points.y].map((text) => unpacked(text, Float32Array));
       this.explained = points.explained;
+      this.zeros = points.zeros;
       this.root.querySelector(".plane h4").textContent = points.title;
       this.plane.setAttribute("aria-label", `${points.title}. Arrow keys move from prefix to prefix, Enter chooses.`);
       this.points = null;
@@ -622,9 +624,26 @@ class Lens {
       pen.arc(...this.pointPlace(row), 3.5, 0, 7);
       pen.fill();
     }
+    this.markZeros(pen, width);
     const [across = "…", up = "…"] = this.explained.map((share) => `${Math.round(share * 100)}%`);
     Object.assign(pen, { fillStyle: this.ink, globalAlpha: 0.75 });
     pen.fillText(`Variance: ${across} across, ${up} up`, 8, height - 9);
+  }
+
+  // A cross where the zero vectors lie: a model gives weight 0 to whatever begins so.
+  markZeros(pen, width) {
+    if (!this.zeros.length) return;
+    const [x, y] = this.pointPlace(this.zeros[0]);
+    Object.assign(pen, { strokeStyle: this.ink, fillStyle: this.ink, globalAlpha: 0.9, lineWidth: 2 });
+    pen.beginPath();
+    for (const side of [-1, 1]) {
+      pen.moveTo(x - 6, y - 6 * side);
+      pen.lineTo(x + 6, y + 6 * side);
+    }
+    pen.stroke();
+    pen.textAlign = x > width / 2 ? "right" : "left";
+    pen.fillText(`zero vector: ${this.zeros.length}`, x + (x > width / 2 ? -10 : 10), y - 8);
+    pen.textAlign = "left";
   }
 
   drawPlane() {

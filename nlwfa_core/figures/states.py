@@ -27,6 +27,7 @@ def states_figure(
     colour_title: str,
     trajectory: tuple[FloatArray, Sequence[str]] | None = None,
     three: bool = False,
+    num_zero: int = 0,
 ) -> go.Figure:
     """States of prefixes along their principal components; numbers colour on a scale, strings as classes.
 
@@ -35,6 +36,8 @@ def states_figure(
     coordinates : array, shape (n, num_components)
     trajectory : (array, shape (steps, num_components), names), optional
         One string's states, joined by a line.
+    num_zero : int
+        How many of the states are the zero vector. It is marked, as it is a point like others only in the picture.
     """
     names = plain(names)
     figure = go.Figure()
@@ -74,6 +77,18 @@ def states_figure(
                 },
                 hovertemplate="%{text}<extra></extra>",
                 showlegend=False,
+            )
+        )
+    if num_zero:
+        origin = projection.coordinates(np.zeros((1, projection.axes.shape[1])))
+        figure.add_trace(
+            scatter(
+                **axes_of(origin),
+                mode="markers",
+                name=f"zero vector ({num_zero:,})",
+                marker={"color": MARK, "size": size + 7, "symbol": "x" if three else "x-thin", "line": {"color": MARK, "width": 3}},
+                hovertemplate=f"the zero vector: {num_zero:,} of the prefixes<extra></extra>",
+                showlegend=True,
             )
         )
     if trajectory is not None:

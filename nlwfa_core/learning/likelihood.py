@@ -19,7 +19,7 @@ from ..sample import Sample
 from ..trie import Trie
 from ..wfa import WFA
 from ..words import FloatArray, IntArray, Words
-from .networks import DTYPE, activate, one_thread, to_arrays
+from .networks import DTYPE, activate, nudge, one_thread, to_arrays
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through
 from .steps import Refinement
@@ -187,6 +187,10 @@ def _climb(
 ) -> tuple[WFA | NLWFA, list[float]]:
     """One training from one start: the best epoch's model, and each epoch's bits per symbol on the strings that choose."""
     torch.manual_seed(options.seed)  # of dropout
+    if not np.isfinite(next_symbol_score(model, train).bits_per_symbol):  # what happens has score 0, and no slope to climb
+        start = _Trained.of(model)
+        nudge(start.tensors, options.seed)
+        model = start.learned()
     trained, averaged = _Trained.of(model), _Trained.of(model)
     optimizer = torch.optim.AdamW(trained.tensors, lr=options.rate, weight_decay=options.weight_decay)
     strings = int(train.counts.sum())

@@ -16,6 +16,8 @@ from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_ca
 
 DTYPE = torch.float64
 SCHEDULES = ("constant", "cosine")
+# Of a layer's root mean square: large enough to leave a saddle in a few steps, small beside what is learned.
+NUDGE = 1e-3
 
 
 def seeded_layers(shapes: Sequence[tuple[int, ...]], generator: torch.Generator) -> list[torch.Tensor]:
@@ -61,6 +63,18 @@ def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:
     return tuple(layer.detach().numpy().copy() for layer in layers)
 
 
+@torch.no_grad()
+def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
+    """Add a little noise from a seed to each layer, `NUDGE` of its root mean square.
+
+    SP's model of a matrix that falls into parts is a saddle point of what refinement minimises: the states of the parts that it
+    leaves out are exactly 0, and so is every derivative that could change this. Noise leaves the saddle the same way everywhere.
+    """
+    rng = np.random.default_rng(seed)
+    for layer in layers:
+        layer += NUDGE * layer.square().mean().sqrt() * torch.from_numpy(rng.standard_normal(tuple(layer.shape)))
+
+
 def train(
     layers: Sequence[torch.Tensor],
     loss_of: Callable[[], torch.Tensor],
@@ -72,6 +86,7 @@ def train(
     report: Report,
     cancelled: CancelCheck,
     look: Look | None = None,
+    leave_start: Callable[[], None] | None = None,
 ) -> TrainingLog:
     """Minimise `loss_of()` over `layers` by full-batch Adamax, in place.
 
@@ -83,6 +98,8 @@ def train(
         One of `SCHEDULES`: the learning rate stays as it is (the paper names none other), or falls to 0 along half a cosine.
     look : callable, optional
         Passed on with every report.
+    leave_start : callable, optional
+        What takes the place of the first step, where the start is a saddle point (see `nudge`).
 
     Raises
     ------
@@ -108,7 +125,9 @@ def train(
             for layer, kept in zip(layers, best, strict=True):
                 kept.copy_(layer.detach())
         report(Progress(stage, epoch, epochs, value, look=look))
-        if epoch < epochs:
+        if epoch == 0 and leave_start is not None:
+            leave_start()
+        elif epoch < epochs:
             loss.backward()  # type: ignore[no-untyped-call]
             if schedule == "cosine":
                 optimizer.param_groups[0]["lr"] = learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / epochs))

@@ -16,7 +16,7 @@ from ..hankel import HankelMatrix
 from ..trie import Trie
 from ..words import IntArray, Words
 from .factorisation import SparseRows, reconstruction_error
-from .networks import activate, one_thread, to_arrays, train
+from .networks import activate, nudge, one_thread, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .rollout import Rollout, through
 from .steps import Refinement, Steps
@@ -29,7 +29,7 @@ def refine_hankel(
     """Minimise Σ_{u ∈ P'} w_u ‖φ'(G_u(α₀)) − H_u‖² ([P] §4.4) over all parameters, by full-batch Adamax.
 
     The rows are those that the model's own states reach: with boundary symbols, of prefixes that begin with ⊢. Rows that were never
-    seen count as zeros, unless rows have weights. The best epoch's parameters come back: the loss never ends above its start.
+    seen count as zeros, unless rows have weights. The best epoch's parameters come back, or the given ones where none is better.
     """
     transitions, decoder, nonlinear = steps.transitions, steps.decoder, steps.nonlinear
     tree, rows = _reached(hankel, len(transitions[0]))
@@ -74,6 +74,7 @@ def refine_hankel(
         report=report,
         cancelled=cancelled,
         look=look,
+        leave_start=None if steps.svd is None else lambda: nudge(tensors, options.seed),
     )
     first, *others = to_arrays(tensors)
     maps_learned, decoder_learned = tuple(others[: len(transitions)]), tuple(others[len(transitions) :])

@@ -10,16 +10,21 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..errors import RecipeError
 from ..hankel import HankelMatrix
 from ..transforms import mapped
 from ..wfa import WFA
-from ..words import FloatArray
+from ..words import FloatArray, IntArray
 
 # Up to this many cells a full dense SVD costs less than setting up an iterative one.
 DENSE_CELLS = 40_000
+# Singular values this near to each other, relative to the largest, are equal: which vectors an SVD gives them is rounding.
+EQUAL = 1e-10
+# Of entries whose magnitudes differ by less than this, the first is taken as the largest.
+NEARLY = 1 - 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +39,23 @@ class TruncatedSVD:
         In each column the entry of largest magnitude is positive, so that states plot the same way each time.
     numerical_rank : int
         How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε.
+    parts : array, shape (k,)
+        The part of the matrix that each vector lives in (see `truncated_svd`); −1 for a value of 0 without vectors, which are 0.
     """
 
     left: FloatArray
     singular_values: FloatArray
     right: FloatArray
     numerical_rank: int
+    parts: IntArray
 
 
 def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
-    """Rank-k SVD of a sparse block; sparse solver for large blocks.
+    """Rank-k SVD of a sparse matrix, the same on every processor but for the last digits.
+
+    Rows and columns may fall into parts that share no entry, as Dyck's do by bracket depth. Each part is factorised on its own, so
+    singular vectors are exactly 0 outside their part, and equal values of two parts can't mix. Equal values within a part
+    have no vectors of their own, only a space that they span: `_canonical` chooses its basis.
 
     Parameters
     ----------
@@ -60,19 +72,105 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
         raise RecipeError(f"rank: {rank} given, at least 1 needed")
     if not np.isfinite(block.data).all():
         raise RecipeError("the Hankel matrix holds a value that is not a finite number")
-    smaller = min(block.shape)
-    k = min(rank, smaller)
-    if block.shape[0] * block.shape[1] <= DENSE_CELLS or 3 * k > smaller:
-        U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
-    else:
-        try:
-            U, D, Vt = _largest(block, k)
-        except ArpackNoConvergence:
-            U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
-    U, D, V = U[:, :k], D[:k], Vt[:k].T
-    signs = np.where(V[np.abs(V).argmax(axis=0), np.arange(k)] < 0, -1.0, 1.0)
+    k = min(rank, *block.shape)
+    left, right = np.zeros((block.shape[0], k)), np.zeros((block.shape[1], k))
+    parts, solved = _parts(block), list[tuple[FloatArray, FloatArray, FloatArray]]()
+    values, owners, numbers = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for rows, columns, norm in parts:
+        # No singular value of a part is above its norm, and the parts that follow have smaller ones.
+        if len(values) >= k and norm < NEARLY * np.partition(values, -k)[-k]:
+            break
+        U, D, V = _decomposed(block[rows][:, columns], k)
+        values = np.concatenate((values, D))
+        owners = np.concatenate((owners, np.full(len(D), len(solved))))
+        numbers = np.concatenate((numbers, np.arange(len(D))))
+        solved.append((U, D, V))
+    order = np.argsort(-values, kind="stable")
+    firsts = np.array([rows[0] for rows, _, _ in parts], dtype=np.int64)[owners]
+    order = order[np.lexsort((firsts[order], _clusters(values[order])))][:k]  # equal ones by their parts' first prefixes
+    for column, (owner, number) in enumerate(zip(owners[order].tolist(), numbers[order].tolist(), strict=True)):
+        rows, columns, _ = parts[owner]
+        left[rows, column], right[columns, column] = solved[owner][0][:, number], solved[owner][2][:, number]
+    D = np.concatenate((values[order], np.zeros(k - len(order))))
+    where = np.concatenate((owners[order], np.full(k - len(order), -1)))
     tolerance = D[0] * max(block.shape) * np.finfo(float).eps
-    return TruncatedSVD(U * signs, D, V * signs, int((tolerance < D).sum()))
+    return TruncatedSVD(left, D, right, int((tolerance < D).sum()), where)
+
+
+def _parts(block: sparse.csr_array) -> list[tuple[IntArray, IntArray, float]]:
+    """Rows, columns and Frobenius norm of each part that shares no entry with another, the largest norm first."""
+    cells = block.tocoo()
+    filled = cells.data != 0
+    data, (rows, columns) = cells.data[filled], (index[filled].astype(np.int64) for index in cells.coords)
+    num_rows, size = block.shape[0], sum(block.shape)
+    links = sparse.coo_array((np.ones(len(data), dtype=np.int8), (rows, num_rows + columns)), shape=(size, size))
+    number, label = connected_components(links, directed=False)
+    norms = np.sqrt(np.bincount(label[rows], weights=data**2, minlength=number))
+    members = np.argsort(label, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(label, minlength=number))))
+    parts = []
+    for part in np.argsort(-norms, kind="stable")[: int((norms > 0).sum())].tolist():
+        inside = members[starts[part] : starts[part + 1]]
+        parts.append((inside[inside < num_rows], inside[inside >= num_rows] - num_rows, float(norms[part])))
+    return parts
+
+
+def _decomposed(block: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """U, D, V of one part, to min(rank, its rows, its columns) values, the same on every processor but for the last digits."""
+    smaller = min(block.shape)
+    k, size = min(rank, smaller), rank + 1  # one more: is the last value equal to what is left out?
+    while True:
+        if block.shape[0] * block.shape[1] <= DENSE_CELLS or 3 * size > smaller:
+            U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
+        else:
+            try:
+                U, D, Vt = _largest(block, size)
+            except ArpackNoConvergence:
+                U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
+        clusters = _clusters(D)
+        if len(D) == smaller or clusters[k - 1] != clusters[-1]:
+            break
+        size *= 2
+    V = Vt.T
+    for cluster in np.flatnonzero(np.bincount(clusters[:k]) * (np.bincount(clusters)[: clusters[k - 1] + 1] > 1)).tolist():
+        equal = np.flatnonzero(clusters == cluster)
+        turn = _canonical(V[:, equal])
+        U[:, equal], V[:, equal] = U[:, equal] @ turn, V[:, equal] @ turn
+    U, D, V = U[:, :k], D[:k], V[:, :k]
+    sizes = np.abs(V)
+    largest = (sizes >= NEARLY * sizes.max(axis=0)).argmax(axis=0)
+    signs = np.where(V[largest, np.arange(k)] < 0, -1.0, 1.0)
+    return U * signs, D, V * signs
+
+
+def _clusters(values: FloatArray) -> IntArray:
+    """Numbers the distinct ones of falling singular values, shape (n,): equal ones share a number.
+
+    >>> _clusters(np.array([1.0, 0.5, 0.5 - 1e-15, 0.1])).tolist()
+    [0, 1, 1, 2]
+    """
+    return np.concatenate((np.zeros(min(len(values), 1)), np.cumsum(-np.diff(values) > EQUAL * values[:1].sum()))).astype(np.int64)
+
+
+def _canonical(V: FloatArray) -> FloatArray:
+    """The rotation of an orthonormal basis to one that the space alone decides, shape (r, r).
+
+    The first vector is the projection of the axis nearest to the space, the first of several that are equally near. The next one
+    is that of what is left of the space, and so on.
+
+    >>> V = np.linalg.qr(np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 2.0]]))[0]
+    >>> np.abs(V @ _canonical(V)).round(12).tolist()
+    [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+    """
+    left, turn = V.copy(), np.empty((V.shape[1], V.shape[1]))
+    for column in range(V.shape[1]):
+        sizes = np.linalg.norm(left, axis=1)
+        nearest = int((sizes >= NEARLY * sizes.max()).argmax())
+        turn[:, column] = left[nearest] / sizes[nearest]
+        left -= np.outer(left @ turn[:, column], turn[:, column])
+    # Orthogonal but for rounding, which the last directions of a large space would show.
+    Q, R = np.linalg.qr(turn)
+    return Q * np.sign(np.diag(R))
 
 
 def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -144,8 +242,11 @@ def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     V = svd.right[:, :k]
     rows = hankel.matrix @ V  # (num_rows, k)
     before, weights = rows[: hankel.num_prefixes], hankel.row_weights
-    maps = []
-    for after in mapped(hankel).T:
-        roots = np.ones((len(after), 1)) if weights is None else np.sqrt(weights[after, None])
-        maps.append(np.linalg.lstsq(roots * before, roots * rows[after])[0])
-    return WFA(rows[hankel.start_row], np.stack(maps), V[0].copy())
+    maps = np.zeros((mapped(hankel).shape[1], k, k))
+    for part in np.unique(svd.parts[:k]):  # prefixes of different parts share no state: exact zeros stay exact
+        states = np.flatnonzero(svd.parts[:k] == part)
+        inside = np.flatnonzero(before[:, states].any(axis=1))
+        for symbol, after in enumerate(mapped(hankel)[inside].T):
+            roots = np.ones((len(after), 1)) if weights is None else np.sqrt(weights[after, None])
+            maps[symbol, states] = np.linalg.lstsq(roots * before[inside][:, states], roots * rows[after])[0]
+    return WFA(rows[hankel.start_row], maps, V[0].copy())

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from ..errors import RecipeError
-from ..trie import Trie, chain_weights
+from ..trie import Trie, chain_log2_weights, chain_weights
 from ..words import FloatArray, Words
 
 GATES = {"GRU": 3, "LSTM": 4}
@@ -101,3 +101,8 @@ class RecurrentModel:
         """P(x), shape (num_words,)."""
         trie = Trie.of(words, self.num_symbols)
         return chain_weights(self.next_scores(trie), trie)
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ P(x), shape (num_words,): finite for strings of any length."""
+        trie = Trie.of(words, self.num_symbols)
+        return chain_log2_weights(self.next_scores(trie), trie)

@@ -25,8 +25,12 @@ VALIDATION = ("log2_pauto", "wer", "bits_per_symbol", "num_zero")
 TEST = (
     *("log2_pauto", "kl", "wer", "wer_without_end", "bits_per_symbol", "ndcg5", "next_kl", "total_variation", "rmse"),
     *("num_words", "num_zero", "num_negative", "num_nonfinite", "num_impossible", "uniform_log2_pauto", "true_log2_pauto"),
+    "share_tied",
 )
-SCORE_COLUMNS = ("num_states", *TEST, *(f"validation_{name}" for name in VALIDATION), "seconds")
+# What a weight of 0 is raised to, as a share of all, so that log₂ Pauto is finite: in a column of its own.
+FLOOR = 1e-30
+FLOORED = "kl_floored"
+SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), "seconds")
 # The paper says k from 1 to 50, and samples from 200 to 20,000; for the verbs no list of ranks.
 RANKS, SAMPLE_RANKS, VERB_RANKS = (1, 2, 3, 5, 10, 20, 30, 50), (2, 5, 10, 20), (5, 10, 20, 50)
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
@@ -120,18 +124,20 @@ class Bench:
         if place.settings == REFERENCE:
             data = load_data(recipe.data, experiment.files.__getitem__)
             scores = evaluate(reference_models(data, NGRAM_ORDER)[place.learner], data.test)
-            return _columns(scores, None, 0, 0.0)
+            return _columns(scores, scores.kl, None, 0, 0.0)
         if self.prepared is None or not self.prepared.fits(recipe):
             self.prepared = None  # not two at once in memory
             self.prepared = prepare(recipe, files=experiment.files.__getitem__)
         result = run(recipe, prepared=self.prepared)
-        return _columns(result.scores, result.validation, result.report.num_states, result.seconds["learning"])
+        scores = result.scores
+        floored = evaluate(result.model, self.prepared.data.test, FLOOR).kl if scores.num_zero else scores.kl
+        return _columns(scores, floored, result.validation, result.report.num_states, result.seconds["learning"])
 
 
-def _columns(scores: Scores, validation: Scores | None, num_states: int, seconds: float) -> dict[str, Value]:
+def _columns(scores: Scores, floored: float | None, validation: Scores | None, num_states: int, seconds: float) -> dict[str, Value]:
     tested = {name: getattr(scores, name) for name in TEST}
     chosen = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
-    return {"num_states": num_states, **tested, **chosen, "seconds": seconds}
+    return {"num_states": num_states, **tested, FLOORED: floored, **chosen, "seconds": seconds}
 
 
 def dyck(name: str, seeds: int, quick: bool) -> Experiment:

@@ -14,9 +14,10 @@ DYCK = (
     "The reading of the next symbol is not why SP's WER is low: read by the same row sum as the nonlinear learners, SP has "
     "nearly the same one, see [the measurement](README.md#how-the-next-symbol-is-read). What is left: epochs, initial weights, "
     "the scaling of H, none of which the paper states.",
-    "Under the paper's settings SP gives some test strings exactly 0 at small ranks, and its Pautomac score is ∞: H_λ falls "
-    "apart by bracket depth. Whether 0 or 10⁻³² comes out there is rounding. The paper's scores are finite; it does not say "
-    "what was done with zeros.",
+    "Under the paper's settings SP gives every string deeper than its states reach the weight 0, because H_λ falls into parts by "
+    "bracket depth, so its Pautomac score is ∞. The paper's scores are finite, and it does not say what was done with zeros. "
+    "Most likely they were never seen: floating point leaves 10⁻¹⁶ to 10⁻¹⁷⁵ of them, of either sign, unless something looks. "
+    "After such a prefix every symbol has score 0, too. These predictions are ties, and WER counts their expected error.",
     "250 test strings are a small test set, and each seed draws its own: log₂ Pauto moves with the draw by more than it "
     "does from learner to learner. The second figure takes the true model's score on the same strings away; that is the "
     "Kullback–Leibler divergence over them.",

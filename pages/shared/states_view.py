@@ -37,7 +37,9 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
         way = projection.coordinates(views.prefix_states(model, steps))
     points, title = projection.coordinates(found), colourings.COLOURINGS[colour]
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
-    figure = states_figure(points, projection, views.labels(prefixes, data.alphabet), colours, title, three=axes == 3)
+    num_zero = int((~found.any(axis=1)).sum())
+    labels = views.labels(prefixes, data.alphabet)
+    figure = states_figure(points, projection, labels, colours, title, three=axes == 3, num_zero=num_zero)
     add_trajectory(figure, way, views.labels(steps, data.alphabet), three=axes == 3)
     alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"
     st.plotly_chart(figure, key="states.pca", alt=alt)
@@ -45,6 +47,11 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
         f"The {len(prefixes):,} most frequent prefixes under {literal(name)}, k = {model.num_states}; the line follows "
         f"{literal(data.alphabet.decode(word))}{cut}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
     )
+    if num_zero:
+        st.caption(
+            f"× marks the zero vector. {num_zero:,} of the prefixes lead there: the model gives weight 0 to all strings that "
+            "begin with one of them."
+        )
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
         st.dataframe(pd.DataFrame(table), hide_index=True, key="states.points", alt="Coordinates of each prefix's state")

@@ -67,7 +67,7 @@ def test_any_size_of_pieces_gives_the_whole_files_sample(words: list[Word], size
     assert (counts.notes, counts.num_strings, counts.num_dropped, counts.bound) == (whole.notes, len(words), 0, "")
 
 
-@pytest.mark.parametrize("num_symbols", [1, 256, 257, 5000])
+@pytest.mark.parametrize("num_symbols", [1, 256, 257, 10_000])
 def test_symbols_of_all_widths_are_kept(num_symbols: int) -> None:
     words = [(0, num_symbols - 1), (num_symbols - 1,), (0, num_symbols - 1), ()]
     data = written(words, num_symbols)
@@ -103,7 +103,7 @@ BAD_FILES = [
     (b"0 2\n", 1, "the file holds no strings"),
     (b"2 2 2\n1 0\n", 1, "the header needs number_of_strings and alphabet_size, got 3 numbers"),
     (b"1 0\n0\n", 1, "alphabet size 0 given"),
-    (b"1 99999\n1 0\n", 1, "alphabet size: 99,999 given, at most 5,000 allowed"),
+    (b"1 99999\n1 0\n", 1, "alphabet size: 99,999 given, at most 10,000 allowed"),
     (b"2 2\r\n2 0 1\r\n3 0 1\r\n", 3, "length 3 is declared, and 2 symbols follow"),
     (b"2 2\n\n2 0 1\n\n1 2", 5, r"symbol 2 is not in the header's alphabet of 2 symbols \(0 … 1\)"),
     (b"2 2\r1 0\r1 " + b"9" * 30, 3, "symbol 9223372036854775807 is not in"),

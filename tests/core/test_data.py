@@ -140,7 +140,7 @@ BAD_UPLOADS = [
     (b"3 2\n1 0\n", {}, "line 1: the header promises 3 strings, and 1 follow"),
     (b"1 2\n1 2\n", {}, "line 2: symbol 2 is not in the header's alphabet of 2 symbols"),
     (b"1 2\n1 x\n", {"upload_format": "pautomac"}, "line 2: 'x' is not a whole number"),
-    (b"1 10000\n1 0\n", {}, "line 1: alphabet size: 10,000 given, at most 5,000 allowed"),
+    (b"1 10001\n1 0\n", {}, "line 1: alphabet size: 10,001 given, at most 10,000 allowed"),
     (b"a" * 10**6 + b"\n", {}, "line 1: string length: 1,000,000 given, at most 10,000 allowed"),
     (b"1 2\n1000000" + b" 0" * 10**6 + b"\n", {}, "line 2: string length: 1,000,000 given, at most 10,000 allowed"),
     (b"\n \nb\n\xff\n", {}, "line 4: byte 0xff is not UTF-8"),

@@ -153,12 +153,12 @@ BAD_FILES = [
     (b"2 2\n1 0\n1 x\n", "pautomac", 3, "'x' is not a whole number"),
     (b"2 2\n1 0\n1 0\x1c\n", "pautomac", None, "white space other than"),
     (b"99999999999 2\n1 0\n", "pautomac", 1, "number of strings: 99,999,999,999 given, at most"),
-    (b"1 99999\n1 0\n", "pautomac", 1, "alphabet size: 99,999 given, at most 5,000 allowed"),
+    (b"1 99999\n1 0\n", "pautomac", 1, "alphabet size: 99,999 given, at most 10,000 allowed"),
     (b"1 1\n11 0 0 0 0 0 0 0 0 0 0 0\n", "pautomac", 2, "string length: 11 given, at most 10 allowed"),
     (b"ab\n" + b"a" * 11 + b"\n", "characters", 2, "string length: 11 given, at most 10 allowed"),
     (b"a b\n" + b"a " * 11 + b"\n", "tokens", 2, "string length: 11 given, at most 10 allowed"),
     (b"a,1\n" + b"a" * 11 + b",1\n", "csv", 2, "string length: 11 given, at most 10 allowed"),
-    (b" ".join(b"%d\n" % n for n in range(5001)), "tokens", None, "different symbols: 5,001 given, at most 5,000 allowed"),
+    (b" ".join(b"%d\n" % n for n in range(10_001)), "tokens", None, "different symbols: 10,001 given, at most 10,000 allowed"),
     ("λ\n\nλ\n".encode(), "characters", None, "every string is empty"),
     (b",1\n", "csv", None, "every string is empty"),
     (b"ab,1\nb,0\n", "auto", 2, "count '0' given, at least 1 needed"),
@@ -257,7 +257,7 @@ def test_a_model_by_hand() -> None:
         ("T: (state,symbol,state)\n\t(0,0,1) 1.0\n\t(1,1,1) 1.0\n", "", None, "the model lacks section T"),
         ("\t(0) 1.0\n", "", None, "section I is empty"),
         ("\t(0,0,1) 1.0", "\t(0,0,999999999) 1.0", None, "symbols × states²: 2,000,000,000,000,000,000 given, at most"),
-        ("\t(0,0,1) 1.0", "\t(0,5000,1) 1.0", None, "alphabet size: 5,001 given, at most 5,000 allowed"),
+        ("\t(0,0,1) 1.0", "\t(0,10000,1) 1.0", None, "alphabet size: 10,001 given, at most 10,000 allowed"),
     ],
 )
 def test_bad_models_are_refused(old: str, new: str, line: int | None, message: str) -> None:

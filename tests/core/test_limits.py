@@ -122,7 +122,7 @@ for action in (
         print(error)
 """
     assert in_process(code, settings).splitlines() == [
-        "4 1000 7 5000",
+        "4 1000 7 10000",
         "num_prefixes: 1,000 given, at most 30 allowed",
         "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
         "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",

@@ -33,7 +33,10 @@ def one_prediction(scores: list[float], truth: list[float] | None = None, floor:
         ((1, 2, 3), 1.0),  # the end comes first
         ((1, 3, 2), 1 / np.log2(3)),
         ((3, 2, 1), 1 / np.log2(4)),
-        ((1, 1, 1), 1 / np.log2(4)),  # a tie: the end comes last
+        ((1, 1, 1), (1 + 1 / np.log2(3) + 1 / np.log2(4)) / 3),  # a tie: first, second or third
+        ((2, 1, 1), (1 / np.log2(3) + 1 / np.log2(4)) / 2),  # second or third
+        ((1, 1, 1, 1, 1, 1, 1), (1 / np.log2(np.arange(2, 7))).sum() / 7),  # two of seven are not among five
+        ((2, 1 + 1e-15, 1), (1 / np.log2(3) + 1 / np.log2(4)) / 2),  # equal but for rounding
         ((6, 5, 4, 3, 2, 1), 0.0),  # sixth: not among five
         ((6, 5, 4, 3, 1, 2), 1 / np.log2(6)),
         ((1, 2, np.nan), 0.0),  # what is no number is not ranked

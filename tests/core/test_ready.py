@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
-from nlwfa_core.experiment import load_result, run
+from nlwfa_core.experiment import Result, load_result, run
 from nlwfa_core.jobs import Runner
 from nlwfa_core.lessons import read_lessons
 from nlwfa_core.ready import ASSETS, make, wanted
@@ -22,6 +23,15 @@ QUICK = [
     for key, recipe in WANTED.items()
     if recipe.refinement.objective == "none" and (recipe.learning.learner == "SP" or recipe.data.num_strings <= 2_000)
 ]
+# How near scores come on any processor, by whether the model is linear. Linear ones differ in the thirteenth digit. Networks are
+# stopped in the middle of a descent that magnifies the last digit: measured, by 5e-4 at most (docs/method-notes.md).
+TOLERANCES = {True: 1e-9, False: 1e-3}
+
+
+def assert_same_scores(scores: dict[str, Any], kept: Result, near: float) -> None:
+    for name, value in scores.items():
+        expected = getattr(kept.scores, name)
+        assert value == (expected if expected is None else pytest.approx(expected, rel=near, abs=near, nan_ok=True)), name
 
 
 def test_all_that_is_wanted_is_there_and_nothing_else() -> None:
@@ -42,12 +52,9 @@ def test_each_holds_its_own_recipe(key: str) -> None:
 
 @pytest.mark.parametrize("key", QUICK)
 def test_scores_are_the_same_today(key: str) -> None:
-    """To 1e-6: another processor may round a sum otherwise. A rank above the numerical rank makes much of roundings: to 1e-3."""
-    kept, now = load_result(RESULTS / key), run(WANTED[key])
-    near = 1e-6 if kept.report.num_states == kept.report.rank else 1e-3
-    for name, value in dataclasses.asdict(now.scores).items():
-        expected = getattr(kept.scores, name)
-        assert value == (expected if expected is None else pytest.approx(expected, abs=near, nan_ok=True)), name
+    assert_same_scores(
+        dataclasses.asdict(run(WANTED[key]).scores), load_result(RESULTS / key), TOLERANCES[WANTED[key].learning.learner == "SP"]
+    )
 
 
 def test_the_runner_finds_them_and_writes_elsewhere(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -90,7 +90,7 @@ HEADERS: list[tuple[Any, str]] = [
     ({"symbols": ["a", "a"]}, "symbols must differ"),
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
-    ({"symbols": ["a"] * 5001}, "symbols: 5,001 given, at most 5,000"),
+    ({"symbols": ["a"] * 10_001}, "symbols: 10,001 given, at most 10,000"),
     ({"kind": "RNN"}, "kind 'RNN' given, allowed: WFA, NLWFA, GRU, LSTM"),
     ({"kind": "WFA"}, "lacks 'transitions'"),
     ({"kind": None}, "kind None given"),

@@ -1,0 +1,70 @@
+"""The same numbers on every processor: linear algebra and torch choose their kernels by it, and here they are told which to take.
+
+Each kernel runs in a process of its own. Whatever this processor can't run is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nlwfa_core.experiment import load_result
+from nlwfa_core.ready import ASSETS
+from tests.core.test_ready import TOLERANCES, WANTED, assert_same_scores
+
+CPUINFO = Path("/proc/cpuinfo")
+FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() else set()
+# OpenBLAS's name of a kernel -> what it needs, what threadpoolctl calls it, and torch's to go with it.
+KERNELS = {
+    "Nehalem": ("sse4_2", "Nehalem", "default"),
+    "Haswell": ("avx2", "Haswell", "avx2"),
+    "Zen": ("avx2", "Haswell", "default"),  # the same code
+    "SkylakeX": ("avx512f", "SkylakeX", "avx512"),
+}
+PROGRAM = """
+import dataclasses, hashlib, json, sys
+import torch
+from threadpoolctl import threadpool_info
+from nlwfa_core.data import no_files
+from nlwfa_core.experiment import run
+from nlwfa_core.recipe import Recipe
+
+recipes = [Recipe.from_json(text) for text in json.load(sys.stdin)]
+architectures = [library["architecture"] for library in threadpool_info() if library["internal_api"] == "openblas"]
+scores = [dataclasses.asdict(run(recipe).scores) for recipe in recipes]
+print(json.dumps({"openblas": architectures, "torch": torch.backends.cpu.get_cpu_capability(), "scores": scores}))
+"""
+LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "SP" and recipe.refinement.objective == "none"]
+QUICK_NETWORKS = [
+    key
+    for key, recipe in WANTED.items()
+    if recipe.learning.learner == "both.non" and recipe.refinement.objective == "none" and recipe.data.num_strings <= 2_000
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_shipped_results_come_back(kernel: str) -> None:
+    flag, architecture, capability = KERNELS[kernel]
+    if flag not in FLAGS:
+        pytest.skip(f"this processor has no {flag}")
+    keys = [*LINEAR, *QUICK_NETWORKS]
+    asked = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps([WANTED[key].to_json() for key in keys]),
+        env=os.environ | {"OPENBLAS_CORETYPE": kernel, "ATEN_CPU_CAPABILITY": capability},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == 0, asked.stderr
+    answer = json.loads(asked.stdout)
+    if architecture not in answer["openblas"]:
+        pytest.skip(f"numpy computes with {answer['openblas']}, which takes no order")
+    assert answer["torch"].lower() == capability
+    for key, scores in zip(keys, answer["scores"], strict=True):
+        assert_same_scores(scores, load_result(ASSETS / "results" / key), TOLERANCES[WANTED[key].learning.learner == "SP"])
