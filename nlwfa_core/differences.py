@@ -9,7 +9,7 @@ from functools import lru_cache
 from .learning.learners import LEARNERS
 from .recipe import Recipe
 from .sweeps import Outcome
-from .tables import given, number
+from .tables import given, number, percent
 
 # Options that several parts of a recipe call alike, or that read badly as they are; the others are called as in the recipe.
 OPTION_NAMES = {
@@ -103,6 +103,8 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, every: bool = False)
     table |= {name: [entry[name] for entry in by_run] for name in shown}
     for title, field in (("WER", "wer"), ("bits / symbol", "bits_per_symbol"), ("log₂ Pautomac", "log2_pauto")):
         table[title] = [number(getattr(outcome.scores, field)) for outcome in found]
+        if field == "wer":
+            table["tied"] = [percent(outcome.scores.share_tied) for outcome in found]
     table["on validation"] = [number(getattr(outcome.validation, metric, None)) for outcome in found]
     table["radius of ΣA"] = [given(outcome.diagnostics.spectral_radius) for outcome in found]
     table["total mass"] = [given(outcome.diagnostics.total_mass) for outcome in found]

@@ -26,6 +26,7 @@ REASONS = {
 UNITS = {
     "wer": "share",
     "wer_without_end": "share",
+    "share_tied": "share",
     "log2_pauto": "bits",
     "kl": "bits",
     "next_kl": "bits",

@@ -160,7 +160,7 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
     predicted = [(*alphabet.symbols, None)[place] for place in likeliest(scores)]
     by_symbol = dict(zip(alphabet.symbols, following, strict=True))
     record = {"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": (*predicted, None)[0]}
-    return json_text(record | {"tied": predicted if len(predicted) > 1 else []})
+    return json_text(record | ({"tied": predicted} if len(predicted) > 1 else {}))
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
@@ -182,9 +182,17 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
 
 def ranks_summary(learner: str, chosen: RankSelection) -> str:
     """The scores of every rank, and the best."""
-    rows: list[Sequence[str]] = [("rank", "WER", "log₂ Pauto", "bits per symbol", "zero", "negative")]
+    rows: list[Sequence[str]] = [("rank", "WER", "tied", "log₂ Pauto", "bits per symbol", "zero", "negative")]
     for rank, scores in chosen.scores:
-        cells = (rank, scores.wer, scores.log2_pauto, scores.bits_per_symbol, scores.num_zero, scores.num_negative)
+        cells = (
+            rank,
+            scores.wer,
+            scores.share_tied or 0.0,
+            scores.log2_pauto,
+            scores.bits_per_symbol,
+            scores.num_zero,
+            scores.num_negative,
+        )
         rows.append([as_text(cell) for cell in cells])
     words = chosen.scores[0][1].num_words
     return (

@@ -96,6 +96,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
 
 
+def percent(share: float | None) -> str:
+    """
+    >>> percent(0.758), percent(0.0004), percent(0.0), percent(None)
+    ('76%', '<1%', '0%', '–')
+    """
+    if share is None:
+        return "–"
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
 # A factorisation that took less was another learner's of the same recipe: they differ in their second step alone.
 SHARED_SECONDS = 1e-3
 

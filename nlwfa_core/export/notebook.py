@@ -45,7 +45,7 @@ for stage, drawing in loss_svgs(result.report).items():
 SCORES = """\
 models = {recipe.learning.learner: result.scores}
 models |= {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
-columns = ["log2_pauto", "wer", "bits_per_symbol", "ndcg5", "num_zero", "num_negative"]
+columns = ["log2_pauto", "wer", "share_tied", "bits_per_symbol", "ndcg5", "num_zero", "num_negative"]
 lines = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
 for name, scores in models.items():
     lines.append(f"| {name} | " + " | ".join(f"{getattr(scores, column):.4g}" for column in columns) + " |")

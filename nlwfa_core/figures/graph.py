@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ..graph import ROUNDING, Edge, edges, largest_weight
-from ..palette import ACCENT, MARK, MONOSPACE
+from ..palette import ACCENT, GREY, MARK, MONOSPACE
 from ..wfa import WFA
 from ..words import FloatArray
 from .parts import layout
@@ -18,7 +18,6 @@ MAX_LABELS = 30
 NODE = 34  # pixels across
 BEND, LOOP = 0.13, 0.27
 ACCENT_IN_THE_DARK = "#56B4E9"
-GREY = "#7a8699"  # text that is read on white as on black
 SIDES = {
     (x, y): f"{('bottom', 'middle', 'top')[y]} {('left', 'center', 'right')[x]}" for x in range(3) for y in range(3)
 }  # where text stands that points outwards, by the signs of x and y

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ..palette import ACCENT, CLASSES, MARK, MONOSPACE, MUTED
+from ..palette import ACCENT, CLASSES, GREY, MARK, MONOSPACE, MUTED
 from ..views import Projection
 from ..words import FloatArray
 from .parts import layout, plain
@@ -86,7 +86,12 @@ def states_figure(
                 **axes_of(origin),
                 mode="markers",
                 name=f"zero vector ({num_zero:,})",
-                marker={"color": MARK, "size": size + 7, "symbol": "x" if three else "x-thin", "line": {"color": MARK, "width": 3}},
+                marker={
+                    "color": GREY,
+                    "size": size + 15,
+                    "symbol": "x" if three else "x-thin",
+                    "line": {"color": GREY, "width": 3},
+                },
                 hovertemplate=f"the zero vector: {num_zero:,} of the prefixes<extra></extra>",
                 showlegend=True,
             )

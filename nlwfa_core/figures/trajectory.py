@@ -7,11 +7,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ..palette import MARK, MONOSPACE, MUTED
+from ..palette import GREY, MARK, MONOSPACE, MUTED
 from ..words import FloatArray
 from .parts import plain
 
-GREY = "#7a8699"  # text that is read on white as on black
 STEP_MS, MOVE_MS = 800, 400
 CONTROLS = 150  # pixels below the axes
 

@@ -123,8 +123,8 @@ def _against_the_paper(experiment: Experiment, curves: Mapping[tuple[str, str], 
     body.append(
         "*Yes* means: the nonlinear learner with the best mean there (chosen with hindsight) is ahead of SP in more than half of "
         "the seeds; for *similarly*, that the means are within 0.05. The paper shows curves without numbers, so only its sentences "
-        f"can be checked. Its curves are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the whole; "
-        "without that, SP's is ∞ wherever a test string has weight 0."
+        f"can be checked. Its curves are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the "
+        "whole; without that, SP's is ∞ wherever a test string has weight 0."
     )
     for key, (metric, form) in product(SETTINGS, {FLOORED: FORMS["kl"], "wer": FORMS["wer"]}.items()):
         if rows := compare(curves[key, metric]):

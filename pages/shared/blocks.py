@@ -59,6 +59,7 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
             "model": list(rows),
             "log₂ Pautomac": [number(entry.log2_pauto) for entry in scores],
             "WER": [number(entry.wer) for entry in scores],
+            "tied": [tables.percent(entry.share_tied) for entry in scores],
             "WER, no end": [number(entry.wer_without_end) for entry in scores],
             "bits / symbol": [number(entry.bits_per_symbol) for entry in scores],
             "NDCG@5": [number(entry.ndcg5) for entry in scores],

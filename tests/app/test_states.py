@@ -42,7 +42,7 @@ def test_the_animation_follows_the_string_that_is_written() -> None:
 def test_the_table_has_the_points_of_the_figure() -> None:
     app = learned("states", **SP)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
-    points = [trace for trace in figure(app, "states.pca")["data"] if trace["mode"] == "markers"]
+    points = [trace for trace in figure(app, "states.pca")["data"] if trace["mode"] == "markers" and "text" in trace]
     assert sum(len(trace["text"]) for trace in points) == len(table) == len(runs.prefixes(recipe_of(app).data, 30))
 
 

@@ -17,6 +17,7 @@ from tests.browser.screen import (
     chart,
     choose,
     drawn,
+    eventually,
     go,
     heading,
     keyed,
@@ -81,8 +82,7 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
         keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
     settled(page)
     train(page, "compare")
-    curves = traces(page, "compare.curves")
-    assert [(curve["name"], curve["count"]) for curve in curves] == [("SP", 3)]
+    eventually(lambda: [(curve["name"], curve["count"]) for curve in traces(page, "compare.curves")], [("SP", 3)])
     for reference in ("uniform", "5-gram"):
         expect(chart(page, "compare.curves").locator(".annotation").filter(has_text=reference)).to_have_count(1)
 

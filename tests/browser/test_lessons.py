@@ -51,7 +51,7 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
         expect(keyed(page, "rank").locator("input")).to_have_value("3")
         settled(page)
         assert rows(page)[0][:2] == ["SP", "∞"]  # nobody has waited for it
-        answer = keyed(page, "lesson").get_by_text("One impossible string that happens")
+        answer = keyed(page, "lesson").get_by_text("a single impossible string makes the score infinite")
         expect(answer).to_be_hidden()
         keyed(page, "lesson").get_by_text("Why is the log₂ Pautomac score ∞?").click()
         expect(answer).to_be_visible()

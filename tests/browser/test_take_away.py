@@ -9,7 +9,22 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from nlwfa_core import Recipe, run
-from tests.browser.screen import QUICK, chart, choose, go, keyed, press, rows, settled, traces, train, visit, watched, write
+from tests.browser.screen import (
+    QUICK,
+    chart,
+    choose,
+    eventually,
+    go,
+    keyed,
+    press,
+    rows,
+    settled,
+    traces,
+    train,
+    visit,
+    watched,
+    write,
+)
 
 
 def download(page: Page, name: str, folder: Path) -> Path:
@@ -65,8 +80,7 @@ def test_what_if_two_runs_side_by_side_and_a_sweep_over_seeds(page: Page, lab: s
     keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
     settled(page)
     train(page, "compare")
-    names = [trace["name"] for trace in traces(page, "compare.curves")]
-    assert {"SP", "fac.non", "fac.non ± sd"} == set(names)
+    eventually(lambda: {trace["name"] for trace in traces(page, "compare.curves")}, {"SP", "fac.non", "fac.non ± sd"})
     expect(chart(page, "compare.parallel").locator(".gl-container canvas").first).to_be_attached()
     keyed(page, "against").get_by_text("strings", exact=True).click()
     settled(page)

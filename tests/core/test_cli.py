@@ -289,6 +289,14 @@ def test_next_symbols(run: Run, folder: Path) -> None:
     ]
 
 
+def test_ties_are_named(run: Run, folder: Path) -> None:
+    """Nothing follows c in the strings: all scores are 0."""
+    arguments = ("next", "--model", folder / "abc", "--prefix", "c")
+    record = json.loads(run(*arguments, "--json").out)
+    assert (record["predicted"], record["tied"]) == ("a", ["a", "b", "c", None])
+    assert "After c, a, b, c and end are tied" in run(*arguments).out
+
+
 @pytest.mark.parametrize("prefix", ["", "λ", " "])
 def test_the_empty_prefix(run: Run, folder: Path, prefix: str) -> None:
     answer = run("next", "--model", folder / "both.non", "--prefix", prefix, "--json")

@@ -146,6 +146,7 @@ def test_others_do_not_wait_for_a_paused_training(runner: Runner) -> None:
 
 
 def test_who_may_pause(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "INTEREST_SECONDS", 600.0)  # a worker may take long to start
     key = runner.submit(endless(), "a")
     training(runner, key)
     runner.submit(endless(), "b")
