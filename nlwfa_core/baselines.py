@@ -19,6 +19,7 @@ class Uniform:
     """Every next symbol, the end among them, equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
 
     num_symbols: int
+    is_chain = True  # see `metrics.SharedModel`
 
     def weights(self, words: Words) -> FloatArray:
         weights: FloatArray = np.exp2(self.log2_weights(words))
@@ -53,6 +54,7 @@ class NGram:
     order: int
     histories: Trie
     counts: sparse.csr_array
+    is_chain = True  # see `metrics.SharedModel`
 
     @property
     def num_symbols(self) -> int:

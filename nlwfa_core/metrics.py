@@ -17,8 +17,8 @@ from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, pautomac_score
 from .sample import Sample
 from .threads import on_one_thread
-from .trie import Trie
-from .words import FloatArray, Words
+from .trie import Trie, chain_log2_weights, chain_weights
+from .words import FloatArray, IntArray, Words
 
 
 class Model(Protocol):
@@ -42,15 +42,24 @@ class LogModel(Model, Protocol):
         """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
 
 
-def next_symbol_score(
-    model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None, trie: Trie | None = None
-) -> NextSymbolScore:
+@runtime_checkable
+class SharedModel(Model, Protocol):
+    """A model whose weights follow from its next-symbol scores, so that scoring walks along the strings once.
+
+    Either f(x) is the last score after x, that of the end; or, of a chain, the product of the scores along x, the end included.
+    """
+
+    @property
+    def is_chain(self) -> bool: ...
+
+
+def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
     """Scores of next-symbol predictions; each distinct prefix is predicted once and weighs as often as it occurs.
 
     `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
-    `score_next`. `trie` is the strings' prefix tree, where it is at hand.
+    `score_next`.
     """
-    trie = trie or Trie.of(test.words, model.num_symbols)
+    trie = Trie.of(test.words, model.num_symbols)
     return score_next(model.next_scores(trie), trie, test.counts, floor, truth)
 
 
@@ -97,8 +106,21 @@ class TestSet:
             self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
         return self._tries[num_symbols]
 
+    def ends(self, num_symbols: int) -> IntArray | None:
+        """The node of each word of T in that tree, shape (num_words,); None if one has none."""
+        if num_symbols not in self._ends:
+            trie = self.trie(num_symbols)
+            nodes, starts = trie.walk(self.words)
+            whole = bool((np.diff(starts) == self.words.lengths + 1).all())
+            self._ends[num_symbols] = nodes[starts[1:] - 1] if whole else None
+        return self._ends[num_symbols]
+
     @cached_property
     def _tries(self) -> dict[int, Trie]:
+        return {}
+
+    @cached_property
+    def _ends(self) -> dict[int, IntArray | None]:
         return {}
 
     @classmethod
@@ -161,10 +183,11 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
             raise RecipeError(f"the test strings use {used} symbols, the model knows {model.num_symbols}")
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
         raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, the model {model.num_symbols}")
-    weights = model.weights(test.words)
-    logs = model.log2_weights(test.words) if isinstance(model, LogModel) else None
+    trie = test.trie(model.num_symbols)
+    next_scores = model.next_scores(trie)
+    weights, logs = _weights(model, test, trie, next_scores)
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
-    following = next_symbol_score(model, test.sample, floor, test.next_truth, test.trie(model.num_symbols))
+    following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
     gap = divergence(weights, test.target, floor, logs) if test.known else None
     return Scores(
         log2_pauto=outputs.log2,
@@ -188,3 +211,13 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
         next_kl=following.next_kl,
         share_tied=following.share_tied,
     )
+
+
+def _weights(model: Model, test: TestSet, trie: Trie, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """f(x) of the words of T, shape (num_words,), and log₂ |f(x)| where a model sums logarithms."""
+    ends = test.ends(model.num_symbols)
+    if ends is None or not isinstance(model, SharedModel):
+        return model.weights(test.words), model.log2_weights(test.words) if isinstance(model, LogModel) else None
+    if model.is_chain:
+        return chain_weights(next_scores, trie, ends), chain_log2_weights(np.abs(next_scores), trie, ends)
+    return next_scores[ends, -1], None

@@ -81,17 +81,20 @@ def score_next(
     num_predictions, num_ends = int(begins.sum()), int(ends.sum())
     with np.errstate(invalid="ignore", over="ignore"):
         magnitudes = np.abs(scores)
-        # A score that is nan predicts nothing: it must not win the arg max.
-        ranked = np.where(np.isnan(scores), -np.inf, scores)
-        nearness = RELATIVE_ERROR * np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
+        ranked, largest = scores, magnitudes.max(axis=1)
+        if not np.isfinite(largest).all():
+            # A score that is nan predicts nothing: it must not win the arg max.
+            ranked = np.where(np.isnan(scores), -np.inf, scores)
+            largest = np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
+        nearness = RELATIVE_ERROR * largest
         likeliest, inner = _highest(ranked, nearness), _highest(ranked[:, :-1], nearness)
         if floor:
             sums = magnitudes.sum(axis=1, keepdims=True)
             magnitudes = np.maximum(np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=sums > 0), floor)
         normaliser = magnitudes.sum(axis=1)
-    num_likeliest = likeliest.sum(axis=1)
+    num_likeliest = np.count_nonzero(likeliest, axis=1)
     right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
-    right_inner = _followed(inner, trie, begins, ends) / np.maximum(inner.sum(axis=1), 1)
+    right_inner = _followed(inner, trie, begins, ends) / np.maximum(np.count_nonzero(inner, axis=1), 1)
 
     parents, symbols = trie.parent[1:], trie.symbol[1:]
     given = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
@@ -114,15 +117,15 @@ def score_next(
         num_predictions=num_predictions,
         num_impossible=int(times[impossible].sum()),
         num_negative=int((scores < 0).sum()),
-        ndcg5=float(_gains(ranked, nearness, trie, begins, ends, truth).sum() / num_predictions),
+        ndcg5=float(_gains(ranked, nearness, likeliest, trie, begins, ends, truth).sum() / num_predictions),
         next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
     )
 
 
 def _highest(scores: FloatArray, nearness: FloatArray) -> BoolArray:
     """Which scores of each row are its highest, or equal to it; none where all are −∞."""
-    highest = scores.max(axis=1, keepdims=True)
-    chosen: BoolArray = np.where(np.isfinite(highest), scores >= highest - nearness[:, None], scores == np.inf)
+    highest = scores.max(axis=1)
+    chosen: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - nearness)[:, None]
     return chosen
 
 
@@ -151,22 +154,33 @@ def _followed(chosen: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -
 
 
 def _gains(
-    scores: FloatArray, nearness: FloatArray, trie: Trie, begins: IntArray, ends: IntArray, truth: FloatArray | None, size: int = 5
+    scores: FloatArray,
+    nearness: FloatArray,
+    equal: BoolArray,
+    trie: Trie,
+    begins: IntArray,
+    ends: IntArray,
+    truth: FloatArray | None,
+    size: int = 5,
 ) -> FloatArray:
-    """NDCG@5 of each node times its predictions, shape (num_nodes,). Equal scores share the discounts of their ranks."""
+    """NDCG@5 of each node times its predictions, shape (num_nodes,). Equal scores share the discounts of their ranks.
+
+    `equal` are the highest scores of each row.
+    """
     size = min(size, scores.shape[1])
     discounts = 1 / np.log2(np.arange(size) + 2)
     summed = np.concatenate(([0.0], np.cumsum(discounts)))
     left, rank, gains = scores.copy(), np.zeros(len(scores), dtype=np.int64), np.zeros(len(scores))
-    while (rank < size).any():
-        equal = _highest(left, nearness)
-        number = equal.sum(axis=1)
-        if not number.any():  # what is left was nan, or −∞
-            break
+    while True:
+        number = np.count_nonzero(equal, axis=1)
         share = (summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]) / np.maximum(number, 1)
-        gains += share * (_followed(equal, trie, begins, ends) if truth is None else np.where(equal, truth, 0.0).sum(axis=1))
+        reached = np.einsum("ij,ij->i", equal, truth) if truth is not None else _followed(equal, trie, begins, ends)
+        gains += np.where(share > 0, share * reached, 0.0)
+        rank += number
+        if not (number[rank < size] > 0).any():  # what is left was nan, or −∞
+            break
         left[equal] = -np.inf
-        rank += np.maximum(number, 1)
+        equal = _highest(left, nearness)
     return gains if truth is None else begins * gains / (discounts @ -np.sort(-truth, axis=1)[:, :size].T)
 
 

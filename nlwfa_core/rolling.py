@@ -45,7 +45,7 @@ def end_states(
     ends = np.empty((len(words), len(initial)))
     states, at = initial[None], np.zeros(len(words), dtype=np.int64)  # `at`: in which row of `states` each word is
     gain = None if magnitudes is None else largest_gain(magnitudes)
-    size = sizes(states)
+    size, ones = sizes(states), np.ones(len(initial))
     with np.errstate(over="ignore", invalid="ignore"):
         for depth, alive in enumerate(going_on):
             ends[order[alive : len(at)]] = states.take(at[alive:], axis=0)
@@ -68,8 +68,9 @@ def end_states(
                     if start < end:
                         states[start:end] = transition(states[start:end], symbol)
             if gain is not None and magnitudes is not None:
-                bounds, size = size.take(parents) * gain.take(following), sizes(states)
-                if len(rows := suspects(size, bounds)):
+                bounds, size = size.take(parents) * gain.take(following), np.abs(states) @ ones
+                if (size < bounds).any():
+                    rows = suspects(size, bounds)
                     rows = vanishing(rows, states[rows], before[parents[rows]], following[rows], magnitudes)
                     states[rows], size[rows] = 0.0, 0.0
         ends[order[: len(at)]] = states.take(at, axis=0)

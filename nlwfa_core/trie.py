@@ -256,30 +256,34 @@ def _added(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> In
     return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)
 
 
-def chain_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
+def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
     """P(x) as the product of next-symbol probabilities, end included: shape (num_words,) for the words of the tree.
 
     Parameters
     ----------
     next_probabilities : array, shape (num_nodes, num_symbols + 1)
         The end of the string last.
+    ends : array, optional
+        The nodes of other words whose weights are asked for.
     """
+    ends = trie.ends if ends is None else ends
     reached = np.ones(trie.num_nodes)
     with np.errstate(over="ignore", invalid="ignore"):  # as in `Trie.roll_out`
         for start, end in pairwise(trie.levels[1:].tolist()):
             above = trie.parent[start:end]
             reached[start:end] = reached[above] * next_probabilities[above, trie.symbol[start:end]]
-        weights: FloatArray = reached[trie.ends] * next_probabilities[trie.ends, -1]
+        weights: FloatArray = reached[ends] * next_probabilities[ends, -1]
     return weights
 
 
-def chain_log2_weights(next_probabilities: FloatArray, trie: Trie) -> FloatArray:
+def chain_log2_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
     """log₂ of `chain_weights`, −∞ for 0. A sum of logarithms does not underflow, however long a string is."""
+    ends = trie.ends if ends is None else ends
     reached = np.zeros(trie.num_nodes)
     with np.errstate(divide="ignore"):
         reached[1:] = np.log2(next_probabilities[trie.parent[1:], trie.symbol[1:]])
-        ends = np.log2(next_probabilities[trie.ends, -1])
+        ended = np.log2(next_probabilities[ends, -1])
     for start, end in pairwise(trie.levels[1:].tolist()):
         reached[start:end] += reached[trie.parent[start:end]]
-    weights: FloatArray = reached[trie.ends] + ends
+    weights: FloatArray = reached[ends] + ended
     return weights

@@ -48,6 +48,8 @@ class WFA:
                 f"got {self.initial.shape}, {self.transitions.shape}, {self.termination.shape}"
             )
 
+    is_chain = False  # see `metrics.SharedModel`
+
     @property
     def num_states(self) -> int:
         return len(self.initial)

@@ -76,46 +76,61 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     left, right = np.zeros((block.shape[0], k)), np.zeros((block.shape[1], k))
     parts, solved = _parts(block), list[tuple[FloatArray, FloatArray, FloatArray]]()
     values, owners, numbers = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    for rows, columns, norm in parts:
+    for part in parts:
         # No singular value of a part is above its norm, and the parts that follow have smaller ones.
-        if len(values) >= k and norm < NEARLY * np.partition(values, -k)[-k]:
+        if len(values) >= k and part.norm < NEARLY * np.partition(values, -k)[-k]:
             break
-        U, D, V = _decomposed(block[rows][:, columns], k)
+        U, D, V = _decomposed(part.cells, k)
         values = np.concatenate((values, D))
         owners = np.concatenate((owners, np.full(len(D), len(solved))))
         numbers = np.concatenate((numbers, np.arange(len(D))))
         solved.append((U, D, V))
     order = np.argsort(-values, kind="stable")
-    firsts = np.array([rows[0] for rows, _, _ in parts], dtype=np.int64)[owners]
+    firsts = np.array([part.rows[0] for part in parts], dtype=np.int64)[owners]
     order = order[np.lexsort((firsts[order], _clusters(values[order])))][:k]  # equal ones by their parts' first prefixes
     for column, (owner, number) in enumerate(zip(owners[order].tolist(), numbers[order].tolist(), strict=True)):
-        rows, columns, _ = parts[owner]
-        left[rows, column], right[columns, column] = solved[owner][0][:, number], solved[owner][2][:, number]
+        left[parts[owner].rows, column] = solved[owner][0][:, number]
+        right[parts[owner].columns, column] = solved[owner][2][:, number]
     D = np.concatenate((values[order], np.zeros(k - len(order))))
     where = np.concatenate((owners[order], np.full(k - len(order), -1)))
     tolerance = D[0] * max(block.shape) * np.finfo(float).eps
     return TruncatedSVD(left, D, right, int((tolerance < D).sum()), where)
 
 
-def _parts(block: sparse.csr_array) -> list[tuple[IntArray, IntArray, float]]:
-    """Rows, columns and Frobenius norm of each part that shares no entry with another, the largest norm first."""
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows and columns of a matrix that share no entry with others: their numbers, ascending, their entries, the Frobenius norm."""
+
+    rows: IntArray
+    columns: IntArray
+    cells: sparse.coo_array
+    norm: float
+
+
+def _parts(block: sparse.csr_array) -> list[_Part]:
+    """The parts with an entry other than 0, the largest norm first."""
     cells = block.tocoo()
     filled = cells.data != 0
     data, (rows, columns) = cells.data[filled], (index[filled].astype(np.int64) for index in cells.coords)
     num_rows, size = block.shape[0], sum(block.shape)
     links = sparse.coo_array((np.ones(len(data), dtype=np.int8), (rows, num_rows + columns)), shape=(size, size))
     number, label = connected_components(links, directed=False)
-    norms = np.sqrt(np.bincount(label[rows], weights=data**2, minlength=number))
-    members = np.argsort(label, kind="stable")
+    members, order = np.argsort(label, kind="stable"), np.argsort(label[rows], kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(label, minlength=number))))
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(label[rows], minlength=number))))
+    place = np.empty(size, dtype=np.int64)
+    place[members] = np.arange(size) - starts[label[members]]  # within its part, rows first
     parts = []
-    for part in np.argsort(-norms, kind="stable")[: int((norms > 0).sum())].tolist():
-        inside = members[starts[part] : starts[part + 1]]
-        parts.append((inside[inside < num_rows], inside[inside >= num_rows] - num_rows, float(norms[part])))
-    return parts
+    for part in np.flatnonzero(np.diff(bounds)).tolist():
+        inside, own = members[starts[part] : starts[part + 1]], order[bounds[part] : bounds[part + 1]]
+        height = int(np.searchsorted(inside, num_rows))
+        shape = height, len(inside) - height
+        own_cells = sparse.coo_array((data[own], (place[rows[own]], place[num_rows + columns[own]] - height)), shape=shape)
+        parts.append(_Part(inside[:height], inside[height:] - num_rows, own_cells, float(np.linalg.norm(data[own]))))
+    return sorted(parts, key=lambda part: -part.norm)
 
 
-def _decomposed(block: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """U, D, V of one part, to min(rank, its rows, its columns) values, the same on every processor but for the last digits."""
     smaller = min(block.shape)
     k, size = min(rank, smaller), rank + 1  # one more: is the last value equal to what is left out?
@@ -124,7 +139,7 @@ def _decomposed(block: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatAr
             U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
         else:
             try:
-                U, D, Vt = _largest(block, size)
+                U, D, Vt = _largest(block.tocsr(), size)
             except ArpackNoConvergence:
                 U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
         clusters = _clusters(D)

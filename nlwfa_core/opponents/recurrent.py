@@ -40,6 +40,7 @@ class RecurrentModel:
     recurrent_bias: FloatArray
     output: FloatArray
     output_bias: FloatArray
+    is_chain = True  # see `metrics.SharedModel`
 
     def __post_init__(self) -> None:
         if self.kind not in GATES:

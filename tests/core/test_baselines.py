@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics import TestSet, evaluate
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.trie import Trie, chain_weights
@@ -77,3 +78,20 @@ def test_what_can_not_be_counted_is_refused() -> None:
         NGram.fit(Sample.of(Words.of([(0,)]), AB), 0)
     with pytest.raises(RecipeError, match="the sample has no strings"):
         NGram.fit(Sample.of(Words.of([]), AB), 2)
+
+
+@pytest.mark.parametrize("order", [0, 1, 3])
+def test_long_strings_are_no_zeros(order: int) -> None:
+    """0.3 to the 1,500th power is below what a double holds; its logarithm is not. The better model has the better score."""
+    rng = np.random.default_rng(0)
+    words = Words.of(tuple(rng.integers(0, 2, size).tolist()) for size in (1100, 1500, 3))
+    sample = Sample.of(words, AB)
+    model = NGram.fit(sample, order) if order else Uniform(2)
+    assert model.weights(words)[:2].tolist() == [0, 0]
+    logs = model.log2_weights(words)
+    assert logs[2] == pytest.approx(np.log2(model.weights(words)[2]), rel=1e-12) and np.isfinite(logs).all()
+    scores = evaluate(model, TestSet.empirical(sample))
+    assert scores.num_zero == 0 and np.isfinite(scores.log2_pauto) and np.isfinite(scores.bits_per_symbol)
+    # P* is 1/3 for each; nearly all of the model's mass is on the short string.
+    shares = logs - logs.max()
+    assert scores.log2_pauto == pytest.approx(-shares.mean(), rel=1e-9)

@@ -13,13 +13,14 @@ from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score
 from nlwfa_core.next_symbols import score_next
+from nlwfa_core.opponents.recurrent import RecurrentModel
 from nlwfa_core.perplexity import pautomac_score
 from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.trie import Trie
 from nlwfa_core.words import Alphabet, FloatArray, Words
-from tests.references import COIN, DATA, SIGNED, all_words, ring
+from tests.references import COIN, DATA, SIGNED, all_words, random_nlwfa, ring
 
 AB = Alphabet(("a", "b"))
 positive = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8).map(np.array)
@@ -213,3 +214,23 @@ def test_test_sets_that_do_not_fit_are_refused() -> None:
         TestSet.as_drawn(Words.of([(0,)]), np.ones(2), SAMPLE)
     known = Sample.of(Words.of([(0,)]), Alphabet.numbered(4))  # a larger alphabet that is not used
     assert evaluate(COIN.wfa, TestSet.empirical(known)).num_words == 1
+
+
+RECURRENT = RecurrentModel(
+    "GRU", *(np.random.default_rng(0).normal(size=shape) for shape in ((3, 6), (2, 6), (6,), (2, 3), (3,)))
+)  # fmt: skip
+TRIGRAM = NGram.fit(Sample.of(all_words(2, 3), AB), 3)
+
+
+@pytest.mark.parametrize(
+    "model", [COIN.wfa, ring(3), Uniform(2), TRIGRAM, random_nlwfa(3, 2, 0), RECURRENT], ids=lambda model: type(model).__name__
+)
+def test_weights_that_follow_from_next_symbols_are_the_models_own(model: Model) -> None:
+    """Scoring walks along the strings once. Words of T in another order than the strings, some twice; then words apart from them."""
+    words = Words.of([(0, 1), (), (0, 1), (1, 1, 0), (0,)])
+    test = TestSet.as_drawn(words, np.arange(1.0, 6.0), Sample.of(words, AB))
+    shared, outputs = evaluate(model, test), model.weights(words)
+    assert shared.log2_pauto == pytest.approx(pautomac_score(outputs, test.target).log2, rel=1e-9)
+    assert (shared.num_zero, shared.num_negative) == (int((outputs == 0).sum()), int((outputs < 0).sum()))
+    apart = TestSet.as_drawn(words, np.arange(1.0, 6.0), Sample.of(Words.of([(0,), (1,)]), AB))
+    assert apart.ends(2) is None and evaluate(model, apart).log2_pauto == pytest.approx(shared.log2_pauto, rel=1e-9)
