@@ -226,7 +226,7 @@ TRIGRAM = NGram.fit(Sample.of(all_words(2, 3), AB), 3)
     "model", [COIN.wfa, ring(3), Uniform(2), TRIGRAM, random_nlwfa(3, 2, 0), RECURRENT], ids=lambda model: type(model).__name__
 )
 def test_weights_that_follow_from_next_symbols_are_the_models_own(model: Model) -> None:
-    """Scoring walks along the strings once. Words of T in another order than the strings, some twice; then words apart from them."""
+    """Scoring walks along the strings once. T in another order than the strings, some twice; then apart from them."""
     words = Words.of([(0, 1), (), (0, 1), (1, 1, 0), (0,)])
     test = TestSet.as_drawn(words, np.arange(1.0, 6.0), Sample.of(words, AB))
     shared, outputs = evaluate(model, test), model.weights(words)
