@@ -55,4 +55,4 @@ clean:
 	rm -rf .venv
 
 results: .venv/lab
-	$(BIN)/python -m nlwfa_core.ready --all
+	$(BIN)/python -m nlwfa_core.lab.ready --all

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.opponents.hmm import fit_hmm
-from nlwfa_core.perplexity import pautomac_score
-from nlwfa_core.sample import Sample
+from nlwfa_core.learning.hmm import fit_hmm
+from nlwfa_core.metrics.perplexity import pautomac_score
 from nlwfa_core.sources.dyck import Dyck
+from nlwfa_core.strings.sample import Sample
 
 from .opponents import Opponents
 from .report import Table

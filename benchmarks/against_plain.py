@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.transitions import fit_transitions

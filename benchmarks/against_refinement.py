@@ -10,8 +10,8 @@ import torch
 
 from nlwfa_core.learning.likelihood import DIVISIONS, refine_likelihood
 from nlwfa_core.learning.steps import Refinement
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.sample import Sample
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.strings.sample import Sample
 
 from .against_plain import OPPONENT, Clock
 from .checks import equal_arrays

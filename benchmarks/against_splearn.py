@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from nlwfa_core import fit
-from nlwfa_core.hankel import HankelMatrix
-from nlwfa_core.sample import Sample
-from nlwfa_core.words import FloatArray, Words
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import FloatArray, Words
 
 from .checks import equal_arrays
 from .opponents import Opponents

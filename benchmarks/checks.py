@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nlwfa_core.words import FloatArray
+from nlwfa_core.strings.words import FloatArray
 
 
 class Different(Exception):

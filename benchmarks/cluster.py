@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from distributed import Client, LocalCluster
 
-from nlwfa_core.counting import Counts, count_strings, merge
-from nlwfa_core.experiment import load_result
-from nlwfa_core.grids import table
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.experiment.grids import table
+from nlwfa_core.experiment.pipeline import load_result
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.jobs.sweep import run_missing
+from nlwfa_core.sources.counting import Counts, count_strings, merge
 from nlwfa_core.sources.dyck import Dyck
-from nlwfa_core.sweeping import run_missing
 
 from . import ROOT, pages
 from .machine import facts

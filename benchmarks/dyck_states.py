@@ -11,11 +11,11 @@ import argparse
 import numpy as np
 from scipy import stats
 
-from nlwfa_core.best import RESTRAINTS, networks_of, starts_of
-from nlwfa_core.data import Data, load_data
-from nlwfa_core.experiment import build_hankel, fit_recipe
-from nlwfa_core.metrics import Scores, evaluate, next_symbol_score
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe
+from nlwfa_core.experiment.best import RESTRAINTS, networks_of, starts_of
+from nlwfa_core.experiment.data import Data, load_data
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe
+from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
 
 STEPS = 3_000
 COLUMNS = ("NL-WFA WER", "linear WER", "true WER", "NL-WFA log₂ Pauto", "linear log₂ Pauto", "true log₂ Pauto")

@@ -25,27 +25,27 @@ from random import Random
 import numpy as np
 
 from nlwfa_core import limits
-from nlwfa_core.bundles import export_runs, import_runs
-from nlwfa_core.by_hand import by_hand, symbol_legend
-from nlwfa_core.counting import count_strings
-from nlwfa_core.data import load_data
-from nlwfa_core.database import engine_of
-from nlwfa_core.experiment import load_result, run, save_result
-from nlwfa_core.fields import with_fields
-from nlwfa_core.grids import Grid
-from nlwfa_core.history import History
-from nlwfa_core.lessons import read_lesson
-from nlwfa_core.links import recipe_code, recipe_of
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.opponents.recurrent import RecurrentModel
-from nlwfa_core.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.fields import with_fields
+from nlwfa_core.experiment.grids import Grid
+from nlwfa_core.experiment.links import recipe_code, recipe_of
+from nlwfa_core.experiment.pipeline import load_result, run, save_result
+from nlwfa_core.experiment.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.history.bundles import export_runs, import_runs
+from nlwfa_core.history.database import engine_of
+from nlwfa_core.history.runs import History
+from nlwfa_core.lab.formulas.by_hand import by_hand, symbol_legend
+from nlwfa_core.lab.lessons import read_lesson
+from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.recurrent import RecurrentModel
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.reproduction.runs import Finished, Run, RunFile
+from nlwfa_core.sources.counting import count_strings
 from nlwfa_core.sources.formats import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.sources.valued import read_values
-from nlwfa_core.store import SavedModel, load_model, save_model
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet
+from nlwfa_core.strings.words import Alphabet
 
 from . import ROOT
 from .mutations import Mutation, of_bytes, of_json
@@ -312,7 +312,7 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
         loaded = load_model(folder)
         return loaded.model.weights(words) if loaded.model.num_symbols == 2 else loaded
 
-    from nlwfa_core.words import Words
+    from nlwfa_core.strings.words import Words
 
     words = Words.of([(), (0,), (0, 1, 1)])
     return Reader(tuple(sound), read, lambda random, data: data[:1] + mutate(random, data[1:]))

@@ -12,9 +12,9 @@ from nlwfa_core import TestSet, evaluate, fit
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.steps import Kept
 from nlwfa_core.learning.transitions import fit_transitions
-from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import Dyck
-from nlwfa_core.words import FloatArray, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import FloatArray, Words
 
 from . import plain
 from .against_plain import OPPONENT, initial_weights

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.hankel.matrix import HankelMatrix
 
 from . import ROOT
 from .report import Table

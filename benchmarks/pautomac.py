@@ -18,14 +18,14 @@ import pandas as pd
 
 from benchmarks.work import data_folder
 from nlwfa_core import read_strings
-from nlwfa_core.best import RESTRAINTS, TAKEN, TRIED, Candidate, linear_of, networks_of
-from nlwfa_core.experiment import build_hankel, fit_recipe
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.experiment.best import RESTRAINTS, TAKEN, TRIED, Candidate, linear_of, networks_of
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
+from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.steps import Kept
-from nlwfa_core.metrics import Model, TestSet, evaluate
-from nlwfa_core.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.scores import Model, TestSet, evaluate
 from nlwfa_core.sources.pautomac import read_solution
+from nlwfa_core.strings.sample import Sample
 
 PROBLEMS = (24, 3, 9, 7, 28, 42, 39, 1, 6, 33, 46, 16)
 HINDSIGHT = (5, 10, 20, 40)

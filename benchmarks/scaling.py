@@ -8,7 +8,7 @@ from typing import Any
 
 from nlwfa_core import NGram, TestSet, evaluate, fit, read_strings
 from nlwfa_core.sources.pautomac import write_pautomac
-from nlwfa_core.words import Words
+from nlwfa_core.strings.words import Words
 
 from . import work as works
 from .report import Table

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from nlwfa_core import read_strings
-from nlwfa_core.basis import select_basis
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.hankel import HankelMatrix
-from nlwfa_core.sample import Sample
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 from . import ROOT
 

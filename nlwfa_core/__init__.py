@@ -1,28 +1,78 @@
 """NL-WFA core: learning weighted finite automata, linear and nonlinear, from strings.
 
-The names below do the whole of it: strings -> Hankel matrix -> model -> scores, step by step or, with a recipe, in one call.
-Importing them does not import torch, which only training networks needs.
+The names below do the whole of it: strings -> Hankel matrix -> model -> scores, step by step or, with a recipe, in one call. Each
+is loaded when it is first asked for, so importing the package costs nothing, and torch is imported only to train networks.
 """
 
-__version__ = "0.1.0"
+from __future__ import annotations
 
-from .baselines import NGram
-from .basis import select_basis
-from .errors import RecipeError
-from .estimation import estimate_hankel
-from .experiment import run
-from .learning.functions import fit_values
-from .learning.learners import fit
-from .metrics import TestSet, evaluate
-from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from .selection import select_rank
-from .sources.formats import read_strings
-from .sources.valued import read_values
-from .store import SavedModel, load_model, save_model
-from .values import value_scores
+import importlib
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import RecipeError
+    from .experiment.data import FileShelf
+    from .experiment.pipeline import prepare, reference_models, run
+    from .experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+    from .experiment.selection import select_rank
+    from .hankel.basis import select_basis
+    from .hankel.estimate import estimate_hankel
+    from .hankel.values import value_scores
+    from .lab.export.drawings import heat_map_png, loss_svgs, singular_values_svg
+    from .learning.functions import fit_values
+    from .learning.learners import fit
+    from .metrics.scores import TestSet, evaluate
+    from .models.files import SavedModel, load_model, save_model
+    from .models.ngram import NGram
+    from .sources.formats import read_strings
+    from .sources.valued import read_values
+    from .version import __version__ as __version__
+
+# Public name -> the module that holds it.
+HOMES = {
+    "DataRecipe": "experiment.recipe",
+    "FileShelf": "experiment.data",
+    "HankelRecipe": "experiment.recipe",
+    "LearningRecipe": "experiment.recipe",
+    "NGram": "models.ngram",
+    "Recipe": "experiment.recipe",
+    "RecipeError": "errors",
+    "RefinementRecipe": "experiment.recipe",
+    "SavedModel": "models.files",
+    "TestSet": "metrics.scores",
+    "estimate_hankel": "hankel.estimate",
+    "evaluate": "metrics.scores",
+    "fit": "learning.learners",
+    "fit_values": "learning.functions",
+    "heat_map_png": "lab.export.drawings",
+    "load_model": "models.files",
+    "loss_svgs": "lab.export.drawings",
+    "prepare": "experiment.pipeline",
+    "read_strings": "sources.formats",
+    "read_values": "sources.valued",
+    "reference_models": "experiment.pipeline",
+    "run": "experiment.pipeline",
+    "save_model": "models.files",
+    "select_basis": "hankel.basis",
+    "select_rank": "experiment.selection",
+    "singular_values_svg": "lab.export.drawings",
+    "value_scores": "hankel.values",
+}
+# Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
+FORMER = {
+    "nlwfa_core.data": "nlwfa_core.experiment.data",
+    "nlwfa_core.export": "nlwfa_core.lab.export",
+    "nlwfa_core.export.drawings": "nlwfa_core.lab.export.drawings",
+}
 
 __all__ = [
     "DataRecipe",
+    "FileShelf",
     "HankelRecipe",
     "LearningRecipe",
     "NGram",
@@ -35,12 +85,48 @@ __all__ = [
     "evaluate",
     "fit",
     "fit_values",
+    "heat_map_png",
     "load_model",
+    "loss_svgs",
+    "prepare",
     "read_strings",
     "read_values",
+    "reference_models",
     "run",
     "save_model",
     "select_basis",
     "select_rank",
+    "singular_values_svg",
     "value_scores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from .version import __version__
+
+        return __version__
+    if name not in HOMES:
+        raise AttributeError(f"module 'nlwfa_core' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"nlwfa_core.{HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, "__version__"])
+
+
+class _FormerNames(MetaPathFinder, Loader):
+    """Finds modules under the names that they had."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return spec_from_loader(fullname, self, is_package=fullname == "nlwfa_core.export") if fullname in FORMER else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        now = importlib.import_module(FORMER[module.__name__])
+        vars(module).update({name: value for name, value in vars(now).items() if not name.startswith("__")})
+
+
+if not any(type(finder).__name__ == "_FormerNames" for finder in sys.meta_path):
+    sys.meta_path.append(_FormerNames())

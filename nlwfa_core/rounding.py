@@ -30,8 +30,10 @@ H falls into blocks.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from .words import FloatArray, IntArray
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 # τ; scores whose difference is smaller than this, relative to the largest, are equal.
 RELATIVE_ERROR = 2.0**-29

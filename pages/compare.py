@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from nlwfa_core import tables
-from nlwfa_core.differences import ranking
-from nlwfa_core.palette import METRIC_TITLES
-from nlwfa_core.selection import RANK_METRICS
+from nlwfa_core.experiment.selection import RANK_METRICS
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.options import ranking
+from nlwfa_core.lab.palette import METRIC_TITLES
 from pages.shared import blocks, compare_view, runs
 
 recipe = blocks.page_recipe(

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from nlwfa_core import formulas, views
-from nlwfa_core.data import split_sentence
-from nlwfa_core.figures.bars import bars_figure
+from nlwfa_core.experiment.data import split_sentence
+from nlwfa_core.lab import views
+from nlwfa_core.lab.figures.bars import bars_figure
+from nlwfa_core.lab.formulas import recipe as formulas
 from pages.shared import blocks, runs, uploads
 
 MAX_ROWS = 200

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from nlwfa_core import formulas, views
-from nlwfa_core.approximations import LAYERS
-from nlwfa_core.experiment import basis_notes
+from nlwfa_core.experiment.pipeline import basis_notes
+from nlwfa_core.lab import views
+from nlwfa_core.lab.approximations import LAYERS
+from nlwfa_core.lab.formulas import recipe as formulas
 from pages.shared import blocks, lens, runs
 
 recipe = blocks.page_recipe(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core import colourings
+from nlwfa_core.lab import colourings
 from pages.shared import blocks, in_play, runs, states_view
 
 recipe = blocks.page_recipe(

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from nlwfa_core import formulas, tables
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import blocks, runs
 from pages.shared.stepper import spectral_steps

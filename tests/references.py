@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nlwfa_core.basis import Basis
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import FloatArray, Word, Words
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import FloatArray, Word, Words
 
 # The competitions' files are not part of the project: tests that want them skip without them.
 DATA = Path(os.environ.get("NLWFA_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")

@@ -17,10 +17,10 @@ from benchmarks import checks, pages, plain, report, sweep, timing
 from benchmarks.checks import Different, equal_arrays
 from benchmarks.report import Comparison, Table
 from benchmarks.timing import Timing, interleave
-from nlwfa_core.basis import select_basis
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.sample import Sample
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from nlwfa_core.fields import with_fields
-from nlwfa_core.recipe import PRESETS, Recipe
+from nlwfa_core.experiment.fields import with_fields
+from nlwfa_core.experiment.recipe import PRESETS, Recipe
 from pages.shared import navigation
 
 from .client import Seen, Session

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
-from nlwfa_core.history import History
+from nlwfa_core.history.runs import History
 
 from .client import Session
 from .people import LINK, Log, Person, live

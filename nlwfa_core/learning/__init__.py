@@ -1,1 +1,1 @@
-"""Learners: from a Hankel matrix to a model and a report of how it went."""
+"""Learners: from a Hankel matrix, or from strings, to a model and a report of how it went."""

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import RecipeError
-from ..hankel import HankelMatrix
-from ..values import known_transitions
-from ..wfa import WFA
-from ..words import FloatArray
+from ..hankel.matrix import HankelMatrix
+from ..hankel.values import known_transitions
+from ..models.wfa import WFA
+from ..strings.words import FloatArray
 from .progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from .spectral import truncated_svd
 

@@ -17,7 +17,7 @@ import torch
 from scipy import sparse
 
 from ..errors import RecipeError
-from ..hankel import HankelMatrix
+from ..hankel.matrix import HankelMatrix
 from .networks import activate, one_thread, seeded_layers, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .spectral import truncated_svd

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError
-from ..nlwfa import NLWFA
-from ..transforms import as_network, transformed
-from ..values import ValuedStrings, known_transitions, observed_hankel
-from ..wfa import WFA
-from ..words import Alphabet
+from ..hankel.transforms import as_network, transformed
+from ..hankel.values import ValuedStrings, known_transitions, observed_hankel
+from ..models.nlwfa import NLWFA
+from ..models.wfa import WFA
+from ..strings.words import Alphabet
 from .completion import complete, fit_completed
 from .learners import LEARNERS, Fit, FitReport, check_learner, check_rank, network_steps
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent

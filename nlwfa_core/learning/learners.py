@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from .. import limits
 from ..errors import RecipeError
-from ..hankel import HankelMatrix
-from ..metrics import Model
-from ..nlwfa import NLWFA
-from ..sample import Sample
+from ..hankel.matrix import HankelMatrix
+from ..hankel.transforms import as_network, mapped
+from ..jobs.snapshots import first_strings
+from ..metrics.scores import Model
+from ..models.nlwfa import NLWFA
+from ..models.wfa import WFA, string_automaton
+from ..strings.sample import Sample
+from ..strings.words import FloatArray
 from ..threads import on_one_thread
-from ..transforms import as_network, mapped
-from ..wfa import WFA, string_automaton
-from ..words import FloatArray
 from .completion import linear_transitions
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .snapshots import first_strings
 from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 from .steps import Kept, Refinement, Steps
 

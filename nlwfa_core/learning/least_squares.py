@@ -13,11 +13,11 @@ import torch
 
 from .. import limits
 from ..errors import RecipeError
-from ..nlwfa import NLWFA
-from ..trie import Trie
-from ..values import ValuedStrings
-from ..wfa import WFA
-from ..words import FloatArray
+from ..hankel.values import ValuedStrings
+from ..models.nlwfa import NLWFA
+from ..models.wfa import WFA
+from ..strings.trie import Trie
+from ..strings.words import FloatArray
 from .networks import DTYPE, one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Rollout, theta, through

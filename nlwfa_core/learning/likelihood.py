@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from ..metrics import next_symbol_score
-from ..nlwfa import NLWFA
-from ..sample import Sample
-from ..trie import Trie
-from ..wfa import WFA
-from ..words import FloatArray, IntArray, Words
+from ..metrics.scores import next_symbol_score
+from ..models.nlwfa import NLWFA
+from ..models.wfa import WFA
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import FloatArray, IntArray, Words
 from .networks import DTYPE, activate, nudge, one_thread, to_arrays
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, through

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ..errors import RecipeError
-from ..words import FloatArray
+from ..strings.words import FloatArray
 from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled
 
 DTYPE = torch.float64

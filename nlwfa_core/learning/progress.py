@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import Cancelled
-from ..words import FloatArray, IntArray
+from ..strings.words import FloatArray, IntArray
 
 # What losses are.
 RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0

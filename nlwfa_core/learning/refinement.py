@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from ..hankel import HankelMatrix
-from ..trie import Trie
-from ..words import IntArray, Words
+from ..hankel.matrix import HankelMatrix
+from ..strings.trie import Trie
+from ..strings.words import IntArray, Words
 from .factorisation import SparseRows, reconstruction_error
 from .networks import activate, nudge, one_thread, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from ..sample import Sample
-from ..trie import Trie
+from ..strings.sample import Sample
+from ..strings.trie import Trie
 
 Step = Callable[[torch.Tensor, int], torch.Tensor]
 

@@ -14,10 +14,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..errors import RecipeError
-from ..hankel import HankelMatrix
-from ..transforms import mapped
-from ..wfa import WFA
-from ..words import FloatArray, IntArray
+from ..hankel.matrix import HankelMatrix
+from ..hankel.transforms import mapped
+from ..models.wfa import WFA
+from ..strings.words import FloatArray, IntArray
 
 # Up to this many cells a full dense SVD costs less than setting up an iterative one.
 DENSE_CELLS = 40_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import RecipeError
-from ..words import FloatArray
+from ..strings.words import FloatArray
 from .progress import TrainingLog
 from .spectral import TruncatedSVD
 

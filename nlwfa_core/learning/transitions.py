@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
-from ..words import FloatArray, IntArray
+from ..strings.words import FloatArray, IntArray
 from .networks import DTYPE, one_thread, seeded_layers, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 

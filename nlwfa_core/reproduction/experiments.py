@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 
-from ..data import load_data
 from ..errors import RecipeError
-from ..experiment import Prepared, prepare, reference_models, run
-from ..metrics import Scores, evaluate
-from ..recipe import GENERATION, PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from ..experiment.data import load_data
+from ..experiment.pipeline import Prepared, prepare, reference_models, run
+from ..experiment.recipe import GENERATION, PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from ..metrics.scores import Scores, evaluate
 from .runs import Finished, Run, Value
 from .settings import SETTINGS
 from .squared import SQUARED_COLUMNS, squared_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..palette import METRIC_TITLES
+from ..lab.palette import METRIC_TITLES
 
 TITLES = {**METRIC_TITLES, "kl": "log₂ Pauto above the true model's", "relative_rmse": "RMSE / that of zeros"}
 # Paragraphs, and figures by file name.

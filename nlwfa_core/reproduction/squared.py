@@ -6,13 +6,13 @@ from itertools import product
 
 import numpy as np
 
-from ..basis import Basis
-from ..hankel import exact_hankel
+from ..hankel.basis import Basis
+from ..hankel.matrix import exact_hankel
+from ..hankel.transforms import transformed
 from ..learning.learners import fit
 from ..learning.spectral import truncated_svd
 from ..sources.automata import random_automaton
-from ..transforms import transformed
-from ..words import FloatArray, Words
+from ..strings.words import FloatArray, Words
 
 NUM_SYMBOLS, BASIS_LENGTH = 2, 4
 HELD_OUT_LENGTHS, NUM_HELD_OUT = (10, 14), 1000

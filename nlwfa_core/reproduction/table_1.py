@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..learning.learners import LEARNERS
-from ..spread import Spread
+from ..metrics.spread import Spread
 from .experiments import LINES, REFERENCE, Experiment
 from .markdown import Body, table, why
 from .reasons import COMMON, VERBS

@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 
 from .. import limits
 from ..errors import RecipeError
-from ..wfa import WFA
-from ..words import FloatArray, IntArray, Words
+from ..models.wfa import WFA
+from ..strings.words import FloatArray, IntArray, Words
 
 ROUNDING = 1e-6  # what sums of probabilities may be wrong by: model files hold 12 digits, and long sums lose some
 NUMBERS_AT_ONCE = 2**22

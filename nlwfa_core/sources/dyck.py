@@ -17,8 +17,8 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError
-from ..trie import Trie
-from ..words import Alphabet, FloatArray, Words
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray, Words
 
 ALPHABET = Alphabet(("[", "]"))
 OPEN, CLOSE, END = 0, 1, 2

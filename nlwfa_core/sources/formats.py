@@ -18,8 +18,8 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError
-from ..sample import Sample
-from ..words import LAMBDA, Alphabet, IntArray, Words, check_symbols, smallest
+from ..strings.sample import Sample
+from ..strings.words import LAMBDA, Alphabet, IntArray, Words, check_symbols, smallest
 from .cells import CsvCells, csv_header, encode, in_tokens, line_cells
 from .pautomac import parse_pieces
 from .text import (

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from .. import limits
 from ..errors import FormatError
-from ..wfa import WFA
-from ..words import FloatArray, IntArray, Words, check_symbols, offsets_of, smallest
+from ..models.wfa import WFA
+from ..strings.words import FloatArray, IntArray, Words, check_symbols, offsets_of, smallest
 from .text import BLANK, PIECE, at_most, chunks, clean, plural, positive_count, probability, row_blocks, shown, slices
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # indices an entry has

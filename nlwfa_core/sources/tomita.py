@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError
-from ..wfa import WFA
+from ..models.wfa import WFA
 
 STOP = 0.2
 
@@ -54,7 +54,7 @@ LANGUAGES: dict[int, Language] = {
 def tomita_automaton(grammar: int) -> WFA:
     """The automaton of a language's distribution: a state for each of the language's, total weight 1.
 
-    >>> from nlwfa_core.words import Words
+    >>> from nlwfa_core.strings.words import Words
     >>> tomita_automaton(2).weights(Words.of([(), (1, 0), (1, 0, 1, 0), (1,)])).round(3).tolist()
     [0.2, 0.16, 0.128, 0.0]
 

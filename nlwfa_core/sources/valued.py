@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..values import ValuedStrings
-from ..words import Alphabet, FloatArray, Words, distinct
+from ..hankel.values import ValuedStrings
+from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .cells import CsvCells, encode
 from .formats import unseen_notes
 from .text import clean, finite

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, tables
-from nlwfa_core.metrics import Scores
-from nlwfa_core.tables import number as number
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.tables import number as number
+from nlwfa_core.metrics.scores import Scores
 from pages.shared import controls
 from pages.shared.text import literal
 from pages.shared.training import train_controls as train_controls

@@ -9,17 +9,18 @@ from itertools import groupby
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, sweeps
-from nlwfa_core.differences import difference_table, parallel_axes, run_table
-from nlwfa_core.figures.metrics import metric_figure
-from nlwfa_core.figures.parallel import parallel_figure
-from nlwfa_core.jobs import num_cores
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment import sweeps
+from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
+from nlwfa_core.jobs.runner import num_cores
+from nlwfa_core.lab.figures.metrics import metric_figure
+from nlwfa_core.lab.figures.parallel import parallel_figure
+from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
+from nlwfa_core.lab.palette import METRIC_TITLES
+from nlwfa_core.lab.tables import SCORE_TITLES, scores_csv
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.opponents import OF_STATES
 from nlwfa_core.limits import MAX_GENERATED, MAX_RANK
-from nlwfa_core.opponents.table import OF_STATES
-from nlwfa_core.palette import METRIC_TITLES
-from nlwfa_core.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
-from nlwfa_core.tables import SCORE_TITLES, scores_csv
 from pages.shared import address, blocks, pins, runs
 from pages.shared.text import literal
 

@@ -14,15 +14,15 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.basis import STATISTICS
-from nlwfa_core.fields import beyond, flat, lowered
+from nlwfa_core.experiment.fields import beyond, flat, lowered
+from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.hankel.basis import STATISTICS
+from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.learning.steps import REFINEMENTS
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
-from nlwfa_core.recipe import PRESETS
 from nlwfa_core.sources.formats import FORMATS
 from nlwfa_core.sources.tomita import LANGUAGES
-from nlwfa_core.transforms import TRANSFORMS
 from pages.shared.navigation import navigation
 from pages.shared.text import literal
 

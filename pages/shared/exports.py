@@ -9,19 +9,20 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, tables
-from nlwfa_core.data import Data
-from nlwfa_core.experiment import Result
-from nlwfa_core.export.bundle import data_files, figure_files, model_files, refusals, zipped
-from nlwfa_core.export.notebook import notebook
-from nlwfa_core.export.report import report
-from nlwfa_core.export.script import UPLOADS, script, uploads_of
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment.data import Data
+from nlwfa_core.experiment.links import recipe_code
+from nlwfa_core.experiment.pipeline import Result
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals, zipped
+from nlwfa_core.lab.export.notebook import notebook
+from nlwfa_core.lab.export.report import report
+from nlwfa_core.lab.export.script import UPLOADS, script, uploads_of
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.limits import check_at_most
-from nlwfa_core.links import recipe_code
-from nlwfa_core.metrics import Scores
-from nlwfa_core.wfa import WFA
+from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.models.wfa import WFA
 from pages.shared import controls, pins, runs
 from pages.shared.text import literal
 

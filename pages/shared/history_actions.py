@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, history_tables, listing
-from nlwfa_core.bundles import MAX_RUNS, import_runs
-from nlwfa_core.database import told
-from nlwfa_core.export.script import uploads_of
-from nlwfa_core.history import MAX_NAME, MAX_TAG, MAX_TAGS, Run
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.history import listing
+from nlwfa_core.history.bundles import MAX_RUNS, import_runs
+from nlwfa_core.history.database import told
+from nlwfa_core.history.listing import Choices, Query
+from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, Run
+from nlwfa_core.lab import history as history_tables
+from nlwfa_core.lab.export.script import uploads_of
 from nlwfa_core.limits import MAX_FILE_MEGABYTES
-from nlwfa_core.listing import Choices, Query
 from pages.shared import controls, exports, pins, runs
 from pages.shared.history_view import UNDER_WAY, Shelf, expect
 from pages.shared.navigation import switch

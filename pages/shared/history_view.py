@@ -11,13 +11,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import history_tables, listing, tables
-from nlwfa_core.database import told
-from nlwfa_core.differences import difference_table
-from nlwfa_core.history import STATES, History, Run
-from nlwfa_core.listing import NEWEST, Choices, Listing, Query
-from nlwfa_core.ownership import Own
-from nlwfa_core.palette import METRIC_TITLES
+from nlwfa_core.history import listing
+from nlwfa_core.history.database import told
+from nlwfa_core.history.listing import NEWEST, Choices, Listing, Query
+from nlwfa_core.history.owners import Own
+from nlwfa_core.history.runs import STATES, History, Run
+from nlwfa_core.lab import history as history_tables
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.options import difference_table
+from nlwfa_core.lab.palette import METRIC_TITLES
 from pages.shared import blocks, people, runs
 from pages.shared.navigation import switch
 from pages.shared.safety import calm

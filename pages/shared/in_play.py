@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.data import Data
+from nlwfa_core.experiment.data import Data
 from pages.shared import blocks, pins, runs
 
 

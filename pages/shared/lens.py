@@ -8,8 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, cut, lens, views
-from nlwfa_core.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
+from nlwfa_core import Recipe
+from nlwfa_core.lab import lens, views
+from nlwfa_core.lab import singular_values as cut
+from nlwfa_core.lab.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
 from nlwfa_core.limits import MAX_RANK
 from pages.shared import controls, runs
 from pages.shared.navigation import ASSETS

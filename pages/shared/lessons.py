@@ -7,7 +7,7 @@ from functools import cache
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lessons import Action, Lesson, Step, read_lessons
+from nlwfa_core.lab.lessons import Action, Lesson, Step, read_lessons
 from pages.shared import address, controls
 from pages.shared.navigation import ASSETS, PAGES, switch, title
 from pages.shared.text import literal

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, sampling, tables, views
-from nlwfa_core.by_hand import by_hand, symbol_legend
-from nlwfa_core.calculation import DUST
-from nlwfa_core.data import Data
-from nlwfa_core.figures.bars import next_symbol_figure
-from nlwfa_core.metrics import Model
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.opponents.recurrent import RecurrentModel
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Word
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment.data import Data
+from nlwfa_core.lab import tables, views
+from nlwfa_core.lab.figures.bars import next_symbol_figure
+from nlwfa_core.lab.formulas.by_hand import by_hand, symbol_legend
+from nlwfa_core.lab.formulas.calculation import DUST
+from nlwfa_core.metrics.scores import Model
+from nlwfa_core.models import sampling
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.recurrent import RecurrentModel
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Word
 from pages.shared import blocks, in_play, pins, runs
 from pages.shared.text import literal
 from pages.shared.typing import typed

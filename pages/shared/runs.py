@@ -14,24 +14,28 @@ from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, cut, evaluate, experiment, lens, select_basis, stepping, views
-from nlwfa_core.approximations import Matrix, Shown, reconstruction, relative_error
-from nlwfa_core.bundles import export_runs
-from nlwfa_core.data import Data, load_data
-from nlwfa_core.database import told
-from nlwfa_core.experiment import Result, no_files
-from nlwfa_core.hankel import HankelMatrix
-from nlwfa_core.history import History, Run
-from nlwfa_core.jobs import JobStatus, Runner
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, select_basis
+from nlwfa_core.experiment import pipeline as experiment
+from nlwfa_core.experiment.data import Data, load_data
+from nlwfa_core.experiment.pipeline import Result, no_files
+from nlwfa_core.experiment.recipe import MODELS
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.history.bundles import export_runs
+from nlwfa_core.history.database import told
+from nlwfa_core.history.listing import Query, choices, listed
+from nlwfa_core.history.owners import Own, pseudonym
+from nlwfa_core.history.runs import History, Run
+from nlwfa_core.jobs.runner import JobStatus, Runner
+from nlwfa_core.lab import lens, views
+from nlwfa_core.lab import singular_values as cut
+from nlwfa_core.lab.approximations import Matrix, Shown, reconstruction, relative_error
+from nlwfa_core.lab.formulas import spectral as stepping
+from nlwfa_core.lab.formulas.spectral import Spectral
+from nlwfa_core.lab.lessons import read_lessons
+from nlwfa_core.lab.machine import folder_bytes, share_one_heap
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
-from nlwfa_core.lessons import read_lessons
-from nlwfa_core.listing import Query, choices, listed
-from nlwfa_core.machine import folder_bytes, share_one_heap
-from nlwfa_core.metrics import Model, Scores
-from nlwfa_core.ownership import Own, pseudonym
-from nlwfa_core.recipe import MODELS
-from nlwfa_core.stepping import Spectral
-from nlwfa_core.words import Words
+from nlwfa_core.metrics.scores import Model, Scores
+from nlwfa_core.strings.words import Words
 from pages.shared import people
 from pages.shared.navigation import ASSETS
 

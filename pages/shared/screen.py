@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from nlwfa_core.fields import FIELDS
+from nlwfa_core.experiment.fields import FIELDS
 from pages.shared import address, lessons, pins
 from pages.shared.navigation import page_file, shown, title
 from pages.shared.text import literal

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe, alignment, colourings, graph, tables, views
-from nlwfa_core.data import Data
-from nlwfa_core.figures.graph import MAX_LABELS, graph_figure
-from nlwfa_core.figures.states import overlay_figure, states_figure
-from nlwfa_core.figures.trajectory import add_trajectory
-from nlwfa_core.metrics import Model
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.opponents.recurrent import RecurrentModel
-from nlwfa_core.store import LearnedModel
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Words
+from nlwfa_core import Recipe
+from nlwfa_core.experiment.data import Data
+from nlwfa_core.lab import alignment, colourings, graph, tables, views
+from nlwfa_core.lab.figures.graph import MAX_LABELS, graph_figure
+from nlwfa_core.lab.figures.states import overlay_figure, states_figure
+from nlwfa_core.lab.figures.trajectory import add_trajectory
+from nlwfa_core.metrics.scores import Model
+from nlwfa_core.models.files import LearnedModel
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.recurrent import RecurrentModel
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Words
 from pages.shared import blocks, in_play, pins, runs
 from pages.shared.text import literal
 

@@ -8,10 +8,12 @@ from platform import python_version
 
 import streamlit as st
 
-from nlwfa_core import RecipeError, __version__, history_tables, machine
-from nlwfa_core.database import described
-from nlwfa_core.history import STATES, Run
-from nlwfa_core.overview import Overview
+from nlwfa_core import RecipeError, __version__
+from nlwfa_core.history.database import described
+from nlwfa_core.history.runs import STATES, Run
+from nlwfa_core.jobs.overview import Overview
+from nlwfa_core.lab import history as history_tables
+from nlwfa_core.lab import machine
 from pages.shared import blocks, people, runs
 from pages.shared.safety import calm
 from pages.shared.text import literal

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, stepping, views
-from nlwfa_core.stepping import Step
-from nlwfa_core.words import Word
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.lab import views
+from nlwfa_core.lab.formulas import spectral as stepping
+from nlwfa_core.lab.formulas.spectral import Step
+from nlwfa_core.strings.words import Word
 from pages.shared import runs
 from pages.shared.text import literal
 

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, colourings, views
-from nlwfa_core.charts import LOSS_NOTES, loss_options, picture_options
-from nlwfa_core.experiment import Result
-from nlwfa_core.jobs import JobStatus
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment.pipeline import Result
+from nlwfa_core.jobs.pace import duration
+from nlwfa_core.jobs.runner import JobStatus
+from nlwfa_core.jobs.snapshots import Snapshot, picture_of
+from nlwfa_core.lab import colourings, views
+from nlwfa_core.lab.charts import LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.learning.pace import duration
 from nlwfa_core.learning.progress import MAX_SHOWN
-from nlwfa_core.learning.snapshots import Snapshot, picture_of
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared import runs
 from pages.shared.safety import calm
 from pages.shared.text import literal

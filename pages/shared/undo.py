@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from nlwfa_core import Recipe
-from nlwfa_core.fields import differences
+from nlwfa_core.experiment.fields import differences
 from pages.shared import controls
 from pages.shared.text import literal
 

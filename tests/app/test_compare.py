@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nlwfa_core import run
-from nlwfa_core.links import recipe_code
-from nlwfa_core.palette import METRIC_TITLES
-from nlwfa_core.spread import Spread
-from nlwfa_core.sweeps import Sweep
-from nlwfa_core.tables import number
+from nlwfa_core.experiment.links import recipe_code
+from nlwfa_core.experiment.sweeps import Sweep
+from nlwfa_core.lab.palette import METRIC_TITLES
+from nlwfa_core.lab.tables import number
+from nlwfa_core.metrics.spread import Spread
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained
 
 

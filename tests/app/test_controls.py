@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.basis import STATISTICS
+from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.hankel.basis import STATISTICS
+from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.learning.steps import REFINEMENTS
-from nlwfa_core.recipe import PRESETS
-from nlwfa_core.transforms import TRANSFORMS
 from pages.shared.controls import DEFAULT, LAYERS
 from tests.app.lab import complaints, go, open_lab, recipe_of
 

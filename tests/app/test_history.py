@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import Recipe, run
-from nlwfa_core.history import Event, Run, done
-from nlwfa_core.listing import Query, listed
-from nlwfa_core.tables import number
+from nlwfa_core.history.listing import Query, listed
+from nlwfa_core.history.runs import Event, Run, done
+from nlwfa_core.lab.tables import number
 from pages.shared import history_actions, history_view, people, pins, runs
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 from tests.app.test_uploads import LINES, upload
@@ -319,7 +319,7 @@ def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(monke
     monkeypatch.setenv(people.HISTORY, "own")
     runs.history.clear()
     monkeypatch.setenv("NLWFA_DATABASE_URL", "sqlite:////nowhere/at/all.db")
-    monkeypatch.setattr("nlwfa_core.database.BUSY_SECONDS", 0)
+    monkeypatch.setattr("nlwfa_core.history.database.BUSY_SECONDS", 0)
     app = open_lab("history")
     assert len(complaints(app)) == 1 and "can't be reached just now" in complaints(app)[0]
     assert not complaints(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 321})))

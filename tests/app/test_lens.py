@@ -12,10 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import run
-from nlwfa_core.approximations import LAYERS, model_block
-from nlwfa_core.data import load_data
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import build_hankel, no_files
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, no_files
+from nlwfa_core.lab.approximations import LAYERS, model_block
 from pages.shared.navigation import ASSETS
 from tests.app.lab import QUICK, complaints, given_to, go, lens_payload, open_lab, recipe_of, trained
 
@@ -91,7 +91,7 @@ def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: py
     def diverge(*_: object) -> None:
         raise RecipeError("The states grow beyond every bound")
 
-    monkeypatch.setattr("nlwfa_core.lens.states", diverge)
+    monkeypatch.setattr("nlwfa_core.lab.lens.states", diverge)
     app = go(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 332})), "hankel")
     assert not complaints(app)
     assert lens_payload(app)["points"]["title"] == "Rows of UD, rank 2"

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from nlwfa_core import run
-from nlwfa_core.formulas import steps
+from nlwfa_core.lab.formulas.recipe import steps
+from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.nlwfa import READINGS
-from nlwfa_core.palette import METRIC_TITLES
-from nlwfa_core.perplexity import CONVENTIONS
+from nlwfa_core.metrics.perplexity import CONVENTIONS
+from nlwfa_core.models.nlwfa import READINGS
 from pages.shared import runs
 from pages.shared.blocks import number
 from pages.shared.navigation import PAGES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nlwfa_core import sampling
-from nlwfa_core.by_hand import by_hand
-from nlwfa_core.words import Words
+from nlwfa_core.lab.formulas.by_hand import by_hand
+from nlwfa_core.models import sampling
+from nlwfa_core.strings.words import Words
 from pages.shared import runs
 from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core import colourings, graph, views
-from nlwfa_core.alignment import align
+from nlwfa_core.lab import colourings, graph, views
+from nlwfa_core.lab.alignment import align
 from pages.shared import runs
 from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from nlwfa_core import DataRecipe, Recipe
-from nlwfa_core.history import Event
+from nlwfa_core.history.runs import Event
 from pages.shared import people, runs
 from tests.app.lab import complaints, markdown_texts, open_lab
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nlwfa_core import stepping
-from nlwfa_core.jobs import JobStatus
-from nlwfa_core.latex import number
-from nlwfa_core.words import Words
+from nlwfa_core.jobs.runner import JobStatus
+from nlwfa_core.lab.formulas import spectral as stepping
+from nlwfa_core.lab.formulas.latex import number
+from nlwfa_core.strings.words import Words
 from pages.shared import runs
 from pages.shared.training import _ordinal
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained

@@ -7,9 +7,9 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from scipy.spatial import procrustes
 
-from nlwfa_core.alignment import align
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.words import FloatArray
+from nlwfa_core.lab.alignment import align
+from nlwfa_core.strings.words import FloatArray
 
 
 def points(seed: int, number: int = 40, width: int = 4) -> FloatArray:

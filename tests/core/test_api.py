@@ -30,7 +30,12 @@ def loaded_after(code: str) -> set[str]:
 
 def test_importing_the_core_loads_nothing_heavy() -> None:
     names = ", ".join(nlwfa_core.__all__)
-    assert loaded_after(f"from nlwfa_core import {names}\nimport nlwfa_core.data, nlwfa_core.store, nlwfa_core.baselines") == set()
+    assert (
+        loaded_after(
+            f"from nlwfa_core import {names}\nimport nlwfa_core.experiment.data, nlwfa_core.models.files, nlwfa_core.models.ngram"
+        )
+        == set()
+    )
 
 
 def test_spectral_learning_and_evaluation_need_no_torch() -> None:

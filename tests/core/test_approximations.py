@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlwfa_core import approximations
-from nlwfa_core.approximations import MAX_MODEL_CELLS, LowRank, Shown, model_block, reconstruction, relative_error, residual
-from nlwfa_core.basis import select_basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.hankel import HankelMatrix, exact_hankel
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
+from nlwfa_core.lab import approximations
+from nlwfa_core.lab.approximations import MAX_MODEL_CELLS, LowRank, Shown, model_block, reconstruction, relative_error, residual
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.sample import Sample
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.words import FloatArray, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import FloatArray, Words
 
 
 def estimated(num_strings: int = 500, rows: int = 40, columns: int = 30) -> HankelMatrix:

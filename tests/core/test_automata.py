@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core.basis import Basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.hankel import exact_hankel
-from nlwfa_core.sample import Sample
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words, squared_automaton
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, FloatArray, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
 
 def length_distribution(wfa: WFA, longest: int) -> FloatArray:

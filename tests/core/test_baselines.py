@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.metrics import TestSet, evaluate
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.trie import Trie, chain_weights
-from nlwfa_core.words import Alphabet, Word, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie, chain_weights
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words, witten_bell
 
 AB = Alphabet(("a", "b"))

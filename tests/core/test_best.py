@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core import best
-from nlwfa_core.best import fit_best
 from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.experiment import best
+from nlwfa_core.experiment.best import fit_best
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.metrics import next_symbol_score
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.words import Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Words
 
 TRAIN = Sample.of(Dyck().sample(600, seed=0), ALPHABET)
 VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlwfa_core import bundles, limits
-from nlwfa_core.bundles import Imported, export_runs, import_runs
+from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import load_result, run, save_result
-from nlwfa_core.history import History
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.wfa import WFA
+from nlwfa_core.experiment.pipeline import load_result, run, save_result
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.history import bundles
+from nlwfa_core.history.bundles import Imported, export_runs, import_runs
+from nlwfa_core.history.runs import History
+from nlwfa_core.models.wfa import WFA
 
 Files = dict[str, bytes]
 

@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from nlwfa_core.baselines import Uniform
-from nlwfa_core.by_hand import MAX_NUMBERS, by_hand, symbol_legend
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, FloatArray, Word, Words
+from nlwfa_core.lab.formulas.by_hand import MAX_NUMBERS, by_hand, symbol_legend
+from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 from tests.references import BINARY, COUNTER, FIBONACCI, PARITY
 
 AB = Alphabet(("a", "b"))

@@ -18,17 +18,17 @@ import numpy as np
 import pytest
 
 from nlwfa_core import __version__
-from nlwfa_core.baselines import NGram
-from nlwfa_core.cli import main
-from nlwfa_core.data import load_data
-from nlwfa_core.metrics import Scores, TestSet, evaluate
-from nlwfa_core.recipe import DataRecipe
+from nlwfa_core.cli.main import main
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.models.files import SavedModel, load_model, plain, save_model
+from nlwfa_core.models.ngram import NGram
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.sources.formats import read_strings
 from nlwfa_core.sources.pautomac import read_solution
-from nlwfa_core.store import SavedModel, load_model, plain, save_model
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.words import Alphabet, Words
 
 LEARNERS = ("SP", "fac.non", "tran.non", "both.non")
 QUICK = ("--prefixes", 50, "--suffixes", 50, "--epochs-factorisation", 8, "--epochs-transitions", 4)
@@ -376,8 +376,8 @@ def test_statistics_transforms_and_refinements(
 
 
 def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlwfa_core.best.TRIED", 5)
-    monkeypatch.setattr("nlwfa_core.best.TAKEN", 10)
+    monkeypatch.setattr("nlwfa_core.experiment.best.TRIED", 5)
+    monkeypatch.setattr("nlwfa_core.experiment.best.TAKEN", 10)
     arguments = ("fit", "--preset", "best", "--max-states", 3, "--train", folder / "train", "--out", tmp_path / "m")
     answer = run(*arguments, "--validation", folder / "test")
     assert answer.code == 0 and "best     " in answer.out

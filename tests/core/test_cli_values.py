@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlwfa_core.cli import main
+from nlwfa_core.cli.main import main
+from nlwfa_core.hankel.values import value_scores
 from nlwfa_core.learning.functions import fit_values
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.models.files import load_model
 from nlwfa_core.sources.valued import read_values
-from nlwfa_core.store import load_model
-from nlwfa_core.values import value_scores
 from tests.references import all_words, ring
 
 Run = Callable[..., tuple[int, str, str]]

@@ -16,17 +16,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
-from nlwfa_core.basis import select_basis
-from nlwfa_core.cli import main
-from nlwfa_core.counting import Counts, count_strings, merge
+from nlwfa_core.cli.main import main
+from nlwfa_core.cli.terminal import read_sample
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.sample import Sample
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.sources.counting import Counts, count_strings, merge
 from nlwfa_core.sources.formats import begins_as_pautomac, read_strings
 from nlwfa_core.sources.pautomac import parse_pieces, write_pautomac
 from nlwfa_core.sources.text import PIECE, pieces
-from nlwfa_core.terminal import read_sample
-from nlwfa_core.words import Alphabet, Word, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import DATA
 
 COMPETITIONS = sorted((DATA / "pautomac").glob("*.train")) + sorted((DATA / "spice").glob("*.train"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core import cut
-from nlwfa_core.basis import select_basis
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.lab import singular_values as cut
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
-from nlwfa_core.sample import Sample
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 WORDS = [(0,), (0, 1), (0, 1), (1, 1, 0), (), (0, 0, 1)]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from nlwfa_core import limits
-from nlwfa_core.data import Data, FileShelf, load_data, unseen_notes
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.recipe import DataRecipe
-from nlwfa_core.sample import Sample
+from nlwfa_core.experiment.data import Data, FileShelf, load_data, unseen_notes
+from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 GENERATED = ["dyck", "automaton", "squared"]
 SMALL = {"num_strings": 300, "num_validation": 20, "num_test": 30, "num_states": 3, "num_symbols": 2}

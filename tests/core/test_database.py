@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
-from nlwfa_core.database import FILE, connect, described, told
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.history.database import FILE, connect, described, told
 
 
 def test_what_a_database_refuses_is_one_sentence(tmp_path: Path) -> None:

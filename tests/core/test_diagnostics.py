@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core.baselines import Uniform
-from nlwfa_core.basis import select_basis
-from nlwfa_core.diagnostics import diagnostics, masses_by_length
-from nlwfa_core.estimation import estimate_hankel
+from nlwfa_core.cli.text import score_summary
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.learners import fit
-from nlwfa_core.metrics import TestSet, evaluate
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.diagnostics import diagnostics, masses_by_length
+from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.summaries import score_summary
-from nlwfa_core.words import Alphabet
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet
 from tests.references import COIN, COUNTER, GEOMETRIC, SIGNED, all_words, as_nlwfa, random_nlwfa
 
 AB = Alphabet(("a", "b"))

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from nlwfa_core import HankelRecipe, RefinementRecipe
-from nlwfa_core.differences import difference_table, differing, parallel_axes, ranking, run_table
-from nlwfa_core.figures.parallel import parallel_figure
+from nlwfa_core.lab.figures.parallel import parallel_figure
+from nlwfa_core.lab.options import difference_table, differing, parallel_axes, ranking, run_table
 from tests.core.test_sweeps import BASE, outcome
 
 

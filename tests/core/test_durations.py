@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core import limits
-from nlwfa_core.durations import Durations, overtime
-from nlwfa_core.queueing import Job
-from nlwfa_core.recipe import DataRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, LearningRecipe, Recipe
+from nlwfa_core.jobs.durations import Durations, overtime
+from nlwfa_core.jobs.job import Job
 
 
 def job(seed: int = 0, rank: int = 2, learner: str = "SP", state: str = "queued", seconds: float = 0.0) -> Job:
@@ -40,9 +40,9 @@ def test_what_has_been_done_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None
     durations.note(job(state="done", seconds=10))
     running = job()
     running.begin()
-    monkeypatch.setattr("nlwfa_core.queueing.monotonic", lambda: running.started + 4)
+    monkeypatch.setattr("nlwfa_core.jobs.job.monotonic", lambda: running.started + 4)
     assert durations.left(running) == 6
-    monkeypatch.setattr("nlwfa_core.queueing.monotonic", lambda: running.started + 40)
+    monkeypatch.setattr("nlwfa_core.jobs.job.monotonic", lambda: running.started + 40)
     assert durations.left(running) == 0
 
 
@@ -54,7 +54,7 @@ def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPa
     began = running.started
 
     def at(seconds: float, held: bool | None = None) -> str | None:
-        monkeypatch.setattr("nlwfa_core.queueing.monotonic", lambda: began + seconds)
+        monkeypatch.setattr("nlwfa_core.jobs.job.monotonic", lambda: began + seconds)
         if held is not None:
             running.note({"progress": ["factorisation", 1, 10, 0.5, "loss"], "losses": [], "held": held})
         return overtime(running)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.sample import Sample
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.trie import Trie
-from nlwfa_core.words import Word, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Word, Words
 from tests.references import all_words
 
 GRAMMARS = [Dyck(), Dyck(0.3, 0.1), Dyck(0.0, 0.5), Dyck(0.2, 0.0), Dyck(0.45, 0.05)]

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core.data import FileShelf, load_data
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment import Prepared, Result, load_result, prepare, reference_models, run, save_result
+from nlwfa_core.experiment.data import FileShelf, load_data
+from nlwfa_core.experiment.pipeline import Prepared, Result, load_result, prepare, reference_models, run, save_result
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.selection import best_rank, select_rank
 from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.opponents import OF_STATES, fit_opponent
 from nlwfa_core.learning.progress import BITS, Progress
-from nlwfa_core.metrics import evaluate
-from nlwfa_core.opponents.recurrent import RecurrentModel
-from nlwfa_core.opponents.table import OF_STATES, fit_opponent
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.selection import best_rank, select_rank
-from nlwfa_core.store import RECURRENT_ARRAYS, LearnedModel
-from nlwfa_core.wfa import WFA
+from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel
+from nlwfa_core.models.recurrent import RecurrentModel
+from nlwfa_core.models.wfa import WFA
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)

@@ -21,21 +21,21 @@ import pytest
 from nbclient import NotebookClient
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, load_model, run
-from nlwfa_core.baselines import Uniform
-from nlwfa_core.data import FileShelf, load_data
-from nlwfa_core.experiment import Result, build_hankel, prepare
-from nlwfa_core.export.automata import dot, openfst, pautomac, quoted, weights_json
-from nlwfa_core.export.bundle import data_files, figure_files, model_files, refusals, zipped
-from nlwfa_core.export.drawings import curves_svg, heat_map_png, png, singular_values_svg
-from nlwfa_core.export.notebook import notebook
-from nlwfa_core.export.report import report
-from nlwfa_core.export.script import script
-from nlwfa_core.metrics import evaluate
+from nlwfa_core.experiment.data import FileShelf, load_data
+from nlwfa_core.experiment.pipeline import Result, build_hankel, prepare
+from nlwfa_core.lab.export.automata import dot, openfst, pautomac, quoted, weights_json
+from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals, zipped
+from nlwfa_core.lab.export.drawings import curves_svg, heat_map_png, png, singular_values_svg
+from nlwfa_core.lab.export.notebook import notebook
+from nlwfa_core.lab.export.report import report
+from nlwfa_core.lab.export.script import script
+from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, sample_words, squared_automaton
 from nlwfa_core.sources.formats import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.words import Alphabet, Words
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlwfa_core.basis import Basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.hankel import HankelMatrix, exact_hankel
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
+from nlwfa_core.hankel.values import VALUE
 from nlwfa_core.learning.factorisation import SparseRows, encoder_depth, fit_factorisation, observed_error, reconstruction_error
 from nlwfa_core.learning.networks import activate
-from nlwfa_core.values import VALUE
-from nlwfa_core.words import Words
+from nlwfa_core.strings.words import Words
 from tests.references import full_basis, ring
 
 RING = exact_hankel(ring(3).weights, full_basis(2, 3))

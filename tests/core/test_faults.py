@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 
 import nlwfa_core
-from nlwfa_core import database, history, recorder, sweeping
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import load_result, run, save_result
-from nlwfa_core.finished import Finished
-from nlwfa_core.history import History
-from nlwfa_core.jobs import Runner
-from nlwfa_core.recorder import Recorder
-from nlwfa_core.store import SavedModel, load_model, save_model
-from nlwfa_core.sweeping import run_missing
+from nlwfa_core.experiment.pipeline import load_result, run, save_result
+from nlwfa_core.history import database, recorder
+from nlwfa_core.history import runs as history
+from nlwfa_core.history.recorder import Recorder
+from nlwfa_core.history.runs import History
+from nlwfa_core.jobs import sweep as sweeping
+from nlwfa_core.jobs.folders import Finished
+from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.jobs.sweep import run_missing
+from nlwfa_core.models.files import SavedModel, load_model, save_model
 from tests.core.small import posix, recipe_of, wait_for
 from tests.references import COIN
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
-from nlwfa_core.fields import FIELDS, differences, flat, with_fields
-from nlwfa_core.recipe import PRESETS
+from nlwfa_core.experiment.fields import FIELDS, differences, flat, with_fields
+from nlwfa_core.experiment.recipe import PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)

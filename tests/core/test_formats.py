@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.sample import Sample
 from nlwfa_core.sources import formats
 from nlwfa_core.sources.formats import FORMATS, read_strings, shipped_verbs, write_csv, write_lines
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import DATA
 
 PAUTOMAC = DATA / "pautomac"

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from nlwfa_core.basis import STATISTICS
-from nlwfa_core.formulas import entries, marks, steps
+from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.hankel.basis import STATISTICS
+from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.lab.formulas.recipe import entries, marks, steps
 from nlwfa_core.learning.learners import LEARNERS, needs_boundary
 from nlwfa_core.learning.steps import REFINEMENTS
-from nlwfa_core.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.transforms import TRANSFORMS
 
 
 def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core.figures.graph import graph_figure
-from nlwfa_core.graph import MAX_STATES, READABLE, edges, largest_weight, readable_share, weights_table
-from nlwfa_core.palette import MARK
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet
+from nlwfa_core.lab.figures.graph import graph_figure
+from nlwfa_core.lab.graph import MAX_STATES, READABLE, edges, largest_weight, readable_share, weights_table
+from nlwfa_core.lab.palette import MARK
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet
 from tests.references import BINARY
 
 AB = Alphabet(("a", "b"))

@@ -8,10 +8,10 @@ import json
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import Workbench, run
-from nlwfa_core.grids import Grid, table
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.sweeps import Outcome
+from nlwfa_core.experiment.grids import Grid, table
+from nlwfa_core.experiment.pipeline import Workbench, run
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.sweeps import Outcome
 
 BASE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20),

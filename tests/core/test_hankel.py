@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
-from nlwfa_core.basis import Basis, select_basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.hankel import HankelMatrix, exact_hankel
-from nlwfa_core.sample import Sample
-from nlwfa_core.words import Alphabet, Word, Words
+from nlwfa_core.hankel.basis import Basis, select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import REFERENCES, Reference, full_basis, hankel_by_dictionary
 
 ABC = Alphabet(("a", "b", "c"))

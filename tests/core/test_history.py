@@ -17,16 +17,16 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
-from nlwfa_core import recorder
-from nlwfa_core.database import FILE, connect
-from nlwfa_core.diagnostics import diagnostics
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import run, save_result
-from nlwfa_core.history import Event, History, Run, done
-from nlwfa_core.jobs import Runner
-from nlwfa_core.presence import Presence
-from nlwfa_core.recipe import DataRecipe, Recipe
-from nlwfa_core.recorder import Recorder
+from nlwfa_core.experiment.pipeline import run, save_result
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.history import recorder
+from nlwfa_core.history.database import FILE, connect
+from nlwfa_core.history.presence import Presence
+from nlwfa_core.history.recorder import Recorder
+from nlwfa_core.history.runs import Event, History, Run, done
+from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.metrics.diagnostics import diagnostics
 from tests.core.small import posix, recipe_of, wait_for
 
 
@@ -232,14 +232,14 @@ def test_a_clock_that_is_ahead_takes_no_deleted_run(history: History, monkeypatc
     old, late = "0" * 64, "1" * 64
     history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
     for key, moment in ((old, now - 2 * week), (late, now)):
-        monkeypatch.setattr("nlwfa_core.history.time", lambda moment=moment: moment)
+        monkeypatch.setattr("nlwfa_core.history.runs.time", lambda moment=moment: moment)
         history.delete([key])
     assert history.deleted_for(week) == [old]
-    monkeypatch.setattr("nlwfa_core.history.time", lambda: now + 365 * 24 * 3600)
+    monkeypatch.setattr("nlwfa_core.history.runs.time", lambda: now + 365 * 24 * 3600)
     assert history.deleted_for(week) == [old]
     history.note([Event("2" * 64, recipe_of(), "queued", now + 2 * week)])  # time has gone by
     assert sorted(history.deleted_for(week)) == [old, late]
-    monkeypatch.setattr("nlwfa_core.history.time", lambda: 0.0)
+    monkeypatch.setattr("nlwfa_core.history.runs.time", lambda: 0.0)
     assert history.deleted_for(week) == []
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from nlwfa_core.diagnostics import diagnostics
-from nlwfa_core.experiment import run
-from nlwfa_core.history import Event, Run, done
-from nlwfa_core.history_tables import (
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.history.runs import Event, Run, done
+from nlwfa_core.lab.history import (
     curves,
     diagnostics_table,
     moment,
@@ -19,8 +19,8 @@ from nlwfa_core.history_tables import (
     uploads_named,
     why,
 )
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.tables import given, number
+from nlwfa_core.lab.tables import given, number
+from nlwfa_core.metrics.diagnostics import diagnostics
 
 RECIPE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=4),

@@ -23,15 +23,15 @@ from hypothesis import strategies as st
 from benchmarks import fuzz, mutations
 from benchmarks.hostile import AUTOMATON, READERS, Reader, reader
 from nlwfa_core import limits
-from nlwfa_core.database import engine_of
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.grids import Grid
+from nlwfa_core.experiment.grids import Grid
+from nlwfa_core.history.database import engine_of
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.reproduction.runs import RunFile
-from nlwfa_core.sample import Sample
 from nlwfa_core.sources.formats import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 IN_JSON = ("recipe", "model.json", "result.json", "sweep")
 ANY = st.recursive(

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlwfa_core import jobs, limits
+from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import load_result, run
-from nlwfa_core.jobs import JobStatus, Runner
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.recipe import DataRecipe, Recipe
+from nlwfa_core.experiment.pipeline import load_result, run
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.jobs import runner as jobs
+from nlwfa_core.jobs.runner import JobStatus, Runner
+from nlwfa_core.models.nlwfa import NLWFA
 from tests.core.small import posix, recipe_of, wait_for
 
 pytestmark = posix

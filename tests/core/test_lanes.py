@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from nlwfa_core.experiment import Workbench
-from nlwfa_core.grids import Grid
-from nlwfa_core.lanes import Agenda, Cluster
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.experiment.grids import Grid
+from nlwfa_core.experiment.pipeline import Workbench
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.jobs.lanes import Agenda, Cluster
 
 LISTS = {"learners": ("SP",), "ranks": (1, 2, 3), "statistics": ("string", "prefix"), "sample_sizes": (100, 200), "seeds": (0, 1)}
 RECIPES = Grid(**LISTS, new_strings=True).recipes()  # type: ignore[arg-type]
@@ -79,5 +79,5 @@ def test_the_threads_of_a_cluster_are_looked_up_now_and_then(monkeypatch: pytest
     client = Client()
     lanes = Cluster(client)
     assert lanes.names() == ((None, 0),) and lanes.names() == ((None, 0),) and client.asked == 1
-    monkeypatch.setattr("nlwfa_core.lanes.LOOK_SECONDS", -1.0)
+    monkeypatch.setattr("nlwfa_core.jobs.lanes.LOOK_SECONDS", -1.0)
     assert lanes.names() == (("tcp://a", 0), ("tcp://b", 0), ("tcp://b", 1))

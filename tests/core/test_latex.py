@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlwfa_core.latex import column, diagonal, matrix, number, row, sized, text
+from nlwfa_core.lab.formulas.latex import column, diagonal, matrix, number, row, sized, text
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from nlwfa_core import limits
-from nlwfa_core.basis import select_basis
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.hankel import HankelMatrix, exact_hankel
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import LEARNERS, Fit, fit
 from nlwfa_core.learning.progress import Progress, TrainingLog
 from nlwfa_core.learning.steps import Kept
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.sample import Sample
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Words
 from tests.references import full_basis, ring
 
 NETWORKS = [name for name, kind in LEARNERS.items() if kind.networks]

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.hankel.values import ValuedStrings
 from nlwfa_core.learning import least_squares
 from nlwfa_core.learning.least_squares import refine_values
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.nlwfa import NLWFA
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_wfa
-from nlwfa_core.values import ValuedStrings
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, FloatArray
+from nlwfa_core.strings.words import Alphabet, FloatArray
 from tests.references import all_words, ring
 
 

@@ -14,19 +14,19 @@ import pytest
 from PIL import Image
 from scipy import sparse
 
-from nlwfa_core import lens
-from nlwfa_core.approximations import LowRank, Shown
-from nlwfa_core.basis import STATISTICS, select_basis
-from nlwfa_core.data import load_data
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.experiment import build_hankel, fit_recipe, no_files
-from nlwfa_core.hankel import bounded_sample
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe
-from nlwfa_core.sample import Sample
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, no_files
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe
+from nlwfa_core.hankel.basis import STATISTICS, select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import bounded_sample
+from nlwfa_core.lab import lens
+from nlwfa_core.lab.approximations import LowRank, Shown
+from nlwfa_core.lab.views import hankel_alphabet
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.views import hankel_alphabet
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 
 def unpacked(text: str, kind: str) -> npt.NDArray[Any]:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.data import load_data
 from nlwfa_core.errors import FormatError
-from nlwfa_core.experiment import Result, build_hankel, run
-from nlwfa_core.fields import with_fields
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.fields import with_fields
+from nlwfa_core.experiment.pipeline import Result, build_hankel, run
+from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
+from nlwfa_core.lab.ready import ASSETS
+from nlwfa_core.lab.views import most_frequent
 from nlwfa_core.learning.learners import is_unsettled
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
-from nlwfa_core.lessons import START, Lesson, read_lesson, read_lessons
-from nlwfa_core.ready import ASSETS
-from nlwfa_core.views import most_frequent
-from nlwfa_core.words import Words
+from nlwfa_core.strings.words import Words
 
 LESSONS = read_lessons(ASSETS / "lessons")
 HEAD = "---\ntitle: T\nminutes: 5\nsummary: S.\n---\n"

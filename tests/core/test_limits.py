@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core import limits
-from nlwfa_core.cli import main
+from nlwfa_core.cli.main import main
 from nlwfa_core.errors import Cancelled, FormatError, RecipeError
-from nlwfa_core.fields import beyond, check_allowed, flat, lowered
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.experiment.fields import beyond, check_allowed, flat, lowered
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
 ROOT = Path(__file__).resolve().parents[2]
 

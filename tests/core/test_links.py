@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
-from nlwfa_core.links import MAX_LINK, MAX_TEXT, recipe_code, recipe_of
-from nlwfa_core.recipe import PRESETS
+from nlwfa_core.experiment.links import MAX_LINK, MAX_TEXT, recipe_code, recipe_of
+from nlwfa_core.experiment.recipe import PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)

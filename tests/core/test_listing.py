@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.history import History, Run
-from nlwfa_core.listing import SCORES, Query, choices, chosen, listed
-from nlwfa_core.ownership import Own
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.history.listing import SCORES, Query, choices, chosen, listed
+from nlwfa_core.history.owners import Own
+from nlwfa_core.history.runs import History, Run
 
 RECIPE = Recipe().model_dump(mode="json")
 SCORE = [0.25, 0.5, 0.125, "inf", "nan", None, -3.0, "-inf", 0.25, 1e-300, 12, 0.75]

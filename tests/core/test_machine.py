@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core.machine import PROC, amount, folder_bytes, free_bytes, memory, resident_bytes
+from nlwfa_core.lab.machine import PROC, amount, folder_bytes, free_bytes, memory, resident_bytes
 
 linux = pytest.mark.skipif(not (PROC / "self" / "statm").exists(), reason="there is no /proc")
 HUNGRY = "import sys; kept = bytearray(50_000_000); print('ready', flush=True); sys.stdin.read()"

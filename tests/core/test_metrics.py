@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.metrics import Model, TestSet, evaluate, next_symbol_score
-from nlwfa_core.next_symbols import score_next
-from nlwfa_core.opponents.recurrent import RecurrentModel
-from nlwfa_core.perplexity import pautomac_score
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.next_symbols import score_next
+from nlwfa_core.metrics.perplexity import pautomac_score
+from nlwfa_core.metrics.scores import Model, TestSet, evaluate, next_symbol_score
+from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.sources.pautomac import read_solution
-from nlwfa_core.trie import Trie
-from nlwfa_core.words import Alphabet, FloatArray, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 from tests.references import COIN, DATA, SIGNED, all_words, random_nlwfa, ring
 
 AB = Alphabet(("a", "b"))

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.special import rel_entr
 from sklearn.metrics import ndcg_score
 
-from nlwfa_core.baselines import Uniform
-from nlwfa_core.metrics import Model, TestSet, evaluate
-from nlwfa_core.next_symbols import NextSymbolScore, score_next
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.next_symbols import NextSymbolScore, score_next
+from nlwfa_core.metrics.scores import Model, TestSet, evaluate
+from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.trie import Trie
-from nlwfa_core.words import Alphabet, FloatArray, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 from tests.references import COIN, ring
 
 LAMBDA = Words.of([()])  # one prefix, one prediction: the end

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core import rolling
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.trie import Trie
-from nlwfa_core.words import Word, Words
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.strings import rolling
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Word, Words
 from tests.references import COIN, REFERENCES, Reference, all_words, as_nlwfa, random_nlwfa, weight_by_maps
 
 SWITCHES = [(True, True), (True, False), (False, True), (False, False)]

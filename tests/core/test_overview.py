@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nlwfa_core.overview import Overview, overview
-from nlwfa_core.pool import Pool
-from nlwfa_core.queueing import Job
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.jobs.job import Job
+from nlwfa_core.jobs.overview import Overview, overview
+from nlwfa_core.jobs.pool import Pool
 
 
 def job(owner: str, state: str, held: bool = False) -> Job:

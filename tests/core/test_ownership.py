@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core import recorder
-from nlwfa_core.database import FILE
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import run, save_result
-from nlwfa_core.history import Event, History
-from nlwfa_core.listing import Query, listed
-from nlwfa_core.ownership import Own, pseudonym
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.recorder import Recorder
+from nlwfa_core.experiment.pipeline import run, save_result
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.history import recorder
+from nlwfa_core.history.database import FILE
+from nlwfa_core.history.listing import Query, listed
+from nlwfa_core.history.owners import Own, pseudonym
+from nlwfa_core.history.recorder import Recorder
+from nlwfa_core.history.runs import Event, History
 
 KEYS = [f"{number:064x}" for number in range(3)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlwfa_core.learning.pace import STEPS, Pace, duration
+from nlwfa_core.jobs.pace import STEPS, Pace, duration
 
 
 def test_nothing_is_said_before_there_is_a_basis() -> None:

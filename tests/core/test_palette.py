@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from nlwfa_core.lab.palette import ACCENT, BLUES, COLOURS, MARK, REDS
 from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.palette import ACCENT, BLUES, COLOURS, MARK, REDS
 
 EYES = {
     "usual": np.eye(3),

@@ -9,12 +9,13 @@ from time import monotonic, sleep
 
 import pytest
 
-from nlwfa_core import jobs, pausing
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import run
-from nlwfa_core.jobs import JobStatus, Runner
-from nlwfa_core.recipe import RefinementRecipe
-from nlwfa_core.store import SavedModel, save_model
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import RefinementRecipe
+from nlwfa_core.jobs import pausing
+from nlwfa_core.jobs import runner as jobs
+from nlwfa_core.jobs.runner import JobStatus, Runner
+from nlwfa_core.models.files import SavedModel, save_model
 from tests.core.test_jobs import endless, new_worker, over, pytestmark, recipe_of, runner, status, training, wait_for
 
 __all__ = ["pytestmark", "runner"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import rel_entr
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.perplexity import CONVENTIONS, divergence, pautomac_score, root_mean_square, shares
-from nlwfa_core.tables import conventions_table
-from nlwfa_core.words import FloatArray
+from nlwfa_core.lab.tables import conventions_table
+from nlwfa_core.metrics.perplexity import CONVENTIONS, divergence, pautomac_score, root_mean_square, shares
+from nlwfa_core.strings.words import FloatArray
 
 positive = st.lists(st.floats(1e-6, 1), min_size=2, max_size=8).map(np.array)
 # Half the mass on a word that is given −¼; the rest is given ¾ and 0.

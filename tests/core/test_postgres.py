@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from nlwfa_core import database
-from nlwfa_core.database import FILE, VARIABLE, connect, described
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.history import Event, History, Run
-from nlwfa_core.listing import Query, choices, chosen, listed
-from nlwfa_core.ownership import Own
-from nlwfa_core.recorder import Recorder
+from nlwfa_core.history import database
+from nlwfa_core.history.database import FILE, VARIABLE, connect, described
+from nlwfa_core.history.listing import Query, choices, chosen, listed
+from nlwfa_core.history.owners import Own
+from nlwfa_core.history.recorder import Recorder
+from nlwfa_core.history.runs import Event, History, Run
 from tests.core import test_history as usual
 from tests.core.small import recipe_of, wait_for
 from tests.core.test_history import states

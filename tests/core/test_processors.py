@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core.experiment import load_result
-from nlwfa_core.ready import ASSETS
+from nlwfa_core.experiment.pipeline import load_result
+from nlwfa_core.lab.ready import ASSETS
 from tests.core.test_ready import TOLERANCES, WANTED, assert_same_scores
 
 CPUINFO = Path("/proc/cpuinfo")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.jobs.job import CURVE_POINTS, Job, Line, Points
 from nlwfa_core.learning.progress import BITS, RELATIVE, Progress
-from nlwfa_core.queueing import CURVE_POINTS, Job, Line, Points
-from nlwfa_core.recipe import Recipe
 
 
 def line_of(owners: str) -> tuple[Line, list[Job]]:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.sample import Sample
 from nlwfa_core.sources.formats import StringFile, read_strings
 from nlwfa_core.sources.pautomac import parse_strings, read_solution
 from nlwfa_core.sources.valued import read_values
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("b", "a"))
 LINES = st.lists(st.text("ab1λé😀 \t\u2028", max_size=6), min_size=1, max_size=20)
@@ -26,9 +26,15 @@ CELLS = st.text("abλ é,\n", max_size=4)
 @pytest.fixture(autouse=True, params=[1, 5, 2**15])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How much is read at once: a line, some, all; and short words are merged twice, or once."""
-    for name in ("sources.text.BLOCK", "sources.cells.BLOCK", "words.BLOCK", "sources.text.PIECE", "sources.pautomac.PIECE"):
+    for name in (
+        "sources.text.BLOCK",
+        "sources.cells.BLOCK",
+        "strings.words.BLOCK",
+        "sources.text.PIECE",
+        "sources.pautomac.PIECE",
+    ):
         monkeypatch.setattr(f"nlwfa_core.{name}", request.param)
-    monkeypatch.setattr("nlwfa_core.sample.LONG", 2 if request.param == 5 else 16)
+    monkeypatch.setattr("nlwfa_core.strings.sample.LONG", 2 if request.param == 5 else 16)
 
 
 def plain(cells: list[str], tokens: bool, known: tuple[str, ...]) -> tuple[list[tuple[int, ...]], tuple[str, ...]]:
@@ -130,7 +136,7 @@ def test_errors_are_those_of_the_whole_file(data: bytes, format: str, message: s
 
 
 def test_words_of_one_fingerprint_are_told_apart_by_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlwfa_core.words._fingerprints", lambda words: np.ones(len(words), dtype=np.uint64))
+    monkeypatch.setattr("nlwfa_core.strings.words._fingerprints", lambda words: np.ones(len(words), dtype=np.uint64))
     sample = read_strings(b"ab\nba\nab\na\nba\nab\n").sample()
     assert (list(sample.words), sample.counts.tolist()) == ([(0, 1), (1, 0), (0,)], [3, 2, 1])
     merged = Sample.merged([Words.of([(0,), (1,)]).packed(), Words.of([(1,), (0, 0)]).packed()], AB)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from nlwfa_core.experiment import Result, load_result, run
-from nlwfa_core.jobs import Runner
-from nlwfa_core.lessons import read_lessons
-from nlwfa_core.ready import ASSETS, make, wanted
-from nlwfa_core.recipe import PRESETS
+from nlwfa_core.experiment.pipeline import Result, load_result, run
+from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.lab.lessons import read_lessons
+from nlwfa_core.lab.ready import ASSETS, make, wanted
 
 RESULTS = ASSETS / "results"
 LESSONS = tuple(read_lessons(ASSETS / "lessons").values())

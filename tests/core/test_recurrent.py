@@ -8,18 +8,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.baselines import NGram, Uniform
 from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.learning.opponents import OF_STATES, fit_opponent
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.metrics import next_symbol_score
-from nlwfa_core.opponents.recurrent import GATES, RecurrentModel
-from nlwfa_core.opponents.table import OF_STATES, fit_opponent
-from nlwfa_core.opponents.training import BATCH, Network, batches, fit_recurrent
-from nlwfa_core.sample import Sample
+from nlwfa_core.learning.recurrent import BATCH, Network, batches, fit_recurrent
+from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.models.recurrent import GATES, RecurrentModel
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Word, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words
 
 AB = Alphabet(("a", "b"))

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from nlwfa_core.data import load_data
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment import build_hankel, fit_recipe, run
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import LEARNERS, fit, needs_boundary
 from nlwfa_core.learning.likelihood import _as_distribution, _balanced, _Trained
 from nlwfa_core.learning.rollout import Continuations, Rollout, through
 from nlwfa_core.learning.steps import REFINEMENTS, Refinement
-from nlwfa_core.metrics import next_symbol_score
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA
+from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.trie import Trie
 from tests.references import all_words, random_nlwfa
 
 QUICK = {"epochs_factorisation": 40, "epochs_transitions": 30}

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.cli import main
+from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment import run
-from nlwfa_core.palette import COLOURS
-from nlwfa_core.recipe import PRESETS
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.lab.palette import COLOURS
+from nlwfa_core.metrics.spread import Spread
 from nlwfa_core.reproduction import experiments
 from nlwfa_core.reproduction.claims import Claim, compare, verdict
 from nlwfa_core.reproduction.experiments import SCORE_COLUMNS, Bench, Experiment, dyck, squared, verbs
@@ -28,7 +29,6 @@ from nlwfa_core.reproduction.settings import PAPER, REFINED
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
 from nlwfa_core.reproduction.statistics import chosen_rank, comparable, ranks_of, whole_seeds
 from nlwfa_core.reproduction.svg import Panel, line_chart
-from nlwfa_core.spread import Spread
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLACE = Run("paper", "SP", 2, 100, 0)

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlwfa_core.data import Data, load_data
-from nlwfa_core.experiment import build_hankel
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.experiment.data import Data, load_data
+from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.spectral import TruncatedSVD, fit_spectral, truncated_svd
-from nlwfa_core.metrics import evaluate
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import RELATIVE_ERROR, settled, settled_entries
 from nlwfa_core.sources.automata import random_automaton
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Words
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Words
 from tests.references import all_words
 
 RANKS = range(1, 51)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from nlwfa_core.baselines import Uniform
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.sampling import MAX_DRAWN, draw, drawn_csv, drawn_table, next_shares, sentences
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.models.sampling import MAX_DRAWN, draw, drawn_csv, drawn_table, next_shares, sentences
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COUNTER, GEOMETRIC
 
 # State 1: a 0.5 and stay, b 0.25 and go to state 2, end 0.25. State 2: a 0.4 and back to 1, end 0.6.

@@ -10,17 +10,17 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from sklearn.decomposition import PCA
 
-from nlwfa_core.data import load_data
-from nlwfa_core.experiment import build_hankel
-from nlwfa_core.hankel import HankelMatrix
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.jobs.snapshots import Snapshot, aligning_turn, first_strings, plane, snapshot
+from nlwfa_core.lab.views import prefix_states
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
-from nlwfa_core.learning.snapshots import Snapshot, aligning_turn, first_strings, plane, snapshot
 from nlwfa_core.learning.steps import Refinement
-from nlwfa_core.recipe import DataRecipe, HankelRecipe
-from nlwfa_core.sample import Sample
-from nlwfa_core.trie import Trie
-from nlwfa_core.views import prefix_states
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
 
 RNG = np.random.default_rng(0)
 

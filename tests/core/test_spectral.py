@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import block_diag
 
-from nlwfa_core.basis import Basis, select_basis
-from nlwfa_core.data import load_data
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.experiment import build_hankel
-from nlwfa_core.hankel import exact_hankel
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.hankel.basis import Basis, select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning import spectral
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.metrics import evaluate
-from nlwfa_core.perplexity import pautomac_score
-from nlwfa_core.recipe import DataRecipe, HankelRecipe
-from nlwfa_core.sample import Sample
+from nlwfa_core.metrics.perplexity import pautomac_score
+from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COUNTER, PARITY, REFERENCES, Reference, all_words, full_basis, ring
 
 

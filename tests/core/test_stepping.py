@@ -7,20 +7,20 @@ import re
 import numpy as np
 import pytest
 
-from nlwfa_core.basis import STATISTICS, Basis
-from nlwfa_core.data import load_data
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.experiment import build_hankel, run
-from nlwfa_core.hankel import exact_hankel
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, run
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.hankel.basis import STATISTICS, Basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.lab.formulas.spectral import spectral, steps, weight_by_hand
+from nlwfa_core.lab.views import hankel_alphabet
 from nlwfa_core.learning.learners import needs_boundary
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.sample import Sample
-from nlwfa_core.stepping import spectral, steps, weight_by_hand
-from nlwfa_core.transforms import TRANSFORMS
-from nlwfa_core.views import hankel_alphabet
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COIN, GEOMETRIC, REFERENCES, Reference, full_basis
 
 DATA = DataRecipe(num_strings=500, num_validation=20, num_test=20)

@@ -16,9 +16,7 @@ from safetensors.numpy import save
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.opponents.recurrent import GATES, RecurrentModel
-from nlwfa_core.store import (
+from nlwfa_core.models.files import (
     RECURRENT_ARRAYS,
     LearnedModel,
     SavedModel,
@@ -29,8 +27,10 @@ from nlwfa_core.store import (
     to_json,
     write_atomically,
 )
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.recurrent import GATES, RecurrentModel
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet
 from tests.references import COIN, REFERENCES, all_words, random_nlwfa
 
 

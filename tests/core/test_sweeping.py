@@ -16,14 +16,15 @@ from typing import Any
 
 import pytest
 
-from nlwfa_core import lanes, sweeping
-from nlwfa_core.cli import main
+from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.grids import Grid
-from nlwfa_core.history import History
-from nlwfa_core.lanes import Lane
-from nlwfa_core.recorder import Recorder
-from nlwfa_core.sweeping import run_missing
+from nlwfa_core.experiment.grids import Grid
+from nlwfa_core.history.recorder import Recorder
+from nlwfa_core.history.runs import History
+from nlwfa_core.jobs import lanes
+from nlwfa_core.jobs import sweep as sweeping
+from nlwfa_core.jobs.lanes import Lane
+from nlwfa_core.jobs.sweep import run_missing
 from tests.core.small import posix, wait_for
 
 SWEEP: dict[str, Any] = {

@@ -8,23 +8,14 @@ from dataclasses import replace
 import pytest
 
 from nlwfa_core import HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
-from nlwfa_core.baselines import Uniform
-from nlwfa_core.diagnostics import diagnostics
-from nlwfa_core.figures.metrics import metric_figure
-from nlwfa_core.metrics import Scores, TestSet, evaluate
-from nlwfa_core.sample import Sample
-from nlwfa_core.spread import Spread
-from nlwfa_core.sweeps import (
-    MAX_RUNS,
-    Outcome,
-    Sweep,
-    curves,
-    seeded,
-    spread_table,
-    time_left,
-    winners,
-)
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.experiment.sweeps import MAX_RUNS, Outcome, Sweep, curves, seeded, spread_table, time_left, winners
+from nlwfa_core.lab.figures.metrics import metric_figure
+from nlwfa_core.metrics.diagnostics import diagnostics
+from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.metrics.spread import Spread
+from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 UNIFORM = Uniform(2)
 SCORES = evaluate(UNIFORM, TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b")))))

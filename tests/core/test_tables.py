@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nlwfa_core.baselines import Uniform
-from nlwfa_core.metrics import Scores, TestSet, evaluate
-from nlwfa_core.sample import Sample
-from nlwfa_core.tables import scores_csv, verdicts
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.lab.tables import scores_csv, verdicts
+from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 
 SCORES = evaluate(Uniform(2), TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b")))))
 

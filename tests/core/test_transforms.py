@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.basis import STATISTICS, Basis, select_basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.estimation import estimate_hankel
-from nlwfa_core.hankel import bounded_sample, exact_hankel
+from nlwfa_core.hankel.basis import STATISTICS, Basis, select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.matrix import bounded_sample, exact_hankel
+from nlwfa_core.hankel.transforms import output_layer, reading, transformed
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.spectral import truncated_svd
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.sample import Sample
-from nlwfa_core.transforms import output_layer, reading, transformed
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA, factor_automaton, prefix_automaton, string_automaton
-from nlwfa_core.words import Alphabet, Word, Words
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA, factor_automaton, prefix_automaton, string_automaton
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import REFERENCES, Reference, all_words, closure_words, full_basis
 
 AB = Alphabet(("a", "b"))

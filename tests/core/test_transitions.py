@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from nlwfa_core.hankel import exact_hankel
+from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import LEARNERS, fit
 from nlwfa_core.learning.transitions import fit_transitions
-from nlwfa_core.nlwfa import NLWFA
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA
+from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.trie import Trie
 from tests.references import PARITY, closure_words, full_basis, ring
 
 RNG = np.random.default_rng(0)

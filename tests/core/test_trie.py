@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core import rolling
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.rolling import end_states
-from nlwfa_core.trie import TABLE, Trie, frequent_prefixes
-from nlwfa_core.words import Word, Words
+from nlwfa_core.strings import rolling
+from nlwfa_core.strings.rolling import end_states
+from nlwfa_core.strings.trie import TABLE, Trie, frequent_prefixes
+from nlwfa_core.strings.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
 
@@ -38,7 +38,7 @@ def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None
 @given(word_lists, word_lists)
 def test_words_are_found_where_they_are(table: int, rows: list[Word], others: list[Word]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nlwfa_core.trie.TABLE", table)
+        patch.setattr("nlwfa_core.strings.trie.TABLE", table)
         check_found(Trie.of(Words.of(rows), 3), others)
 
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlwfa_core.basis import Basis
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.hankel import exact_hankel
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.values import VALUE, ValuedStrings, known_transitions, observed_hankel, value_scores
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.valued import read_values
-from nlwfa_core.values import VALUE, ValuedStrings, known_transitions, observed_hankel, value_scores
-from nlwfa_core.words import Alphabet, Word, Words
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words, full_basis
 
 AB = Alphabet(("a", "b"))

@@ -7,14 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from nlwfa_core import colourings, views
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.figures.states import overlay_figure, states_figure
-from nlwfa_core.figures.trajectory import add_trajectory
-from nlwfa_core.sample import Sample
-from nlwfa_core.tables import points_table, score_warnings
-from nlwfa_core.wfa import WFA
-from nlwfa_core.words import Alphabet, Words
+from nlwfa_core.lab import colourings, views
+from nlwfa_core.lab.figures.states import overlay_figure, states_figure
+from nlwfa_core.lab.figures.trajectory import add_trajectory
+from nlwfa_core.lab.tables import points_table, score_warnings
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import GEOMETRIC
 
 AB = Alphabet(("a", "b"))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core import rolling
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.models.wfa import WFA, prefix_automaton, string_automaton
 from nlwfa_core.sources.automata import random_automaton, random_wfa
-from nlwfa_core.trie import Trie
-from nlwfa_core.wfa import WFA, prefix_automaton, string_automaton
-from nlwfa_core.words import Word, Words
+from nlwfa_core.strings import rolling
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Word, Words
 from tests.references import (
     BINARY,
     COIN,

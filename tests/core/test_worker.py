@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core import experiment, worker
-from nlwfa_core.experiment import prepare, run
-from nlwfa_core.gate import Gate
+from nlwfa_core.experiment import pipeline as experiment
+from nlwfa_core.experiment.pipeline import prepare, run
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.jobs import worker
+from nlwfa_core.jobs.gate import Gate
 from nlwfa_core.learning.progress import BITS, Progress
-from nlwfa_core.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 
 SMALL = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
@@ -141,5 +142,5 @@ def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [b"", b'{"recipe": "half of a me'])
 def test_the_end_of_the_input_is_its_end(cut: bytes) -> None:
-    done = subprocess.run([sys.executable, "-m", "nlwfa_core.worker"], input=cut, capture_output=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-m", "nlwfa_core.jobs.worker"], input=cut, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, b"")

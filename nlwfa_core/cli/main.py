@@ -1,0 +1,175 @@
+"""The command line: draw strings, learn a model, score it and use it. What all commands share stands in `terminal`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import RecipeError
+from ..experiment.data import GENERATORS
+from ..experiment.recipe import DataRecipe
+from ..learning.learners import mass_messages
+from ..metrics.diagnostics import diagnostics
+from ..metrics.scores import TestSet, evaluate
+from ..models.files import load_model
+from ..sources.pautomac import read_solution, write_pautomac, write_solution
+from ..sources.text import plural
+from ..strings.trie import Trie
+from ..strings.words import Words
+from ..version import __version__
+from .learn import fit, select_rank
+from .reproduce import reproduce
+from .sweep import sweep
+from .terminal import STRINGS, AsJson, Format, Output, Seed, blaming, execute, read_bytes, read_known_words, write_file
+from .text import json_text, next_record, next_summary, score_summary
+from .values import fit_values, score_values
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Learn weighted finite automata from strings.")
+generate = typer.Typer(help="Draw strings, and write them as a PAutomaC file.")
+app.add_typer(generate, name="generate")
+
+DATA = DataRecipe()
+
+Count = Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")]
+File = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
+Solution = Annotated[Path | None, typer.Option(help="Also write each string's exact probability, as a PAutomaC solution.")]
+States = Annotated[int, typer.Option(help="States of the automaton.")]
+Symbols = Annotated[int, typer.Option(help="Symbols of its alphabet.")]
+Model = Annotated[Path, typer.Option(help="The folder that `fit` wrote.")]
+
+
+app.command()(fit)
+app.command("select-rank")(select_rank)
+app.command()(reproduce)
+app.command()(sweep)
+app.command("fit-values")(fit_values)
+app.command("score-values")(score_values)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    return execute(app, arguments)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"nlwfa {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    pass
+
+
+@generate.command()
+def dyck(
+    out: File,
+    num_strings: Count = DATA.num_strings,
+    seed: Seed = DATA.seed,
+    split: Annotated[float, typer.Option(help="Probability of S → SS.")] = DATA.split_probability,
+    wrap: Annotated[float, typer.Option(help="Probability of S → [S]; S → [] has the rest.")] = DATA.wrap_probability,
+    solution: Solution = None,
+) -> Output:
+    """Well-bracketed strings: 0 is [ and 1 is ]."""
+    recipe = DataRecipe(source="dyck", num_strings=num_strings, seed=seed, split_probability=split, wrap_probability=wrap)
+    return _write_strings(recipe, out, solution)
+
+
+@generate.command()
+def automaton(
+    out: File,
+    num_strings: Count = DATA.num_strings,
+    states: States = DATA.num_states,
+    symbols: Symbols = DATA.num_symbols,
+    seed: Seed = DATA.seed,
+    solution: Solution = None,
+) -> Output:
+    """Strings of a random probabilistic automaton."""
+    recipe = DataRecipe(source="automaton", num_strings=num_strings, num_states=states, num_symbols=symbols, seed=seed)
+    return _write_strings(recipe, out, solution)
+
+
+@generate.command()
+def squared(
+    out: File,
+    num_strings: Count = DATA.num_strings,
+    states: States = DATA.num_states,
+    symbols: Symbols = DATA.num_symbols,
+    seed: Seed = DATA.seed,
+    solution: Solution = None,
+) -> Output:
+    """Strings of the square of a random WFA: up to k² states that a nonlinear model does with k."""
+    recipe = DataRecipe(source="squared", num_strings=num_strings, num_states=states, num_symbols=symbols, seed=seed)
+    return _write_strings(recipe, out, solution)
+
+
+def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
+    if out == solution:
+        raise RecipeError(f"solution: {solution} given, which is where the strings go")
+    source = GENERATORS[recipe.source](recipe)
+    words = source.words(recipe)
+    write_file(out, write_pautomac(words, len(source.alphabet)))
+    lines = [source.title, f"{plural(len(words), 'string')}, {plural(len(source.alphabet), 'symbol')}, written to {out}"]
+    if solution is not None:
+        write_file(solution, write_solution(source.model.weights(words)))
+        lines.append(f"their probabilities written to {solution}")
+    return Output("\n".join(lines))
+
+
+@app.command()
+def score(
+    model: Model,
+    test: Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")],
+    solution: Annotated[Path | None, typer.Option(help="Their true probabilities, a PAutomaC solution file.")] = None,
+    floor: Annotated[float, typer.Option(help="Raise normalised outputs to this number, where they are below.")] = 0.0,
+    format: Format = "auto",
+    as_json: AsJson = False,
+) -> Output:
+    """Score a model on test strings."""
+    saved = load_model(model)
+    file = read_known_words(test, format, saved.alphabet)
+    sample = file.sample()
+    if solution is None:
+        test_set = TestSet.empirical(sample)
+    else:
+        data = read_bytes(solution)
+        with blaming(solution):
+            test_set = TestSet.as_drawn(file.words, read_solution(data), sample)
+    scores = evaluate(saved.model, test_set, floor)
+    health = diagnostics(saved.model, scores)
+    text = json_text(asdict(scores)) if as_json else score_summary(scores, sample, health)
+    return Output(text, (*file.notes, *health.warnings))
+
+
+@app.command()
+def weights(
+    model: Model,
+    words: Annotated[Path, typer.Option(help=f"The words: {STRINGS}")],
+    format: Format = "auto",
+) -> Output:
+    """Print a model's weight of each word, a line each, in the file's order and with all digits."""
+    saved = load_model(model)
+    file = read_known_words(words, format, saved.alphabet)
+    return Output("\n".join(map(repr, saved.model.weights(file.words).tolist())), file.notes)
+
+
+@app.command("next")
+def next_symbol(
+    model: Model,
+    prefix: Annotated[str, typer.Option(help='Symbols, as "0 1 1" or "abba"; "" or λ is the empty prefix.')],
+    as_json: AsJson = False,
+) -> Output:
+    """Print the scores of what can follow a prefix, the end of the string included."""
+    saved = load_model(model)
+    word = saved.alphabet.encode(prefix)
+    trie = Trie.of(Words.of([word]), len(saved.alphabet))
+    scores = saved.model.next_scores(trie)[trie.ends[0]]
+    text = next_record(saved.alphabet, word, scores) if as_json else next_summary(saved.alphabet, word, scores)
+    return Output(text, mass_messages(saved.model))

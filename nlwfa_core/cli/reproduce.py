@@ -1,0 +1,55 @@
+"""The command that runs the paper's experiments again: `reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import RecipeError
+from ..models.files import make_directory
+from ..reproduction.experiments import Experiment, dyck, squared, verbs
+from ..reproduction.report import write_report
+from ..reproduction.runner import run_missing
+from ..sources.text import plural
+from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
+
+NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared")
+
+
+def reproduce(
+    experiment: Annotated[str, typer.Argument(help=", ".join(NAMES))],
+    out: Annotated[Path, typer.Option(help="The folder of pages, figures and runs.")] = Path("docs/reproduction"),
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, … of draws and learners.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny runs into OUT/quick: checks that everything works.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Begin no run after so long; 0 writes the page anew.")] = None,
+    train: Annotated[Path | None, typer.Option(help=f"verbs: training strings. {STRINGS}")] = None,
+    validation: Annotated[Path | None, typer.Option(help="verbs: the strings to score on; they choose nothing.")] = None,
+) -> Output:
+    """Run one of the paper's experiments, in its settings and in better ones, and write the page about it.
+
+    Every run is kept as soon as it is done: the same command goes on where the last one stopped.
+    """
+    plan = _plan(experiment, seeds, quick, train, validation)
+    folder = out / "quick" if quick else out
+    check_writable(folder)
+    with progress_bar() as report:
+        done = run_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
+    make_directory(folder)
+    for name, text in write_report(plan, done).items():
+        write_file(folder / name, text)
+    left = len(plan.runs) - len(done)
+    state = f"{plural(left, 'run')} to go: the same command goes on" if left else "nothing is missing"
+    return Output(f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md")
+
+
+def _plan(name: str, seeds: int, quick: bool, train: Path | None, validation: Path | None) -> Experiment:
+    if name not in NAMES:
+        raise RecipeError(f"experiment: {name!r} given, allowed: {', '.join(NAMES)}")
+    if name != "verbs" and (train or validation):
+        raise RecipeError(f"--train and --validation given for {name}: they are for verbs")
+    if name == "verbs":
+        return verbs(seeds, quick, *(None if path is None else read_bytes(path) for path in (train, validation)))
+    return squared(seeds, quick) if name == "squared" else dyck(name, seeds, quick)

@@ -1,0 +1,46 @@
+"""The command that runs a sweep: `sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import RecipeError
+from ..experiment.grids import Grid, table
+from ..experiment.pipeline import load_result
+from ..jobs.sweep import run_missing
+from ..models.files import MAX_JSON_BYTES, read_capped
+from ..sources.text import plural
+from .terminal import Output, check_writable, progress_bar, write_file
+
+
+def sweep(
+    sweep: Annotated[Path, typer.Argument(help="A JSON file: a base recipe, and lists of what to vary in it.")],
+    out: Annotated[Path, typer.Option(help="The lab's folder: runs, history and the sweep's table go there.")],
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler, tcp://…, in place of --jobs.")] = None,
+) -> Output:
+    """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
+
+    Every run is kept as soon as it is done: the same command goes on where the last one stopped.
+    """
+    recipes = _grid(sweep).recipes()
+    check_writable(out)
+    with progress_bar() as report:
+        swept = run_missing(recipes, out, jobs, scheduler, report)
+    path = out / "sweeps" / f"{sweep.stem}.csv"
+    rows = ((key, load_result(out / "runs" / key)) for key in recipes if key not in swept.failed)
+    text = table(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, text)
+    counts = f"{plural(len(swept.new), 'run')} done, {len(swept.known)} were there already, {len(swept.failed)} failed"
+    return Output(f"{counts}\nwritten to {path}", tuple(dict.fromkeys(swept.failed.values())))
+
+
+def _grid(path: Path) -> Grid:
+    try:
+        return Grid.from_json(read_capped(path, MAX_JSON_BYTES))
+    except RecipeError as error:
+        raise RecipeError(f"{path}: {error}") from None

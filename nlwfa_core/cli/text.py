@@ -1,0 +1,211 @@
+"""Results in words, for a terminal: what was learned, how it scores, what comes next. Each says its logarithm's base."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..experiment.best import Best
+from ..experiment.selection import RankSelection
+from ..hankel.matrix import HankelMatrix
+from ..hankel.values import ValuedStrings, ValueScores
+from ..learning.learners import LEARNERS, FitReport
+from ..metrics.diagnostics import Diagnostics
+from ..metrics.next_symbols import likeliest
+from ..metrics.scores import Scores
+from ..models.files import plain
+from ..sources.text import plural
+from ..strings.sample import Sample
+from ..strings.words import Alphabet, FloatArray, Word
+
+
+def json_text(value: object) -> str:
+    """One JSON object on one line, in ASCII, which every terminal can show; ∞ is the string "inf"."""
+    return json.dumps(plain(value), allow_nan=False)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns side by side, the first one to the left and the others to the right.
+
+    >>> print(table([("rank", "WER"), ("5", "0.4330")]))
+    rank     WER
+    5     0.4330
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width) for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def as_text(value: float) -> str:
+    """A count or a score as tables show it.
+
+    >>> as_text(2813), as_text(0.43299), as_text(float("inf"))
+    ('2,813', '0.4330', '∞')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4f}".replace("inf", "∞")
+
+
+def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds: dict[str, float], memory: str) -> str:
+    """What was learned from what, at which cost."""
+    rows, non_zeros = hankel.matrix.shape[0], hankel.matrix.nnz
+    lines = {
+        "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
+        "states": f"{report.num_states} (rank {report.rank} asked for)",
+        "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; {plural(sample.num_symbols, 'symbol')}",
+        "basis": f"{hankel.num_prefixes:,} prefixes × {hankel.num_suffixes:,} suffixes, statistic {hankel.statistic}",
+        "matrix": f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {non_zeros:,} non-zeros; "
+        f"{rows:,} rows held, as zero rows are shared",
+        "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in seconds.items()),
+        "loss": _losses(report) if report.logs else "none: spectral learning has a closed form",
+        "memory": memory,
+    }
+    return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
+
+
+def _losses(report: FitReport) -> str:
+    losses = (
+        f"{log.stage} {log.losses.min():.6g} (best of {plural(len(log.losses) - 1, 'epoch')}; last {log.losses[-1]:.6g})"
+        for log in report.logs
+        if len(log.losses)
+    )
+    return ", ".join(losses) + "; all zeros give 1"
+
+
+def values_summary(given: ValuedStrings, report: FitReport) -> str:
+    """What was learned from which values, at which cost."""
+    low, high = given.values.min(), given.values.max()
+    lines = {
+        "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
+        "states": f"{report.num_states} (rank {report.rank} asked for)",
+        "strings": f"{len(given.words):,}, values from {low:.6g} to {high:.6g}; {plural(len(given.alphabet), 'symbol')}",
+        "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items()),
+        "loss": _losses(report),
+    }
+    return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
+
+
+def value_score_summary(scores: ValueScores) -> str:
+    """Errors, each beside those of saying nothing.
+
+    >>> print(value_score_summary(ValueScores(0.5, 2.0, 1.0, 12, 0)))
+    RMSE             0.5  over 12 strings; 0 outputs not finite
+    always 0         2
+    always the mean  1  of these values
+    """
+    lines = {
+        "RMSE": f"{scores.rmse:.6g}  over {plural(scores.num_words, 'string')}; {scores.num_nonfinite:,} outputs not finite",
+        "always 0": f"{scores.zero_rmse:.6g}",
+        "always the mean": f"{scores.mean_rmse:.6g}  of these values",
+    }
+    return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
+
+
+def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = None) -> str:
+    """Scores beside what they have to be judged by, and what the model's diagnostics say."""
+    words = "distinct words, target their frequency" if scores.true_log2_pauto is None else "rows as drawn, target the solution"
+    floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
+    beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
+    if scores.true_log2_pauto is not None:
+        beside += f", true model {as_text(scores.true_log2_pauto)}"
+    tied = f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error" if scores.share_tied else ""
+    lines = {
+        "log₂ Pauto": f"{as_text(scores.log2_pauto)}  base 2; {beside}{floored}",
+        "WER": f"{as_text(scores.wer)}  word error rate, the end of a string counted; {as_text(scores.wer_without_end)} without"
+        + tied,
+        "bits per symbol": f"{as_text(scores.bits_per_symbol)}  base 2, the end counted{floored}",
+    }
+    if scores.ndcg5 is not None:
+        against = "what followed" if scores.next_kl is None else "the true next-symbol probabilities"
+        lines["NDCG@5"] = f"{as_text(scores.ndcg5)}  ranking of the next symbol, the end counted, against {against}; 1 is best"
+    if scores.kl is not None and scores.total_variation is not None and scores.rmse is not None:
+        lines["KL"] = f"{as_text(scores.kl)}  bits, over the test strings, both normalised over them{floored}"
+        lines["total variation"] = f"{as_text(scores.total_variation)}  over the same{floored}"
+        lines["RMSE"] = f"{scores.rmse:.4g}  of raw outputs against the target as given"
+    if scores.next_kl is not None:
+        lines["next-symbol KL"] = f"{as_text(scores.next_kl)}  bits, from the truth, mean over the test prefixes{floored}"
+    lines |= {
+        "scored": f"{plural(sample.num_strings, 'string')}; Pauto over {scores.num_words:,} {words}",
+        "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, {scores.num_nonfinite:,} not finite, "
+        f"of {scores.num_words:,}",
+        "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
+    }
+    if health is not None:
+        lines["mass"] = _mass(health)
+    return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
+
+
+def _mass(health: Diagnostics) -> str:
+    short = f"{health.short_mass:.4g} on all strings of up to {plural(health.short_length, 'symbol')}"
+    if health.total_mass is None or health.spectral_radius is None:
+        return f"{short}; in all: not computed, as a nonlinear model has no closed form"
+    return f"{as_text(health.total_mass)} in all, {short}; spectral radius of ΣA {as_text(health.spectral_radius)}"
+
+
+def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
+    """JSON: the scores by symbol, that of the end, and the prediction, which is null for the end.
+
+    >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
+    '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
+    """
+    *following, end = scores.tolist()
+    predicted = [(*alphabet.symbols, None)[place] for place in likeliest(scores)]
+    by_symbol = dict(zip(alphabet.symbols, following, strict=True))
+    record = {"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": (*predicted, None)[0]}
+    return json_text(record | ({"tied": predicted} if len(predicted) > 1 else {}))
+
+
+def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
+    """The scores of what can follow a word, the likeliest first."""
+    magnitudes = np.abs(scores)
+    shares = magnitudes / (magnitudes.sum() or 1.0)
+    names = (*alphabet.symbols, "end")
+    order = np.argsort(-magnitudes, kind="stable")
+    rows = [(names[place], f"{scores[place]:.6g}", as_text(float(shares[place]))) for place in order]
+    predicted = [names[place] for place in likeliest(scores)]
+    said = (
+        f"{', '.join(predicted[:-1])} and {predicted[-1]} are tied"
+        if len(predicted) > 1
+        else f"{(*predicted, 'nothing')[0]} is predicted"
+    )
+    legend = f"After {alphabet.decode(word)}, {said}: the largest score, the end of the string counted."
+    return f"{legend}\n{table([('next', 'score', '|share|'), *rows])}"
+
+
+def ranks_summary(learner: str, chosen: RankSelection) -> str:
+    """The scores of every rank, and the best."""
+    rows: list[Sequence[str]] = [("rank", "WER", "tied", "log₂ Pauto", "bits per symbol", "zero", "negative")]
+    for rank, scores in chosen.scores:
+        cells = (
+            rank,
+            scores.wer,
+            scores.share_tied or 0.0,
+            scores.log2_pauto,
+            scores.bits_per_symbol,
+            scores.num_zero,
+            scores.num_negative,
+        )
+        rows.append([as_text(cell) for cell in cells])
+    words = chosen.scores[0][1].num_words
+    return (
+        f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
+        f"{table(rows)}\nbest by {chosen.metric}: rank {chosen.rank}"
+    )
+
+
+def best_summary(best: Best, seconds: float) -> str:
+    """Every candidate with its bits per symbol on the validation strings, and the one taken."""
+    rows: list[Sequence[str]] = [("candidate", "bits per symbol")]
+    rows += [(candidate.title, as_text(bits)) for candidate, bits in best.tried]
+    return (
+        f"on the validation strings; base 2, the end of a string counted\n{table(rows)}\n"
+        f"best     {best.candidate.title}, {plural(best.fit.model.num_states, 'state')}\nseconds  {seconds:.2f}"
+    )

@@ -1,0 +1,281 @@
+"""From a data recipe to strings: training, validation and test sets, and the true model where there is one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from .. import limits
+from ..errors import RecipeError
+from ..metrics.scores import Model, TestSet
+from ..models.files import make_directory, read_capped, write_atomically
+from ..sources.automata import random_automaton, sample_words, squared_automaton
+from ..sources.dyck import ALPHABET, Dyck
+from ..sources.formats import read_strings, shipped_verbs
+from ..sources.pautomac import read_pautomac_model, read_solution
+from ..sources.text import plural
+from ..sources.tomita import LANGUAGES, tomita_automaton
+from ..strings.sample import Sample
+from ..strings.words import Alphabet, Words, distinct
+from .recipe import DataRecipe
+
+# Letters for the symbols of random automata.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Neither validation nor test takes more than this share of a sample that is split.
+LARGEST_SHARE = 1 / 5
+# Random streams under one seed; the training strings have the seed itself.
+VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a model is learned from and judged on.
+
+    Attributes
+    ----------
+    train : Sample
+    validation : TestSet or None
+        For choices (rank, options); None where the sample is too small to spare one.
+    test : TestSet
+    true_model : Model or None
+    title : str
+        What it is, for people.
+    notes : tuple of str
+        What a user should know, a sentence each.
+    """
+
+    train: Sample
+    validation: TestSet | None
+    test: TestSet
+    true_model: Model | None
+    title: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return self.train.alphabet
+
+    def share_seen(self) -> float:
+        """Share of the test strings, as drawn, that stand in the training sample."""
+        joined = Words.of([*self.train.words, *self.test.sample.words])
+        _, inverse = distinct(joined)
+        seen = inverse[len(self.train.words) :] < len(self.train.words)
+        return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
+
+
+class FileShelf:
+    """Uploaded files by the hash of their content, in one folder: what a recipe names, a worker process can read."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def put(self, data: bytes) -> str:
+        """Keep a file; returns its SHA-256, 64 hexadecimal digits."""
+        limits.check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
+        name = hashlib.sha256(data).hexdigest()
+        if not (self.directory / name).exists():
+            make_directory(self.directory)
+            write_atomically(self.directory / name, data)
+        return name
+
+    def get(self, name: str) -> bytes:
+        """Raises RecipeError if there is no such file."""
+        if not re.fullmatch("[0-9a-f]{64}", name) or not (self.directory / name).exists():
+            raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
+        return read_capped(self.directory / name, limits.MAX_FILE_BYTES)
+
+
+Files = Callable[[str], bytes]
+
+
+def no_files(name: str) -> bytes:
+    """Where nothing was uploaded."""
+    raise RecipeError("No file was uploaded yet: upload one on the Data page, or choose another source.")
+
+
+def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
+    """Generate or read what a recipe describes.
+
+    Parameters
+    ----------
+    recipe : DataRecipe
+    files : callable
+        Content hash -> bytes, for uploads.
+
+    Raises
+    ------
+    RecipeError
+        If the recipe can't be followed, or a file not read.
+    """
+    if recipe.source in GENERATORS:
+        return _generate(GENERATORS[recipe.source](recipe), recipe)
+    return READERS[recipe.source](recipe, files)
+
+
+def _generate(source: Generator, recipe: DataRecipe) -> Data:
+    parts = []
+    # Streams of their own, so that more training strings leave the test strings as they are.
+    for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test)):
+        words = source.draw(size, [recipe.seed, stream])
+        parts.append(TestSet.as_drawn(words, source.model.weights(words), Sample.of(words, source.alphabet), source.model))
+    train = Sample.of(source.words(recipe), source.alphabet)
+    return Data(train, parts[0], parts[1], source.model, source.title)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A source that strings are drawn from, and the model that says how probable each is.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+    model : Model
+    draw : callable
+        Number of strings and seed -> Words.
+    title : str
+    """
+
+    alphabet: Alphabet
+    model: Model
+    draw: Callable[[int, int | Sequence[int]], Words]
+    title: str
+
+    def words(self, recipe: DataRecipe) -> Words:
+        """The training strings as drawn."""
+        return self.draw(recipe.num_strings, recipe.seed)
+
+
+def _dyck(recipe: DataRecipe) -> Generator:
+    grammar = Dyck(recipe.split_probability, recipe.wrap_probability)
+    title = f"Dyck grammar: S→SS {grammar.split:g} | [S] {grammar.wrap:g} | [] {grammar.leaf:g}"
+    return Generator(ALPHABET, grammar, grammar.sample, title)
+
+
+def _tomita(recipe: DataRecipe) -> Generator:
+    model = tomita_automaton(recipe.grammar)
+    title = f"Tomita {recipe.grammar}: {LANGUAGES[recipe.grammar].title}"
+    return Generator(Alphabet(("0", "1")), model, partial(sample_words, model), title)
+
+
+def _automaton(recipe: DataRecipe) -> Generator:
+    # A stream of its own, so that the automaton and the strings drawn from it are independent.
+    model = random_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
+    title = f"random probabilistic automaton, {plural(recipe.num_states, 'state')}, {plural(recipe.num_symbols, 'symbol')}"
+    return Generator(_letters(recipe.num_symbols), model, partial(sample_words, model), title)
+
+
+def _squared(recipe: DataRecipe) -> Generator:
+    model = squared_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
+    title = f"square of a random WFA with {plural(recipe.num_states, 'state')}, {plural(recipe.num_symbols, 'symbol')}"
+    return Generator(_letters(recipe.num_symbols), model, partial(sample_words, model), title)
+
+
+def _letters(num_symbols: int) -> Alphabet:
+    return Alphabet(tuple(LETTERS[:num_symbols])) if num_symbols <= len(LETTERS) else Alphabet.numbered(num_symbols)
+
+
+def _verbs(recipe: DataRecipe, files: Files) -> Data:
+    sample = shipped_verbs().sample()
+    return _split(recipe, sample, None, "English verb forms, shipped with the lab", ())
+
+
+def _upload(recipe: DataRecipe, files: Files) -> Data:
+    file = read_strings(files(recipe.upload), recipe.upload_format)
+    sample, notes, title = file.packed_sample(), list(file.notes), f"uploaded strings ({file.format})"
+    del file
+    rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
+    if rows:
+        notes += rows.notes
+        # All over the larger alphabet: what the test alone uses has no transitions to learn, and costs the model its zeros.
+        sample = Sample(sample.words, sample.counts, rows.alphabet)
+    model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
+    test = None
+    if rows and recipe.upload_solution:
+        test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample(), model)
+    elif rows and model is not None:
+        words = rows.words
+        test = TestSet.as_drawn(words, model.weights(words), rows.sample(), model)
+    elif rows:
+        test = TestSet.empirical(rows.sample())
+    elif recipe.upload_solution:
+        raise RecipeError("A solution belongs to a test file: upload the test file too.")
+    return _split(recipe, sample, test, title, tuple(notes), model)
+
+
+def on_itself(recipe: DataRecipe) -> bool:
+    """Whether the test file is the training file: then nothing is set aside. That is for samples too small to split."""
+    return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
+
+
+def split_sentence(recipe: DataRecipe, data: Data) -> str:
+    """How many strings serve for what, and where those for validation and test come from."""
+    if on_itself(recipe):
+        return "Nothing is set aside: the test strings are the training strings."
+    sizes = [data.train.num_strings, data.validation.sample.num_strings if data.validation else 0, data.test.sample.num_strings]
+    counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
+    if recipe.source in GENERATORS:
+        return f"{counted}: drawn independently of each other."
+    if recipe.source == "upload" and recipe.upload_test:
+        return (
+            f"{counted}: test strings have a file of their own; validation strings are set aside from the training file, at random."
+        )
+    return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
+
+
+def _split(
+    recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
+) -> Data:
+    """Training, validation and (unless given) test part of one sample, at random."""
+    total = sample.num_strings
+    if not total:
+        raise RecipeError("the file holds no strings")
+    largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
+    if on_itself(recipe):
+        largest = 0
+        notes += (f"All {total:,} strings are used for learning and for scoring alike: scores say what a model remembers.",)
+    num_validation = min(recipe.num_validation, largest)
+    num_test = 0 if test else min(recipe.num_test, largest)
+    if test is None and num_test == 0:
+        raise RecipeError(f"{total} strings given: to set a test part aside at least 3 are needed; or upload a test file")
+    remaining = total - num_validation - num_test
+    num_train = min(recipe.num_strings, remaining)
+    if num_train < remaining:
+        notes += (f"{num_train:,} of {remaining:,} training strings are used: the recipe allows no more.",)
+    train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
+    held_out = test or _test_of(rest, model)
+    notes += unseen_notes(train, held_out.sample)
+    return Data(train, _test_of(validation, model) if num_validation else None, held_out, model, title, notes)
+
+
+def _test_of(sample: Sample, model: Model | None) -> TestSet:
+    if model is None:
+        return TestSet.empirical(sample)
+    return TestSet(sample.words, model.weights(sample.words), sample, known=True, true_model=model)
+
+
+def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
+    """A sentence, if test strings use symbols that no training string has: a model of string frequencies gives these 0."""
+    seen = np.zeros(test.num_symbols, dtype=bool)
+    seen[np.unique(train.words.symbols)] = True
+    new = np.unique(test.words.symbols[~seen[test.words.symbols]])
+    if not len(new):
+        return ()
+    shown = ", ".join(test.alphabet.symbols[symbol] for symbol in new[:8]) + (", …" if len(new) > 8 else "")
+    owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
+    touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
+    return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {shown}.",)
+
+
+GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {
+    "dyck": _dyck,
+    "tomita": _tomita,
+    "automaton": _automaton,
+    "squared": _squared,
+}
+READERS: dict[str, Callable[[DataRecipe, Files], Data]] = {"verbs": _verbs, "upload": _upload}

@@ -1,0 +1,120 @@
+"""A recipe's fields under one flat set of names: those of the lab's controls, of links and of lessons.
+
+Fields that several parts of a recipe call alike have names of their own here. `bounded` is missing: it follows from the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import limits
+from ..errors import RecipeError
+from ..learning.learners import LEARNERS, needs_boundary
+from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
+
+# Flat name -> (part, the part's own name), where they differ.
+RENAMED = {
+    "data_seed": ("data", "seed"),
+    "learning_seed": ("learning", "seed"),
+    "refine": ("refinement", "objective"),
+    "epochs_refinement": ("refinement", "epochs"),
+    "rate_refinement": ("refinement", "rate"),
+    "refinement_seed": ("refinement", "seed"),
+}
+PARTS: dict[str, type[Record]] = {
+    "data": DataRecipe,
+    "hankel": HankelRecipe,
+    "learning": LearningRecipe,
+    "refinement": RefinementRecipe,
+}
+# Flat name -> (part, the part's own name), for all.
+FIELDS = {
+    name: (part, name)
+    for part, record in PARTS.items()
+    for name in record.model_fields
+    if name != "bounded" and (part, name) not in RENAMED.values()
+} | RENAMED
+
+# Flat name -> the limit that it is under.
+LIMITED = {
+    **dict.fromkeys(("num_strings", "num_validation", "num_test"), "generated_strings"),
+    **dict.fromkeys(("num_prefixes", "num_suffixes"), "basis"),
+    "rank": "rank",
+    **dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), "epochs"),
+}
+
+
+def flat(recipe: Recipe) -> dict[str, Any]:
+    """Flat name -> value. The hidden layers are text, as "2,1,2".
+
+    >>> flat(Recipe())["data_seed"], flat(Recipe())["hidden"]
+    (0, '2,1,2')
+    """
+    values = {name: getattr(getattr(recipe, part), own) for name, (part, own) in FIELDS.items()}
+    return values | {"hidden": ",".join(map(str, values["hidden"]))}
+
+
+def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
+    """A recipe with other values, given under flat names; text is read as what the field holds.
+
+    >>> with_fields(Recipe(), {"rank": "3", "learner": "both.non"}).learning.rank
+    3
+
+    Raises
+    ------
+    RecipeError
+        If there is no such field, or it can't have that value.
+    """
+    if unknown := [name for name in fields if name not in FIELDS]:
+        raise RecipeError(f"{unknown[0]!r} is no field of a recipe; there are {', '.join(sorted(FIELDS))}")
+    given: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    for name, value in fields.items():
+        part, own = FIELDS[name]
+        given[part][own] = _layers(value) if name == "hidden" and isinstance(value, str) else value
+    learning = recipe.learning.changed(**given["learning"])
+    hankel = {**dict(recipe.hankel), **given["hankel"]}
+    if learning.learner in LEARNERS:
+        hankel["bounded"] = needs_boundary(learning.learner, hankel["statistic"], hankel["transform"])
+    return recipe.changed(
+        data=recipe.data.changed(**given["data"]),
+        hankel=HankelRecipe(**hankel),
+        learning=learning,
+        refinement=recipe.refinement.changed(**given["refinement"]),
+    )
+
+
+def lowered(fields: Mapping[str, Any]) -> dict[str, int]:
+    """Flat name -> the most that may be asked for here, of those that ask for more."""
+    return {name: most for name, limit in LIMITED.items() if fields[name] > (most := limits.IN_FORCE[limit])}
+
+
+def beyond(recipe: Recipe) -> dict[str, int]:
+    """The same of fields that mean something in a recipe."""
+    learning, values = recipe.learning, flat(recipe)
+    if learning.is_opponent or not LEARNERS[learning.learner].networks:
+        values |= {"epochs_factorisation": 0, "epochs_transitions": 0}
+    if learning.is_opponent or recipe.refinement.objective == "none":
+        values["epochs_refinement"] = 0
+    if learning.is_opponent:
+        values |= {"num_prefixes": 0, "num_suffixes": 0}
+    return lowered(values)
+
+
+def check_allowed(recipe: Recipe) -> None:
+    """Raise RecipeError if a recipe asks for more than is allowed here."""
+    for name, most in beyond(recipe).items():
+        limits.check_at_most(name, flat(recipe)[name], most)
+
+
+def differences(before: Recipe, after: Recipe) -> dict[str, tuple[Any, Any]]:
+    """Flat name -> the values of two recipes, where they differ."""
+    old, new = flat(before), flat(after)
+    return {name: (old[name], new[name]) for name in old if old[name] != new[name]}
+
+
+def _layers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise RecipeError(f"hidden: {text!r} given, whole numbers with commas between needed, as 2,1,2") from None

@@ -1,0 +1,300 @@
+"""The recipe: a whole experiment as one small frozen value of numbers and names, that goes to JSON and back.
+
+Four parts, so that each step depends on what it needs only: changing the rank leaves the data and the Hankel matrix alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from .. import limits
+from ..errors import RecipeError
+from ..hankel.basis import STATISTICS
+from ..hankel.transforms import TRANSFORMS
+from ..learning.learners import LEARNERS, needs_boundary
+from ..learning.opponents import OF_STATES
+from ..learning.steps import REFINEMENTS
+
+# Part of a recipe's key: raise it when the same recipe begins to give other numbers.
+GENERATION = 1
+# What may stand as a recipe's learner.
+MODELS = (*LEARNERS, *OF_STATES)
+
+ContentHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class Record(BaseModel):
+    """A frozen, validated part of a recipe. Unknown fields are refused."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise RecipeError(_one_sentence(error)) from None
+
+    def changed(self, **fields: Any) -> Self:
+        """A copy with other values, validated again."""
+        return type(self)(**{**dict(self), **fields})
+
+    def key(self) -> str:
+        """Names the recipe by its content: 64 hexadecimal digits."""
+        return self._key_without(())
+
+    def _key_without(self, fields: Collection[str]) -> str:
+        text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json", exclude=set(fields))], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class DataRecipe(Record):
+    """Where the strings come from, and how they are split.
+
+    Fields of other sources than the chosen one are kept, but mean nothing; `key` is that of the values all the same, but for
+    `grammar`, which came later: other sources' keys are what they were without it.
+
+    Attributes
+    ----------
+    source : str
+        "dyck", "tomita" (a small regular language), "automaton" (random, probabilistic), "squared" (the square of a random WFA),
+        "verbs" (shipped), "upload".
+    num_strings, num_validation, num_test : int
+        Generated sources draw this many each, independently; "verbs" and "upload" are split at random: validation and test
+        take their numbers (at most a fifth of the strings each), training the rest, at most num_strings.
+    seed : int
+        Of the draws and the split.
+    split_probability, wrap_probability : float
+        Dyck's rules S → SS and S → [S]; S → [] has the rest.
+    grammar : int
+        Which of Tomita's seven.
+    num_states, num_symbols : int
+        Of the random automata.
+    upload, upload_test, upload_solution, upload_model : str
+        Content hashes (SHA-256) of uploaded files: training strings; optionally test strings, a PAutomaC solution, a PAutomaC
+        model (the true model).
+    upload_format : str
+        How to read uploaded strings.
+    """
+
+    source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
+    num_strings: int = Field(default=20_000, ge=1, le=limits.ceiling("generated_strings"))
+    num_validation: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))
+    num_test: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))
+    seed: Seed = 0
+    split_probability: float = Field(default=0.2, ge=0, le=1)
+    wrap_probability: float = Field(default=0.4, ge=0, le=1)
+    grammar: int = Field(default=1, ge=1, le=7)
+    num_states: int = Field(default=5, ge=1, le=50)
+    num_symbols: int = Field(default=4, ge=1, le=100)
+    upload: ContentHash = ""
+    upload_test: ContentHash = ""
+    upload_solution: ContentHash = ""
+    upload_model: ContentHash = ""
+    upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv"] = "auto"
+
+    def key(self) -> str:
+        return super().key() if self.source == "tomita" else self._key_without({"grammar"})
+
+
+class HankelRecipe(Record):
+    """Basis, statistic and transform of the Hankel matrix.
+
+    Attributes
+    ----------
+    num_prefixes, num_suffixes : int
+    statistic : str
+        One of `basis.STATISTICS`.
+    bounded : bool
+        Whether strings are counted with boundary symbols; see `learning.learners.needs_boundary`.
+    transform : str
+        One of `transforms.TRANSFORMS`.
+    """
+
+    num_prefixes: int = Field(default=1000, ge=1, le=limits.ceiling("basis"))
+    num_suffixes: int = Field(default=1000, ge=1, le=limits.ceiling("basis"))
+    statistic: str = "string"
+    bounded: bool = False
+    transform: str = "none"
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for name, given, allowed in (("statistic", self.statistic, STATISTICS), ("transform", self.transform, TRANSFORMS)):
+            if given not in allowed:
+                raise ValueError(f"{name}: {given!r} given, allowed: {', '.join(allowed)}")
+        if self.bounded and self.statistic == "string":
+            raise ValueError("bounded: true given, but boundary symbols are for the statistics prefix and factor")
+        if self.transform != "none" and self.statistic != "string" and not self.bounded:
+            raise ValueError(
+                f"transform: {self.transform!r} given: {self.statistic} statistics need boundary symbols (bounded) for it"
+            )
+        return self
+
+
+class LearningRecipe(Record):
+    """Learner and its options; the names are those of `learning.learners.fit`.
+
+    One of `opponents.table.OF_STATES` may stand in a learner's place: the rank is its number of states then, and it learns from the
+    strings themselves.
+    """
+
+    learner: str = "SP"
+    rank: int = Field(default=10, ge=1, le=limits.ceiling("rank"))
+    hidden: tuple[int, ...] = (2, 1, 2)
+    width_transitions: int = Field(default=2, ge=0, le=16)
+    epochs_factorisation: int = Field(default=1000, ge=0, le=limits.ceiling("epochs"))
+    epochs_transitions: int = Field(default=500, ge=0, le=limits.ceiling("epochs"))
+    rate_factorisation: float = Field(default=0.015, gt=0, le=1e300)
+    rate_transitions: float = Field(default=0.001, gt=0, le=1e300)
+    schedule: Literal["constant", "cosine"] = "constant"
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.learner not in MODELS:
+            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(MODELS)}")
+        symmetric = (
+            len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
+        )
+        if not symmetric or not 1 <= min(self.hidden) <= max(self.hidden) <= 16:
+            given = ",".join(map(str, self.hidden))
+            raise ValueError(
+                f"hidden: {given} given, allowed are symmetric multiples (1 … 16) around 1, as 2,1,2 or 4,2,1,2,4, at most 7 layers"
+            )
+        return self
+
+    @property
+    def is_opponent(self) -> bool:
+        return self.learner in OF_STATES
+
+    def key(self) -> str:
+        """As `Record.key`, but options of networks make no difference to SP, nor, but for the seed, to opponents."""
+        if self.is_opponent:
+            return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed))
+        if LEARNERS[self.learner].networks:
+            return super().key()
+        return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank))
+
+
+class RefinementRecipe(Record):
+    """The third step; see `learning.steps.Refinement`."""
+
+    objective: str = "none"
+    epochs: int = Field(default=40, ge=0, le=limits.ceiling("epochs"))
+    rate: float = Field(default=0.01, gt=0, le=1e300)
+    batch: int = Field(default=500, ge=1, le=limits.ceiling("generated_strings"))
+    weight_decay: float = Field(default=0.0, ge=0, le=100)
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    restarts: int = Field(default=0, ge=0, le=100)
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.objective not in REFINEMENTS:
+            raise ValueError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS)}")
+        return self
+
+    def key(self) -> str:
+        """As `Record.key`, but options make no difference where nothing is refined."""
+        return super().key() if self.objective != "none" else Record.key(type(self).model_construct())
+
+
+class Recipe(Record):
+    """A whole experiment.
+
+    >>> recipe = Recipe().changed(learning=LearningRecipe(rank=3))
+    >>> Recipe.from_json(recipe.to_json()) == recipe
+    True
+    """
+
+    data: DataRecipe = DataRecipe()
+    hankel: HankelRecipe = HankelRecipe()
+    learning: LearningRecipe = LearningRecipe()
+    refinement: RefinementRecipe = RefinementRecipe()
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        hankel = self.hankel
+        if self.learning.is_opponent:
+            return self
+        if needs_boundary(self.learning.learner, hankel.statistic, hankel.transform) and not hankel.bounded:
+            raise ValueError(f"{self.learning.learner} needs boundary symbols (bounded) with {hankel.statistic} statistics")
+        return self
+
+    def to_json(self) -> str:
+        return self.model_dump_json()
+
+    @classmethod
+    def from_json(cls, text: str) -> Recipe:
+        """Raises RecipeError if the text is not a recipe."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise RecipeError(_one_sentence(error)) from None
+
+    def with_learner(self, learner: str, rank: int | None = None) -> Recipe:
+        """The same experiment with another learner (and rank), and with boundary symbols where that one needs them."""
+        learning = self.learning.changed(learner=learner, rank=rank or self.learning.rank)
+        hankel = self.hankel
+        if not learning.is_opponent:
+            hankel = hankel.changed(bounded=needs_boundary(learner, hankel.statistic, hankel.transform))
+        return self.changed(learning=learning, hankel=hankel)
+
+    def key(self) -> str:
+        """Names the experiment by its content: runs of equal recipes are one run. Opponents have neither matrix nor refinement."""
+        parts: tuple[Record, ...] = (self.data, self.learning)
+        if not self.learning.is_opponent:
+            parts = (self.data, self.hankel, self.learning, self.refinement)
+        return hashlib.sha256("".join(part.key() for part in parts).encode()).hexdigest()
+
+
+def _one_sentence(error: ValidationError) -> str:
+    """The first thing wrong: where, what, what was given."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    place = ".".join(str(part) for part in first["loc"]) or "recipe"
+    return f"{place}: {str(first['input'])[:60]} given: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+PRESETS: dict[str, tuple[str, Recipe]] = {
+    "first-steps": (
+        "First steps: Dyck, k = 3, seconds",
+        Recipe(
+            data=DataRecipe(num_strings=2_000),
+            hankel=HankelRecipe(num_prefixes=100, num_suffixes=100),
+            learning=LearningRecipe(learner="both.non", rank=3, epochs_factorisation=600, epochs_transitions=300),
+        ),
+    ),
+    "refined": (
+        "Refined: Dyck, k = 5, ahead of every linear model",
+        Recipe(
+            data=DataRecipe(num_strings=5_000),
+            hankel=HankelRecipe(num_prefixes=300, num_suffixes=100, statistic="prefix", bounded=True, transform="row"),
+            learning=LearningRecipe(learner="both.non", rank=5, epochs_factorisation=100, epochs_transitions=100),
+            refinement=RefinementRecipe(objective="likelihood", batch=250),
+        ),
+    ),
+    "paper-dyck": ("The paper: Dyck, 20,000 strings", Recipe(learning=LearningRecipe(learner="fac.non", rank=10))),
+    "paper-verbs": (
+        "The paper: verbs (upload SPiCe 4)",
+        Recipe(
+            data=DataRecipe(source="upload", num_validation=750, num_test=750),
+            hankel=HankelRecipe(num_prefixes=3000, num_suffixes=300),
+            learning=LearningRecipe(learner="fac.non", rank=10, hidden=(4, 2, 1, 2, 4)),
+        ),
+    ),
+    "verbs": (
+        "English verbs, shipped",
+        Recipe(
+            data=DataRecipe(source="verbs", num_validation=300, num_test=300),
+            hankel=HankelRecipe(num_prefixes=1000, num_suffixes=300),
+            learning=LearningRecipe(learner="fac.non", rank=10),
+        ),
+    ),
+}

@@ -1,0 +1,114 @@
+"""The basis of a Hankel matrix: which prefixes and suffixes (Li, Rabusseau, Precup 2018, §2.2 and §4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from .. import limits
+from ..errors import RecipeError
+from ..strings.sample import Sample
+from ..strings.trie import Trie, frequent_prefixes
+from ..strings.words import IntArray, Words, check_symbols, distinct
+
+STATISTICS = {
+    "string": "f(x) is the probability of the string x",
+    "prefix": "f(u) is the probability that a string begins with u",
+    "factor": "f(u) is the mean number of times that u stands in a string",
+}
+
+
+def check_statistic(statistic: str) -> None:
+    """Raise RecipeError unless it is one of `STATISTICS`."""
+    if statistic not in STATISTICS:
+        raise RecipeError(f"statistic: {statistic!r} given, allowed: {', '.join(STATISTICS)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Prefixes P and suffixes S.
+
+    Attributes
+    ----------
+    prefixes : Words
+        Distinct, prefix-closed ([P, Theorem 2] needs it), λ first.
+    suffixes : Words
+        Distinct, λ first.
+    num_symbols : int
+
+    Raises
+    ------
+    RecipeError
+        If one of these does not hold.
+    """
+
+    prefixes: Words
+    suffixes: Words
+    num_symbols: int
+
+    def __post_init__(self) -> None:
+        for name, words in (("prefixes", self.prefixes), ("suffixes", self.suffixes)):
+            check_symbols(words, self.num_symbols)
+            if len(words) == 0 or words[0] != ():
+                raise RecipeError(f"the first of a basis's {name} must be the empty word λ")
+            if len(distinct(words)[0]) != len(words):
+                raise RecipeError(f"a basis's {name} must differ from each other")
+        closed = self.prefix_tree.num_nodes
+        if closed != len(self.prefixes):
+            raise RecipeError(
+                f"the prefixes must be prefix-closed: {len(self.prefixes)} given, with all their own prefixes they are {closed}"
+            )
+
+    @cached_property
+    def prefix_tree(self) -> Trie:
+        return Trie.of(self.prefixes, self.num_symbols)
+
+
+def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
+    """The rows and columns that hold most of a statistic's mass, ties broken by length, then alphabetically.
+
+    "string": the most frequent prefixes and suffixes, where a prefix's frequency is the number of strings that begin with it, a
+    suffix's that end with it. "prefix": what follows a prefix may end anywhere, so the columns are the most frequent factors, as
+    often as they occur. "factor": the rows too. Columns of single symbols come first there: next symbols are read off them.
+    λ has the highest frequency, so it comes first in both, and the prefixes are prefix-closed. If fewer exist than are asked for,
+    all are taken (compare the lengths).
+
+    Raises
+    ------
+    RecipeError
+        If a number is below 1 or above the limit, the statistic is unknown, or the sample is empty.
+    """
+    check_statistic(statistic)
+    for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
+        if number < 1:
+            raise RecipeError(f"{name}: {number} given, at least 1 needed")
+        limits.check_at_most(name, number, limits.MAX_BASIS)
+    if not len(sample.words):
+        raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
+    strings = (sample.words, sample.counts, sample.num_symbols)
+    forward, begins = frequent_prefixes(*strings, num_prefixes, "anywhere" if statistic == "factor" else "forward")
+    prefixes = forward.prefixes(np.argsort(-begins, kind="stable")[:num_prefixes])
+    if statistic != "string":
+        tree, counts = frequent_prefixes(*strings, num_suffixes + sample.num_symbols, "anywhere")
+        order = np.lexsort((-counts, tree.depth > 1, tree.depth > 0))
+        return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols)
+    backward, counts = frequent_prefixes(*strings, num_suffixes, "backward")
+    # No suffix rarer than the last one taken needs a place in the order.
+    least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
+    nodes = np.flatnonzero(counts >= least)
+    suffixes = nodes[np.lexsort((_alphabetical(backward, nodes), backward.depth[nodes], -counts[nodes]))][:num_suffixes]
+    return Basis(prefixes, backward.prefixes(suffixes).reversed(), sample.num_symbols)
+
+
+def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
+    """Of some nodes of a tree of reversed words, each with its parent among them: the rank of each, among those of its length, by
+    the word read forwards. Nodes ascend."""
+    rank = np.zeros(backward.num_nodes, dtype=np.int64)
+    bounds = np.searchsorted(nodes, backward.levels)
+    for start, end in pairwise([*bounds[bounds < len(nodes)].tolist(), len(nodes)]):
+        level = nodes[start:end]
+        rank[level[np.lexsort((rank[np.maximum(backward.parent[level], 0)], backward.symbol[level]))]] = np.arange(end - start)
+    return rank[nodes]

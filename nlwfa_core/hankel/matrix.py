@@ -1,0 +1,155 @@
+"""The Hankel matrix over a basis and its p-closure.
+
+H[u, v] = f(uv), rows u in P' = P ∪ PΣ, columns v in S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). What f counts is the
+*statistic*: the paper's is `string`, the relative frequency of uv as a whole string.
+Rows uσ that hold nothing but zeros are one shared row, so a matrix costs what its non-zeros cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..errors import RecipeError
+from ..strings.sample import Sample
+from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from .basis import Basis
+
+
+@dataclass(frozen=True, eq=False)
+class HankelMatrix:
+    """An estimate (or exact values) of H over a basis's p-closure.
+
+    Attributes
+    ----------
+    basis : Basis
+    matrix : sparse array (CSR), shape (num_rows, num_suffixes)
+        Rows 0 … |P| − 1 are the prefixes in the basis's order; behind them the rows uσ outside P that are not zero; last, if
+        there are any others, one zero row that stands for them all.
+    shifted : array, shape (num_prefixes, num_symbols)
+        The row of uσ.
+    num_closure_rows : int
+        |P'|: how many rows there would be if zero rows were not shared.
+    statistic : str
+        What f counts: one of `basis.STATISTICS`.
+    bounded : bool
+        Whether the strings have boundary symbols, see `bounded_sample`; the basis's symbols are then more than the strings'.
+    transform : str
+        What the entries went through: one of `transforms.TRANSFORMS`.
+    row_weights : array, shape (num_rows,), or None
+        How much each row counts where H is factorised; None: all alike.
+    """
+
+    basis: Basis
+    matrix: sparse.csr_array
+    shifted: npt.NDArray[np.int32]
+    num_closure_rows: int
+    statistic: str
+    bounded: bool = False
+    transform: str = "none"
+    row_weights: FloatArray | None = None
+
+    @property
+    def num_prefixes(self) -> int:
+        return len(self.basis.prefixes)
+
+    @property
+    def num_suffixes(self) -> int:
+        return len(self.basis.suffixes)
+
+    @property
+    def num_symbols(self) -> int:
+        return self.basis.num_symbols
+
+    @property
+    def start_row(self) -> int:
+        """The row of the state in which a string begins: λ's, or ⊢'s where factors of ⊢x⊣ are counted."""
+        return int(self.shifted[0, -1]) if self.num_marks == 2 else 0
+
+    @property
+    def num_marks(self) -> int:
+        """How many of the basis's symbols are boundary symbols: ⊣, and for factors ⊢; they are the last ones."""
+        return (2 if self.statistic == "factor" else 1) if self.bounded else 0
+
+    @cached_property
+    def block(self) -> sparse.csr_array:
+        """H_λ, shape (num_prefixes, num_suffixes)."""
+        return self.matrix[: self.num_prefixes]
+
+    @cached_property
+    def row_classes(self) -> IntArray:
+        """Which rows are equal: the number of each row's class, in order of first appearance, shape (num_rows,).
+
+        Rare prefixes share their rows: of 5,755 rows of SPiCe 4 (3000 × 300) 1,332 differ. What depends on a row's values alone
+        need be computed once a class.
+        """
+        classes: dict[tuple[bytes, bytes], int] = {}
+        bounds = pairwise(self.matrix.indptr.tolist())
+        rows = ((self.matrix.indices[a:b].tobytes(), self.matrix.data[a:b].tobytes()) for a, b in bounds)
+        return np.array([classes.setdefault(row, len(classes)) for row in rows], dtype=np.int64)
+
+    def symbol_block(self, symbol: int) -> sparse.csr_array:
+        """H_σ, shape (num_prefixes, num_suffixes): the rows uσ."""
+        return self.matrix[self.shifted[:, symbol]]
+
+
+def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
+    """An alphabet with the boundary symbols that `bounded_sample` puts: ⊣, and for factors ⊢ behind it.
+
+    >>> bounded_alphabet(Alphabet(("a", "b")), "factor").symbols
+    ('a', 'b', '⊣', '⊢')
+    """
+    symbols = alphabet.symbols
+    for mark in "⊣⊢" if statistic == "factor" else "⊣":
+        while mark in symbols:
+            mark += "′"
+        symbols = (*symbols, mark)
+    return Alphabet(symbols)
+
+
+def bounded_sample(sample: Sample, statistic: str) -> Sample:
+    """The strings with boundary symbols, so that a model of prefixes or factors says by one rule what follows and what ends.
+
+    "prefix": x⊣, so that f(x⊣) is the probability of x, and f(u) that of all strings that begin with u. "factor": ⊢x⊣, for
+    factors begin anywhere: there f(⊢x⊣) and f(⊢u) are these.
+
+    Raises
+    ------
+    RecipeError
+        If the statistic is another one.
+    """
+    if statistic not in ("prefix", "factor"):
+        raise RecipeError(f"statistic: {statistic!r} given; boundary symbols are for prefix and factor")
+    end, words, before = sample.num_symbols, sample.words, int(statistic == "factor")
+    offsets = words.offsets + (1 + before) * np.arange(len(words) + 1)
+    symbols = np.full(int(offsets[-1]), end, dtype=np.int64)
+    symbols[np.arange(len(words.symbols)) + np.repeat((1 + before) * np.arange(len(words)) + before, words.lengths)] = words.symbols
+    if before:
+        symbols[offsets[:-1]] = end + 1
+    return Sample(Words(symbols, offsets), sample.counts, bounded_alphabet(sample.alphabet, statistic), sample.num_dropped)
+
+
+def exact_hankel(
+    weights: Callable[[Words], FloatArray], basis: Basis, statistic: str = "string", bounded: bool = False
+) -> HankelMatrix:
+    """H filled with the values of a known function: |P'| · |S| calls, for small bases and tests.
+
+    Parameters
+    ----------
+    weights : callable
+        Words -> array, shape (num_words,): a model's `weights`.
+    """
+    own = set(basis.prefixes)
+    shifted_words = [(*u, symbol) for u in basis.prefixes for symbol in range(basis.num_symbols)]
+    boundary = Words.of(word for word in shifted_words if word not in own)
+    rows = Words.of([*basis.prefixes, *boundary])
+    values = weights(rows.products(basis.suffixes)).reshape(len(rows), len(basis.suffixes))
+    index = {word: row for row, word in enumerate(rows)}
+    shifted = np.array([index[word] for word in shifted_words], dtype=np.int32).reshape(-1, basis.num_symbols)
+    return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic, bounded)

@@ -1,0 +1,160 @@
+"""Any function of strings, known at some of them: (string, value) data, the Hankel cells that they fill, and the error elsewhere.
+
+A cell that holds 0 is known; a cell whose string was not given is unknown. Unlike counts, values say nothing of other strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..errors import RecipeError
+from ..strings.sample import Sample
+from ..strings.words import Alphabet, FloatArray, Words, check_symbols, distinct, smallest
+from .basis import Basis, select_basis
+from .estimate import estimate_hankel
+from .matrix import HankelMatrix
+
+VALUE = "value"  # the statistic of a Hankel matrix whose stored entries are the known cells
+
+
+@dataclass(frozen=True, eq=False)
+class ValuedStrings:
+    """Distinct words, each with the value of an unknown function.
+
+    Attributes
+    ----------
+    words : Words
+    values : array, shape (num_words,)
+        Finite, of either sign.
+    alphabet : Alphabet
+    """
+
+    words: Words
+    values: FloatArray
+    alphabet: Alphabet
+
+    def __post_init__(self) -> None:
+        if self.values.shape != (len(self.words),):
+            raise RecipeError(f"{len(self.words)} words with values of shape {self.values.shape}")
+        if not np.isfinite(self.values).all():
+            raise RecipeError(f"values must be finite numbers, got {self.values[~np.isfinite(self.values)][0]}")
+        check_symbols(self.words, len(self.alphabet))
+
+    @classmethod
+    def of(cls, words: Words, values: FloatArray, alphabet: Alphabet) -> ValuedStrings:
+        """Merge equal words, which must have equal values.
+
+        >>> given = ValuedStrings.of(Words.of([(0,), (1,), (0,)]), np.array([0.5, -2, 0.5]), Alphabet(("a", "b")))
+        >>> list(given.words), given.values.tolist()
+        ([(0,), (1,)], [0.5, -2.0])
+
+        Raises
+        ------
+        RecipeError
+            If one word has two values, or a value is not finite.
+        """
+        first, inverse = distinct(words)
+        differing = [(row, first[inverse[row]]) for row in np.flatnonzero(values != values[first][inverse])[:1]]
+        del inverse
+        first = smallest(first)
+        merged = cls(words.take(first), values[first], alphabet)
+        for row, earlier in differing:
+            word = alphabet.decode(words[row])
+            raise RecipeError(f"string {word!r} has the values {values[earlier]} and {values[row]}, one is allowed")
+        return merged
+
+    def take(self, indices: npt.ArrayLike) -> ValuedStrings:
+        """The strings at `indices`, in that order."""
+        return ValuedStrings(self.words.take(indices), self.values[np.asarray(indices)], self.alphabet)
+
+    def split(self, sizes: Sequence[int], seed: int) -> list[ValuedStrings]:
+        """Disjoint random parts of the given sizes.
+
+        Raises
+        ------
+        RecipeError
+            If the sizes don't fit.
+        """
+        if min(sizes) < 0 or sum(sizes) > len(self.words):
+            given = ", ".join(f"{size:,}" for size in sizes)
+            raise RecipeError(f"can't split {len(self.words):,} strings into parts of {given}")
+        drawn = np.random.default_rng(seed).permutation(len(self.words))
+        bounds = np.cumsum([0, *sizes])
+        return [self.take(drawn[start:end]) for start, end in pairwise(bounds.tolist())]
+
+    def basis(self, num_prefixes: int, num_suffixes: int) -> Basis:
+        """The prefixes and suffixes that most of the strings have, as `select_basis`."""
+        return select_basis(Sample.of(self.words, self.alphabet), num_prefixes, num_suffixes)
+
+
+def observed_hankel(given: ValuedStrings, basis: Basis) -> HankelMatrix:
+    """The known cells of H: H[u, v] = f(uv) where uv is among the strings.
+
+    Returns
+    -------
+    HankelMatrix
+        With the statistic `VALUE`: the entries that `matrix` stores, zeros among them, are the known cells, and the row that
+        stands for all uσ without any is unknown, not zero.
+
+    Raises
+    ------
+    RecipeError
+        As `estimate_hankel`.
+    """
+    # A cell holds one string: counted as often as its number, it can be told from the frequency.
+    numbered = Sample(given.words, np.arange(1, len(given.words) + 1), given.alphabet)
+    counted = estimate_hankel(numbered, basis)
+    numbers = np.rint(counted.matrix.data * numbered.num_strings).astype(np.int64)
+    cells = (given.values[numbers - 1], counted.matrix.indices, counted.matrix.indptr)
+    return replace(counted, matrix=sparse.csr_array(cells, shape=counted.matrix.shape), statistic=VALUE)
+
+
+def known_transitions(hankel: HankelMatrix, num_cells: int = 1) -> npt.NDArray[np.bool_]:
+    """For which u and σ the rows of u and of uσ both have `num_cells` known cells, shape (num_prefixes, num_symbols)."""
+    known = np.diff(hankel.matrix.indptr) >= num_cells
+    both: npt.NDArray[np.bool_] = known[: hankel.num_prefixes, None] & known[hankel.shifted]
+    return both
+
+
+@dataclass(frozen=True)
+class ValueScores:
+    """A model's error on strings whose values are known.
+
+    Attributes
+    ----------
+    rmse : float
+        Root mean square of f(x) minus the value; nan if an output is not finite.
+    zero_rmse, mean_rmse : float
+        The same of a model that says 0, and of one that says the mean of these values, everywhere.
+    num_words, num_nonfinite : int
+    """
+
+    rmse: float
+    zero_rmse: float
+    mean_rmse: float
+    num_words: int
+    num_nonfinite: int
+
+
+def value_scores(outputs: FloatArray, values: FloatArray) -> ValueScores:
+    """Errors of a model's outputs, shape (num_words,), on held-out strings.
+
+    >>> value_scores(np.array([1.0, 4.0]), np.array([1.0, 2.0])).rmse
+    1.4142135623730951
+
+    Raises
+    ------
+    RecipeError
+        If the shapes differ, or there are none.
+    """
+    if outputs.shape != values.shape or not len(values):
+        raise RecipeError(f"{outputs.size} outputs for {values.size} values, as many of both needed, at least 1")
+    num_nonfinite = int((~np.isfinite(outputs)).sum())
+    rmse = float(np.sqrt(np.mean((outputs - values) ** 2))) if not num_nonfinite else float("nan")
+    return ValueScores(rmse, float(np.sqrt(np.mean(values**2))), float(values.std()), len(values), num_nonfinite)

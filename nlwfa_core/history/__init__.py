@@ -1,0 +1,1 @@
+"""Every run there was, in a database."""

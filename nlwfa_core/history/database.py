@@ -1,0 +1,177 @@
+"""The history's database: a SQLite file of the lab's own, or whatever NLWFA_DATABASE_URL names; its tables, brought up to date.
+
+Source of SQLite's settings: https://sqlite.org/wal.html; of PostgreSQL's lock:
+https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With them, 8 processes of which one is killed lose
+nothing that was acknowledged, and readers wait for nobody.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SAWarning
+
+from ..errors import RecipeError
+from ..models.files import make_directory
+
+FILE, VARIABLE = "history.sqlite", "NLWFA_DATABASE_URL"
+BUSY_SECONDS = 30
+# How often a start that meets another server's start is tried again.
+ATTEMPTS = 20
+MIGRATIONS = Path(__file__).with_name("migrations")
+ADVISORY = 0x6E6C776661  # "nlwfa": PostgreSQL's lock of whoever writes
+
+log = logging.getLogger(__name__)
+
+_upgrading = Lock()  # alembic's own state is the process's
+
+
+def connect(home: Path) -> sa.Engine:
+    """The database of a lab's folder, its tables as this version needs them. Any number of processes may do so at once.
+
+    A file of the lab's own that is damaged is set aside and begun anew: its runs are on disk, and come back.
+
+    Raises
+    ------
+    RecipeError
+        If the folder can't be made, the address is not one, or the tables are a newer version's.
+    sqlalchemy.exc.DatabaseError
+        If the database can't be reached, is locked for half a minute, or is none.
+    """
+    url = os.environ.get(VARIABLE)
+    if not url:
+        make_directory(home)
+        _set_aside_damaged(home / FILE)
+    engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)))
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _settings)
+    sa.event.listen(engine, "begin", _begin)
+    try:
+        migrate(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def engine_of(url: str | sa.URL) -> sa.Engine:
+    """What speaks to a database; nothing is opened yet. Raises RecipeError if the address is not one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
+            return sa.create_engine(url, pool_pre_ping=True)  # a server may have been started anew since
+    except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
+        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
+
+
+def reading(engine: sa.Engine) -> sa.Engine:
+    """The same database for those who only read: they wait for no writer."""
+    return engine.execution_options(reading=True)
+
+
+def described(url: sa.URL) -> str:
+    """Which database it is, without who asks for it and how.
+
+    >>> described(sa.make_url("postgresql+psycopg://ada:secret@db.example.org/nlwfa?sslkey=file"))
+    'postgresql, nlwfa at db.example.org'
+    """
+    name = Path(url.database or "").name
+    return f"{url.get_backend_name()}, {name}{f' at {url.host}' if url.host else ''}".replace("sqlite", "SQLite", 1)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What a database refuses becomes a sentence for people: RecipeError. The log has the rest."""
+    try:
+        yield
+    except (DatabaseError, OSError) as error:
+        log.warning("The history can't be reached: %s", error)
+        raise RecipeError(
+            "The history can't be reached just now: its database is busy, full or gone. Runs are kept all the same; try again."
+        ) from None
+
+
+def _set_aside_damaged(file: Path) -> None:
+    try:
+        seen = file.stat().st_ino
+    except OSError:
+        return  # there is none
+    if _is_sound(file) or file.stat().st_ino != seen:  # or another process was quicker
+        return
+    aside = file.with_name(f"{file.stem}-damaged-{seen}{file.suffix}")
+    for end in ("", "-wal", "-shm"):  # what belongs to a damaged file must not be taken for the new one's
+        with suppress(FileNotFoundError):
+            Path(f"{file}{end}").replace(f"{aside}{end}")
+    log.error("The history was damaged, and is begun anew; names, notes and tags of runs are gone. The old file is %s.", aside)
+
+
+def _is_sound(file: Path) -> bool:
+    """Whether SQLite can go through the whole file, and finds the version of its tables."""
+    try:
+        with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
+            connection.text_factory = bytes  # what is damaged may be no text
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            versions = connection.execute("SELECT * FROM alembic_version").fetchall() if b"alembic_version" in tables else []
+            return connection.execute("PRAGMA quick_check(1)").fetchone() == (b"ok",) and bool(versions or b"runs" not in tables)
+    except sqlite3.OperationalError:
+        return True  # locked, or not to be opened: that says nothing of what is in it
+    except sqlite3.DatabaseError:
+        return False
+
+
+def migrate(engine: sa.Engine) -> None:
+    """Bring the tables up to date; one process does it, others wait. Raises RecipeError if they are a newer version's."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    started, newest = monotonic(), set(ScriptDirectory.from_config(config).get_heads())
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            with reading(engine).connect() as connection:  # mostly there is nothing to do, and nothing to wait for
+                if set(MigrationContext.configure(connection).get_current_heads()) == newest:
+                    return
+            with _upgrading, engine.begin() as connection:
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+            return
+        except CommandError:
+            raise RecipeError(
+                "The history was last written by a newer version of the lab; this one leaves it alone. Runs are still kept."
+            ) from None
+        except OperationalError:
+            if not left or monotonic() > started + BUSY_SECONDS:
+                raise
+            sleep(0.1)  # two that switch a new file to WAL at once: SQLite does not wait then
+
+
+def _settings(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # else the driver begins transactions of its own
+    for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin(connection: sa.Connection) -> None:
+    """A writer takes the lock at once: one that reads first and then writes could not wait for others, or would write twice what
+    is to be there once.
+    """
+    writes = not connection.get_execution_options().get("reading")
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    elif connection.dialect.name == "postgresql" and writes:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY})")

@@ -1,0 +1,167 @@
+"""Some of the history's runs: those that a person looks for, in the order that they want, a page at a time. The database chooses,
+so that a page of 10,000 runs costs what a page costs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..errors import RecipeError
+from ..metrics.scores import Scores
+from .runs import OWNED, RUNS, History, Run
+
+SCORES = tuple(entry.name for entry in fields(Scores))
+HIGHER_IS_BETTER = ("ndcg5",)
+NEWEST = "newest"
+# What a table of runs does not show, and what takes most of a row's place.
+HEAVY = ("curves", "diagnostics", "sentences", "note")
+UNUSUAL = ("inf", "-inf", "nan")  # as numbers that are not finite are written
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which runs, and in which order.
+
+    Attributes
+    ----------
+    text : str
+        Each of its words is in the name, a tag, the sentence of a failure, or begins the key.
+    states, learners, sources, tags : tuple of str
+        Any of them; empty: all.
+    order : str
+        `NEWEST`, or one of `SCORES`: the best first. Runs without that score come last, whatever `last` says.
+    last : bool
+        The other way round: the oldest or the worst first.
+    owner : str or None
+        A pseudonym: on this person's list alone, with their names and tags.
+    """
+
+    text: str = ""
+    states: tuple[str, ...] = ()
+    learners: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    order: str = NEWEST
+    last: bool = False
+    owner: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """A page of runs, without their `HEAVY` fields, and how many there are on all pages."""
+
+    runs: tuple[Run, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What there is to choose among: state -> how many runs; the learners, sources and tags that occur, in order."""
+
+    states: dict[str, int]
+    learners: tuple[str, ...]
+    sources: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.states.values())
+
+
+def listed(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
+    """A page of the runs that a query is after. Raises RecipeError if it asks for an order that there is not."""
+    chosen = [*_here(query.owner), *_conditions(query)]
+    light = [column for column in _columns(query.owner) if column.name not in HEAVY]
+    rows = _from(sa.select(*light), query.owner).where(*chosen).order_by(*_order(query)).offset(offset).limit(limit)
+    count = _from(sa.select(sa.func.count()), query.owner).where(*chosen)
+    with history.reading.connect() as connection:
+        return Listing(tuple(Run(**row._mapping) for row in connection.execute(rows)), connection.scalar(count) or 0)
+
+
+def chosen(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
+    """Whole runs by their keys, in the order asked for; with an owner only those on their list, under their names."""
+    rows = _from(sa.select(*_columns(owner)), owner).where(*_here(owner), RUNS.c.key.in_(keys))
+    with history.reading.connect() as connection:
+        found = {row.key: Run(**row._mapping) for row in connection.execute(rows)}
+    return {key: found[key] for key in keys if key in found}
+
+
+def choices(history: History, owner: str | None = None) -> Choices:
+    """What filters can offer."""
+    tags = sa.cast(_labels(owner)["tags"], sa.Text)
+    kinds = _from(sa.select(RUNS.c.state, RUNS.c.learner, RUNS.c.source, sa.func.count()), owner)
+    lists = _from(sa.select(tags), owner).where(*_here(owner), tags != "[]").distinct()
+    with history.reading.connect() as connection:
+        found = connection.execute(kinds.where(*_here(owner)).group_by(RUNS.c.state, RUNS.c.learner, RUNS.c.source)).all()
+        named = {tag for text in connection.scalars(lists) for tag in json.loads(text)}
+    states: dict[str, int] = {}
+    for state, _, _, count in found:
+        states[state] = states.get(state, 0) + count
+    learners, sources = ({row[place] for row in found} for place in (1, 2))
+    return Choices(states, *(tuple(sorted(names)) for names in (learners, sources, named)))
+
+
+def _from(select: sa.Select[Any], owner: str | None) -> sa.Select[Any]:
+    return select.select_from(RUNS if owner is None else sa.join(OWNED, RUNS, OWNED.c.run == RUNS.c.key))
+
+
+def _here(owner: str | None) -> list[sa.ColumnElement[bool]]:
+    here: list[sa.ColumnElement[bool]] = [RUNS.c.deleted.is_(None)]
+    return here if owner is None else [*here, OWNED.c.owner == owner, OWNED.c.removed.is_(None)]
+
+
+def _labels(owner: str | None) -> dict[str, sa.ColumnElement[Any]]:
+    """What is a person's own, where lists are."""
+    if owner is None:
+        return {name: RUNS.c[name] for name in ("name", "note", "tags", "submitted")}
+    return {"name": OWNED.c.name, "note": OWNED.c.note, "tags": OWNED.c.tags, "submitted": OWNED.c.since}
+
+
+def _columns(owner: str | None) -> list[sa.Label[Any]]:
+    labels = _labels(owner)
+    return [labels.get(column.name, column).label(column.name) for column in RUNS.c]
+
+
+def _conditions(query: Query) -> list[sa.ColumnElement[bool]]:
+    labels = _labels(query.owner)
+    tags = sa.cast(labels["tags"], sa.Text)
+    found: list[sa.ColumnElement[bool]] = []
+    for column, wanted in ((RUNS.c.state, query.states), (RUNS.c.learner, query.learners), (RUNS.c.source, query.sources)):
+        if wanted:
+            found.append(column.in_(wanted))
+    if query.tags:
+        found.append(sa.or_(*(_tagged(tags, tag) for tag in query.tags)))
+    for word in query.text.split():
+        places = (labels["name"], RUNS.c.message)
+        hits = [place.icontains(word, autoescape=True) for place in places]
+        hits += [tags.icontains(json.dumps(word)[1:-1], autoescape=True), RUNS.c.key.startswith(word.lower(), autoescape=True)]
+        found.append(sa.or_(*hits))
+    return found
+
+
+def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
+    """Whether a list in JSON has a text. `replace` is in all databases, and tells capitals from small letters in all of them."""
+    written = json.dumps(tag)
+    return sa.or_(*(sa.func.replace(tags, f"{before}{written}", "") != tags for before in ("[", ", ")))
+
+
+def _order(query: Query) -> list[sa.ColumnElement[Any]]:
+    """Total, so that no run is on two pages."""
+    moment = _labels(query.owner)["submitted"]
+    newest = [moment.desc(), RUNS.c.key]
+    if query.order == NEWEST:
+        return [moment.asc(), RUNS.c.key] if query.last else newest
+    if query.order not in SCORES:
+        raise RecipeError(f"order: {query.order!r} given, allowed are {NEWEST} and {', '.join(SCORES)}")
+    text = RUNS.c.scores[query.order].as_string()
+    place = sa.case(
+        (text.is_(None), 3), (text == "nan", 2), (text.in_(UNUSUAL), 0 if query.last else 1), else_=1 if query.last else 0
+    )
+    value = sa.case((text.not_in(UNUSUAL), sa.cast(text, sa.Float)))
+    rising = query.last == (query.order in HIGHER_IS_BETTER)
+    return [place, value.asc() if rising else value.desc(), *newest]

@@ -1,0 +1,271 @@
+"""Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.jobs.worker` is the process.
+
+They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, which it runs, one experiment at a
+time; `{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), or null, to go on. From it, any number of
+`{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
+`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
+not outlive its server.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any, BinaryIO
+
+from ..errors import Cancelled, RecipeError
+from ..experiment.data import FileShelf, no_files
+from ..experiment.pipeline import Result, Workbench, save_result
+from ..experiment.recipe import Recipe
+from ..learning.progress import Progress
+from .gate import Gate
+from .job import Job
+from .snapshots import Snapshot, snapshot
+
+NICENESS = 10  # pages come first
+SECONDS_BETWEEN_REPORTS = 0.1
+SECONDS_BETWEEN_PICTURES = 0.5
+# Read when numpy and torch are loaded: workers share the cores among them, one each.
+THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+log = logging.getLogger(__name__)
+
+
+class WorkerProcess:
+    """A worker as its server sees it. The process is started when it is first needed, and again after it died.
+
+    Attributes
+    ----------
+    job : Job or None
+        What it works on: a note of the server's.
+    """
+
+    def __init__(self) -> None:
+        self.job: Job | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """None while it is not alive."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def start(self) -> None:
+        """Raises OSError if the system refuses."""
+        if self.pid is not None:
+            return
+        self.bury()
+        root = str(Path(__file__).parents[2])  # so that it works where the package is not installed, too
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "nlwfa_core.jobs.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **dict.fromkeys(THREAD_LIMITS, "1"), "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,  # Ctrl-C in a terminal is the server's affair
+        )
+
+    def send(self, message: dict[str, Any]) -> None:
+        """If the process is dead, nothing happens; `messages` tells."""
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError, ValueError):  # it died, or was dismissed
+                self._process.stdin.write(json.dumps(message).encode() + b"\n")
+                self._process.stdin.flush()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What it says, until it dies."""
+        if self._process is not None and self._process.stdout is not None:
+            for line in self._process.stdout:
+                if line.endswith(b"\n"):  # else cut off by its death
+                    yield json.loads(line)
+
+    def dismiss(self) -> None:
+        """Have it end by itself."""
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+    def kill(self) -> None:
+        if (process := self._process) is not None:
+            process.kill()
+
+    def bury(self) -> None:
+        """See that it is dead, and let go of its pipes."""
+        if self._process is not None and self._process.stdout is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdout.close()
+            self.dismiss()
+        self._process = None
+
+
+class Inbox:
+    """What the server said, read by a thread of its own so that a cancel is heard in mid-training.
+
+    Attributes
+    ----------
+    orders : SimpleQueue
+        The experiments to run.
+    cancelled : Event
+        Set when the experiment in hand shall stop.
+    gate : Gate
+    saving : Lock
+        Held while a result is written, so that the end of the input leaves no half-written file behind.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.orders: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self.cancelled = Event()
+        self.gate = Gate()
+        self.saving = Lock()
+        Thread(target=self._listen, args=(stream,), daemon=True).start()
+
+    def _listen(self, stream: BinaryIO) -> None:
+        for line in stream:
+            if not line.endswith(b"\n"):
+                break  # the server died in the middle of it
+            message = json.loads(line)
+            if "cancel" in message:
+                self.cancelled.set()
+                self.gate.set(None)
+            elif "recipe" in message:
+                self.cancelled.clear()  # what came too late for the last one
+                self.gate.set(message.get("hold"))
+                self.orders.put(message)
+            else:
+                self.gate.set(message["hold"])
+        with self.saving:
+            os._exit(0)  # sys.exit would wait for the training
+
+
+class Outbox:
+    """Messages to the server; progress about ten times a second, with every loss since the last time.
+
+    A picture of the states goes with it now and then: at a stage's beginning, while the training waits, and else so seldom that it
+    takes a twenty-fifth of the time at most.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.latest = Progress("", 0, 0)
+        self.losses: list[tuple[str, int, float, str]] = []
+        self.sent = 0.0
+        self.picture: Snapshot | None = None
+        self.next_picture = 0.0
+
+    def report(self, progress: Progress) -> None:
+        """For `experiment.run`."""
+        new_stage = progress.stage != self.latest.stage
+        self.latest = progress
+        if progress.loss is not None:
+            self.losses.append((progress.stage, progress.step, progress.loss, progress.measure))
+        if new_stage or monotonic() - self.sent >= SECONDS_BETWEEN_REPORTS:
+            self.flush(picture=new_stage)
+
+    def flush(self, held: bool = False, picture: bool = False) -> None:
+        latest, losses = self.latest, self.losses
+        self.losses, self.sent = [], monotonic()
+        told = [latest.stage, latest.step, latest.total, latest.loss, latest.measure]
+        self._send({"progress": told, "losses": losses, "held": held, "picture": self._look(held or picture)})
+
+    def _look(self, now: bool) -> dict[str, Any] | None:
+        latest, started = self.latest, monotonic()
+        if latest.look is None or not (now or started >= self.next_picture):
+            return None
+        seen = snapshot(latest.stage, latest.step, latest.look(), self.picture)
+        self.picture = seen or self.picture
+        ended = monotonic()
+        self.next_picture = ended + max(SECONDS_BETWEEN_PICTURES, 25 * (ended - started))
+        return asdict(seen) if seen else None
+
+    def end(self, state: str, message: str | None = None) -> None:
+        """The last message of a run."""
+        if self.losses:
+            self.flush()
+        self.latest, self.picture = Progress("", 0, 0), None
+        self._send({"end": state, "message": message})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self.stream.write(json.dumps(message).encode() + b"\n")
+            self.stream.flush()
+        except OSError:
+            os._exit(0)  # the server is gone
+
+
+class Trainer:
+    """Runs experiments. The data and the Hankel matrix of the last one are kept: the next often differs in the learning alone."""
+
+    def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
+        self.inbox, self.outbox = inbox, outbox
+        self.bench = Workbench()
+        self.held: dict[str, float] = {}  # seconds that a stage waited at the gate
+
+    def follow(self, order: dict[str, Any]) -> None:
+        """Run one experiment, save its result and say how it ended. Whatever goes wrong is said, not raised."""
+        folder = Path(order["folder"])
+        try:
+            result = self._run(Recipe.from_json(order["recipe"]), FileShelf(Path(order["uploads"])))
+            with self.inbox.saving:
+                save_result(folder, result)
+        except Cancelled:
+            self.outbox.end("cancelled")
+        except RecipeError as error:
+            self.outbox.end("failed", str(error))
+        except MemoryError:
+            log.exception("out of memory, %s", folder)
+            self.bench.prepared = None
+            self.outbox.end("failed", "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank.")
+        except Exception as error:
+            log.exception("training broke off, %s", folder)
+            self.outbox.end("failed", f"Training broke off with an error inside the program: {type(error).__name__}: {error}")
+        else:
+            self.outbox.end("done")
+
+    def _run(self, recipe: Recipe, shelf: FileShelf) -> Result:
+        report, cancelled = self._report, self.inbox.cancelled.is_set
+        self.held = {}
+        result = self.bench.run(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
+        learned = replace(result.report, seconds=self._worked(result.report.seconds))
+        return replace(result, report=learned, seconds=self._worked(result.seconds))
+
+    def _report(self, progress: Progress) -> None:
+        self.outbox.report(progress)
+        if progress.loss is not None and self.inbox.gate.passed():
+            started = monotonic()
+            self.outbox.flush(held=True)
+            self.inbox.gate.wait()
+            self.outbox.flush()
+            self.held[progress.stage] = self.held.get(progress.stage, 0.0) + monotonic() - started
+
+    def _worked(self, seconds: dict[str, float]) -> dict[str, float]:
+        """Without the time at the gate."""
+        held = {**self.held, "learning": sum(self.held.values())}
+        return {stage: value - held.get(stage, 0.0) for stage, value in seconds.items()}
+
+
+def main() -> None:
+    # Anything that prints to stdout, in C too, goes to stderr from here on: stdout is the protocol's.
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    logging.basicConfig(stream=sys.stderr)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    inbox = Inbox(sys.stdin.buffer)
+    trainer = Trainer(inbox, Outbox(protocol))
+    while True:
+        trainer.follow(inbox.orders.get())
+
+
+if __name__ == "__main__":
+    main()

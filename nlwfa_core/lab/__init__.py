@@ -1,0 +1,1 @@
+"""What the lab shows, without Streamlit: numbers into tables, sentences, formulas, figures and files."""

@@ -1,0 +1,107 @@
+"""Curves that move while training runs, as ECharts options: ECharts updates in place, where Plotly draws anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..jobs.snapshots import Snapshot
+from ..learning.progress import BITS, RELATIVE
+from .palette import ACCENT, CLASSES, COLOURS, MUTED
+
+# The loss cancels to about rounding near zero, and can come out below it: a logarithmic axis needs an end.
+LOWEST_LOSS = 1e-15
+STAGE_COLOURS = {"factorisation": ACCENT, "transitions": COLOURS["fac.non"], "refinement": COLOURS["tran.non"]}
+LOSS_NOTES = {
+    RELATIVE: "The relative loss is the squared error over the targets' squared norm: 1 is as good as answering 0 everywhere.",
+    BITS: "Bits per symbol are those of the validation strings, the end counted; epoch 0 is the model that was to be refined.",
+}
+
+
+def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], measure: str = RELATIVE) -> dict[str, Any]:
+    """ECharts options of curves of one measure: stage -> (epochs, losses). Relative losses fall by powers of ten, bits do not."""
+    relative = measure == RELATIVE
+    series = [
+        {
+            "type": "line",
+            "name": stage,
+            "showSymbol": False,
+            "data": [[epoch, max(loss, LOWEST_LOSS)] for epoch, loss in zip(epochs, losses, strict=True) if np.isfinite(loss)],
+            "lineStyle": {"width": 2.5},
+            "color": STAGE_COLOURS.get(stage, ACCENT),
+        }
+        for stage, (epochs, losses) in curves.items()
+    ]
+    return {
+        "animation": False,
+        "grid": {"left": 16, "right": 16, "top": 52, "bottom": 8},
+        "legend": {"top": 0},
+        "tooltip": {"trigger": "axis"},
+        "xAxis": {"type": "value", "name": "epoch", "nameLocation": "middle", "nameGap": 26, "min": 0},
+        "yAxis": {"type": "log" if relative else "value", "scale": not relative, "name": measure},
+        "series": series,
+    }
+
+
+def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
+    """ECharts options of states in the plane; points glide from one picture to the next.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        The prefix of each point.
+    classes : sequence of str
+        What colours it; a series each, in an order that does not depend on where the points are.
+    """
+    symbol = {"type": "scatter", "symbolSize": 9, "emphasis": {"focus": "series"}}
+    rings = [
+        {"name": label, "value": list(place), "itemStyle": {"color": "transparent", "borderColor": MUTED, "borderWidth": 1.5}}
+        for label, place in zip(labels, picture.targets, strict=False)
+    ]
+    series: list[dict[str, Any]] = [{**symbol, "name": "", "symbolSize": 13, "silent": True, "data": rings}]
+    for number, name in enumerate(sorted(set(classes))):
+        chosen = [place for place, each in enumerate(classes) if each == name]
+        series.append(
+            {
+                **symbol,
+                "name": name,
+                "color": CLASSES[number % len(CLASSES)],
+                "itemStyle": {"opacity": 0.85},
+                "label": {
+                    "show": True,
+                    "formatter": "{b}",
+                    "position": "right",
+                    "fontSize": 11,
+                    "distance": 3,
+                    "textBorderWidth": 0,
+                },
+                "labelLayout": {"hideOverlap": True},
+                "data": [{"name": labels[place], "value": list(picture.points[place])} for place in chosen],
+            }
+        )
+    end = _round_up(max((abs(x) for point in (*picture.points, *picture.targets) for x in point), default=1.0))
+    axis = {"type": "value", "min": -end, "max": end, "splitNumber": 2, "axisLabel": {"showMinLabel": False, "showMaxLabel": False}}
+    return {
+        "animationDuration": 0,
+        "animationDurationUpdate": 350,
+        "grid": {"left": 24, "right": 24, "top": 40, "bottom": 16},
+        "legend": {"top": 0, "type": "scroll", "data": sorted(set(classes))},
+        "tooltip": {"trigger": "item", "renderMode": "richText", "formatter": "{b}"},
+        "xAxis": axis,
+        "yAxis": axis,
+        "series": series,
+    }
+
+
+def _round_up(size: float) -> float:
+    """1, 1.5, 2, 3, 5 or 7 times a power of ten: axes that stay where they are while points move a little.
+
+    >>> _round_up(0.21), _round_up(5.0), _round_up(0.0)
+    (0.3, 5.0, 1.0)
+    """
+    if size <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(size))
+    return float(round(next(step for step in (1, 1.5, 2, 3, 5, 7, 10) if size <= step * power * (1 + 1e-9)) * power, 12))

@@ -1,0 +1,115 @@
+"""A run's files by name, and zip archives of them that are the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from ...errors import RecipeError
+from ...experiment.data import Data
+from ...experiment.pipeline import Result
+from ...hankel.matrix import HankelMatrix
+from ...metrics.scores import TestSet
+from ...models.files import SavedModel, save_model
+from ...models.wfa import WFA
+from ...sources.pautomac import write_pautomac, write_solution
+from ...strings.sample import Sample
+from ...strings.words import Words
+from .automata import dot, openfst, pautomac, weights_json
+from .drawings import heat_map_png, loss_svgs, singular_values_svg
+
+MOMENT = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive knows
+AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac, "automaton.openfst.txt": openfst}
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """An archive of files in the order given.
+
+    >>> zipped({"a.txt": b"a"}) == zipped({"a.txt": b"a"})
+    True
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name, MOMENT)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    return buffer.getvalue()
+
+
+def model_files(result: Result) -> dict[str, bytes]:
+    """The model as `load_model` reads it; linear ones also as text for other programs, where they can be said in it."""
+    with TemporaryDirectory() as folder:
+        info = {"recipe": result.recipe.model_dump(mode="json")}
+        save_model(Path(folder), SavedModel(result.model, result.alphabet, info))
+        files = {name: Path(folder, name).read_bytes() for name in ("model.json", "model.safetensors")}
+    if isinstance(result.model, WFA):
+        files["automaton.dot"] = dot(result.model, result.alphabet).encode()
+        files["automaton.json"] = weights_json(result.model, result.alphabet).encode()
+        files |= _texts(result.model)
+    return files
+
+
+def refusals(model: WFA) -> tuple[str, ...]:
+    """Why a linear model can't be said in a format; nothing of those in which it can."""
+    sentences = []
+    for write in AUTOMATA.values():
+        try:
+            write(model)
+        except RecipeError as error:
+            sentences.append(str(error))
+    return tuple(sentences)
+
+
+def _texts(model: WFA) -> dict[str, bytes]:
+    files = {}
+    for name, write in AUTOMATA.items():
+        try:
+            files[name] = write(model).encode()
+        except RecipeError:
+            continue
+    return files
+
+
+def data_files(data: Data) -> dict[str, bytes]:
+    """Strings in PAutomaC's format, the symbols' names in the order of their numbers, and what is known of the truth."""
+    files = {"train.txt": _strings(_drawn(data.train), data)}
+    if data.validation is not None:
+        files["validation.txt"] = _strings(_test_words(data.validation), data)
+    files["test.txt"] = _strings(_test_words(data.test), data)
+    files["symbols.json"] = (json.dumps(list(data.alphabet.symbols), ensure_ascii=False) + "\n").encode()
+    if data.test.known:
+        files["test-solution.txt"] = write_solution(data.test.target).encode()
+    if isinstance(data.true_model, WFA):
+        files |= {f"true-{name}": text for name, text in _texts(data.true_model).items()}
+    return files
+
+
+def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
+    """The matrix, its singular values and the losses, as pictures."""
+    files = {}
+    if hankel is not None:
+        files["hankel.png"] = heat_map_png(hankel.block)
+        files["singular-values.svg"] = singular_values_svg(hankel, result.recipe.learning.rank).encode()
+    files |= {f"{measure.replace(' ', '-')}.svg": drawing.encode() for measure, drawing in loss_svgs(result.report).items()}
+    return files
+
+
+def _test_words(test: TestSet) -> Words:
+    """Rows as they were drawn: where their probabilities are known, in the solution's order."""
+    return test.words if test.known else _drawn(test.sample)
+
+
+def _drawn(sample: Sample) -> Words:
+    return sample.words.take(np.repeat(np.arange(len(sample.words)), sample.counts))
+
+
+def _strings(words: Words, data: Data) -> bytes:
+    return write_pautomac(words, data.train.num_symbols).encode()

@@ -1,0 +1,160 @@
+"""A run as one HTML file that needs nothing else: no script, no font, no network. Whatever a user wrote is escaped."""
+
+from __future__ import annotations
+
+import platform
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+
+from ...experiment.data import Data
+from ...experiment.pipeline import Result
+from ...hankel.matrix import HankelMatrix
+from ...metrics.diagnostics import diagnostics
+from ...metrics.scores import Scores
+from ...version import __version__
+from ..tables import SCORE_COLUMNS, given, number, verdicts
+from .drawings import heat_map_png, loss_svgs, singular_values_svg
+
+LIBRARIES = ("numpy", "scipy", "torch")
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.55 system-ui, sans-serif; color: #1b2430; background: #fff }}
+body {{ max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+h1 {{ line-height: 1.2; margin-bottom: .3rem }} h2 {{ margin-top: 2.4rem; border-bottom: 1px solid #d5dbe2; padding-bottom: .2rem }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }} .wide {{ overflow-x: auto }}
+th, td {{ padding: .25rem .8rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e6eaef }}
+td.n, th.n {{ text-align: right; white-space: nowrap }}
+code {{ overflow-wrap: anywhere; background: #f4f6f8; padding: .1rem .25rem }}
+svg, img {{ max-width: 100%; height: auto }} img {{ image-rendering: pixelated; border: 1px solid #d5dbe2 }}
+.warn {{ background: #fff6e0; border-left: 4px solid #e69f00; padding: .4rem .8rem; margin: .5rem 0 }}
+.note {{ background: #f4f6f8; border-left: 4px solid #0072b2; padding: .4rem .8rem; margin: .5rem 0 }}
+.wide table {{ font-size: .88rem }} .wide th {{ white-space: nowrap }}
+.muted, figcaption {{ color: #56616f; font-size: .9rem }} figure {{ margin: 1rem 0 }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def report(result: Result, data: Data, hankel: HankelMatrix | None, references: Mapping[str, Scores], link: str = "") -> str:
+    """The HTML text.
+
+    Parameters
+    ----------
+    result : Result
+    data : Data
+        The recipe's.
+    hankel : HankelMatrix or None
+        The recipe's; None for opponents, which have none.
+    references : mapping of str to Scores
+        What the model is judged against, on the same test strings.
+    link : str
+        The address that opens the lab with this recipe.
+    """
+    learning = result.recipe.learning
+    name = f"{learning.learner}, k = {learning.rank}"
+    sound = diagnostics(result.model, result.scores, result.report)
+    sections = [
+        f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
+        *(f'<p class="warn">{escape(sentence)}</p>' for sentence in sound.warnings),
+        *(f'<p class="note">{escape(sentence)}</p>' for sentence in result.notes if sentence not in sound.warnings),
+        "<h2>Scores on the test strings</h2>",
+        _scores({name: result.scores} | dict(references)),
+        "<h2>Is the model sound?</h2>",
+        _rows(
+            [
+                ("states", f"{result.model.num_states}"),
+                ("spectral radius of ΣA (the mass is finite below 1)", given(sound.spectral_radius)),
+                ("summed weight of all strings", given(sound.total_mass)),
+                (f"summed weight of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"),
+                ("share of test strings with a negative output", f"{sound.share_negative:.1%}"),
+                ("numerical rank of H_λ, as far as computed", given(sound.numerical_rank)),
+            ]
+        ),
+        *_pictures(result, hankel),
+        "<h2>Recipe</h2>",
+        _rows((f"{part}.{field}", _written(value)) for part, options in result.recipe for field, value in options),
+        "<h2>Where this comes from</h2>",
+        _rows([("NL-WFA Lab", __version__), ("Python", platform.python_version()), *((lib, _version(lib)) for lib in LIBRARIES)]),
+        f'<p class="muted">Recipe <code>{escape(result.recipe.key())}</code>. '
+        + " · ".join(f"{escape(stage)} {seconds:.2f} s" for stage, seconds in result.seconds.items())
+        + "</p>",
+    ]
+    if link:
+        sections.append(f"<p>Opens the lab with this recipe: <code>{escape(link)}</code></p>")
+    return PAGE.format(title=escape(f"{name} – NL-WFA Lab"), body="\n".join(sections))
+
+
+def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
+    parts = []
+    if hankel is not None:
+        source = b64encode(heat_map_png(hankel.block)).decode()
+        size = f"{hankel.num_prefixes:,} prefixes (rows) × {hankel.num_suffixes:,} suffixes (columns)"
+        parts += [
+            "<h2>Hankel matrix</h2>",
+            f'<figure><img src="data:image/png;base64,{source}" alt="Heat map of the Hankel matrix">'
+            f"<figcaption>H_λ, {size}; dark is large (logarithmic scale), white is 0, red is negative.</figcaption></figure>",
+            f"<figure>{singular_values_svg(hankel, result.recipe.learning.rank)}</figure>",
+        ]
+    losses = loss_svgs(result.report)
+    if losses:
+        parts += ["<h2>Learning</h2>", *(f"<figure>{drawing}</figure>" for drawing in losses.values())]
+        parts.append(f'<p class="muted">{escape(" · ".join(log.summary for log in result.report.logs))}.</p>')
+    return parts
+
+
+def _scores(rows: Mapping[str, Scores]) -> str:
+    """A row a model, a column a score that one of them has; below, what each means."""
+    shown = {
+        title: (field, meaning)
+        for title, (field, meaning) in SCORE_COLUMNS.items()
+        if any(getattr(scores, field) is not None for scores in rows.values())
+    }
+    lines = [
+        [escape(name), *(_score(getattr(scores, field), field) for field, _ in shown.values())] for name, scores in rows.items()
+    ]
+    head = "".join(f'<th class="n">{escape(title)}</th>' for title in shown)
+    body = "".join(f"<tr><th>{name}</th>{''.join(f'<td class=n>{cell}</td>' for cell in cells)}</tr>\n" for name, *cells in lines)
+    first = next(iter(rows.values()))
+    strings, weighed = (
+        ("test strings", "true probabilities") if first.true_log2_pauto is not None else ("distinct test strings", "frequencies")
+    )
+    return (
+        f'<div class="wide"><table><thead><tr><th>model</th>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+        + "".join(f"<p><strong>{escape(sentence)}</strong></p>" for sentence in verdicts(rows))
+        + f'<p class="muted">{first.num_words:,} {strings}, weighed by their {weighed}; {first.num_predictions:,} next-symbol '
+        "predictions. Lower is better, but for NDCG@5. No output is floored.</p>\n"
+        + _rows((title, meaning) for title, (_, meaning) in shown.items())
+    )
+
+
+def _score(value: float | int | None, field: str) -> str:
+    return f"{value:,}" if field.startswith("num_") else f"{value:.3g}" if field == "rmse" and value is not None else number(value)
+
+
+def _rows(pairs: Iterable[tuple[str, str]]) -> str:
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>\n" for name, value in pairs)
+    return f"<table><tbody>\n{rows}</tbody></table>"
+
+
+def _written(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
+
+
+def _version(library: str) -> str:
+    """Of an installed library; to import one only to ask it would be dear."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"

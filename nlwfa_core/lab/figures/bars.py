@@ -1,0 +1,37 @@
+"""Counts and probabilities as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from ...strings.words import FloatArray, IntArray
+from ..palette import ACCENT, PATTERNS, colour_of, kind_of
+from .parts import layout, plain
+
+PINNED = {"A": "\\", "B": "x"}  # patterns of bars
+
+
+def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
+    """Plain counts."""
+    labels = plain(names) if names and isinstance(names[0], str) else list(names)
+    figure = go.Figure(go.Bar(x=labels, y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
+    figure.update_xaxes(title=x_title, type="category" if names and isinstance(names[0], str) else None)
+    figure.update_yaxes(title=y_title)
+    return layout(figure, 260, bargap=0.15)
+
+
+def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
+    """Next-symbol probabilities of several models, side by side; pinned ones, "A: SP, k = 3", are hatched."""
+    figure = go.Figure()
+    for name, values in shares.items():
+        pin, _, learner = name.rpartition(": ")
+        kind = kind_of(learner.split(",")[0])
+        look = {"color": colour_of(kind), "pattern": {"shape": PINNED.get(pin, PATTERNS.get(kind, ""))}}
+        hover = f"{name}: %{{y:.4f}}<extra></extra>"
+        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, hovertemplate=hover))
+    figure.update_xaxes(type="category", title="next symbol")
+    figure.update_yaxes(title="probability", range=[0, 1])
+    return layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})

@@ -1,0 +1,147 @@
+"""A WFA as a graph: states on a circle, an arrow where a weight is large enough, negative weights in the warning colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ...models.wfa import WFA
+from ...strings.words import FloatArray
+from ..graph import ROUNDING, Edge, edges, largest_weight
+from ..palette import ACCENT, GREY, MARK, MONOSPACE
+from .parts import layout
+
+MAX_LABELS = 30
+NODE = 34  # pixels across
+BEND, LOOP = 0.13, 0.27
+ACCENT_IN_THE_DARK = "#56B4E9"
+SIDES = {
+    (x, y): f"{('bottom', 'middle', 'top')[y]} {('left', 'center', 'right')[x]}" for x in range(3) for y in range(3)
+}  # where text stands that points outwards, by the signs of x and y
+
+
+def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool = False, digits: int = 2) -> go.Figure:
+    """Transitions with |weight| ≥ smallest; beside each state its initial and its final weight.
+
+    Up to MAX_LABELS arrows carry their symbols and weights; with more, these are seen on hover alone.
+    """
+    shown = edges(wfa, smallest)
+    largest = largest_weight(wfa) or 1.0
+    angles = np.pi / 2 - 2 * np.pi * np.arange(wfa.num_states) / wfa.num_states
+    places = np.column_stack((np.cos(angles), np.sin(angles))) * (wfa.num_states > 1)
+    figure = go.Figure()
+    middles, texts, colours = [], [], []
+    for edge in shown:
+        way = _way(edge, places)
+        colour = MARK if edge.negative else (ACCENT_IN_THE_DARK if dark else ACCENT)
+        width = 1.0 + 3.0 * max(abs(weight) for _, weight in edge.weights) / largest
+        figure.add_trace(
+            go.Scatter(
+                x=way[:, 0],
+                y=way[:, 1],
+                mode="lines+markers",
+                line={"color": colour, "width": width},
+                opacity=0.75,
+                marker={
+                    "symbol": "arrow",
+                    "angleref": "previous",
+                    "size": [0] * (len(way) - 1) + [11 + width],
+                    "standoff": [0] * (len(way) - 1) + [NODE / 2],
+                    "color": colour,
+                },
+                hoverinfo="skip",
+            )
+        )
+        middles.append(_beside(way, len(edge.weights)))
+        texts.append("<br>".join(f"{escape(symbols[symbol], quote=False)}: {weight:.{digits}g}" for symbol, weight in edge.weights))
+        colours.append(colour)
+    if shown:
+        x, y = np.array(middles).T
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=y,
+                mode="markers+text" if len(shown) <= MAX_LABELS else "markers",
+                text=texts,
+                textfont=MONOSPACE | {"size": 12, "color": colours},
+                marker={"size": 18, "color": "rgba(0,0,0,0)"},
+                cliponaxis=False,
+                customdata=[f"{edge.source + 1} → {edge.target + 1}" for edge in shown],
+                hovertemplate="%{customdata}<br>%{text}<extra></extra>",
+            )
+        )
+    _add_states(figure, wfa, places, digits)
+    figure.update_xaxes(visible=False, range=[-1.65, 1.65], constrain="domain")
+    figure.update_yaxes(visible=False, range=[-1.6, 1.6], scaleanchor="x", constrain="domain")
+    return layout(figure, 560, showlegend=False, hovermode="closest")
+
+
+def _add_states(figure: go.Figure, wfa: WFA, places: FloatArray, digits: int) -> None:
+    figure.add_trace(
+        go.Scatter(
+            x=places[:, 0],
+            y=places[:, 1],
+            mode="markers+text",
+            text=[str(state + 1) for state in range(wfa.num_states)],
+            textfont={"color": "white", "size": 14},
+            marker={"size": NODE, "color": "#44546a", "line": {"color": "white", "width": 1.5}},
+            customdata=np.column_stack((wfa.initial, wfa.termination)),
+            hovertemplate="state %{text}<br>α₀ %{customdata[0]:.6g}<br>α∞ %{customdata[1]:.6g}<extra></extra>",
+        )
+    )
+    outwards = places if wfa.num_states > 1 else np.array([[0.0, -1.0]])
+    figure.add_trace(
+        go.Scatter(
+            x=places[:, 0] + 0.2 * outwards[:, 0],
+            y=places[:, 1] + 0.2 * outwards[:, 1],
+            mode="text",
+            text=[
+                f"{_weight('α₀', first, wfa.initial, digits)}<br>{_weight('α∞', last, wfa.termination, digits)}"
+                for first, last in zip(wfa.initial.tolist(), wfa.termination.tolist(), strict=True)
+            ],
+            textposition=[SIDES[round(float(x)) + 1, round(float(y)) + 1] for x, y in 1.3 * outwards],
+            textfont={"size": 12, "color": GREY},
+            hoverinfo="skip",
+            cliponaxis=False,
+        )
+    )
+
+
+def _weight(name: str, value: float, values: FloatArray, digits: int) -> str:
+    """One of a state's weights; in the warning colour below 0, and ≈ 0 where it is no more than rounding."""
+    if 0 < abs(value) < ROUNDING * float(np.abs(values).max()):
+        return f"{name} ≈ 0"
+    written = f"{name} {value:.{digits}g}"
+    return f'<span style="color:{MARK}">{written}</span>' if value < 0 else written
+
+
+TURN = np.array([[0.57, 0.82], [-0.82, 0.57]])  # 55° clockwise
+
+
+def _way(edge: Edge, places: FloatArray) -> FloatArray:
+    """Points from one state to another, shape (n, 2): a bow to the left, wider for negative weights; a loop points outwards."""
+    t = np.linspace(0.0, 1.0, 41)[:, None]
+    start, end = places[edge.source], places[edge.target]
+    if edge.source == edge.target:
+        length = float(np.hypot(*start))
+        outwards = start / length if length else np.array([0.0, 1.0])
+        turned = TURN.T if edge.negative else TURN
+        along = turned @ outwards * 2 * LOOP
+        across = np.array([-along[1], along[0]])
+        loop: FloatArray = start + along * np.sin(np.pi * t) + 0.45 * across * np.sin(2 * np.pi * t)
+        return loop
+    straight = end - start
+    bow = np.array([-straight[1], straight[0]]) * (2.2 if edge.negative else 1.0) * BEND
+    way: FloatArray = start + straight * t + bow * (4 * t * (1 - t))
+    return way
+
+
+def _beside(way: FloatArray, lines: int) -> FloatArray:
+    """Where an arrow's text stands: outside its bow, further out the more lines it has."""
+    middle = way[len(way) // 2]
+    out = middle - (way[0] + way[-1]) / 2
+    place: FloatArray = middle + out / (float(np.hypot(*out)) or 1.0) * (0.06 + 0.035 * lines)
+    return place

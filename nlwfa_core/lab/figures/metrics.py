@@ -1,0 +1,125 @@
+"""Scores against the rank or the number of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ...metrics.spread import Spread
+from ..palette import DASHES, MARKERS, METRIC_TITLES, colour_of, kind_of
+from .parts import layout
+
+Points = Mapping[int, Spread]
+
+
+def metric_figure(
+    curves: Mapping[str, Points],
+    references: Mapping[str, float | Mapping[int, float]],
+    metric: str,
+    x_title: str = "rank k",
+) -> go.Figure:
+    """Means over seeds, a line for each learner, bands of a standard deviation to both sides; ∞ along the upper edge.
+
+    Parameters
+    ----------
+    curves : mapping
+        Learner -> x -> values over seeds.
+    references : mapping
+        Model -> its score, a level line, or x -> its score.
+    """
+    finite = [v for points in curves.values() for s in points.values() for v in _reach(s)]
+    finite += [
+        v for line in references.values() for v in (line.values() if isinstance(line, Mapping) else [line]) if np.isfinite(v)
+    ]
+    top, bottom = (max(finite), min(finite)) if finite else (1.0, 0.0)
+    ceiling = top + 0.12 * ((top - bottom) or 1.0)
+    figure = go.Figure()
+    for name, line in references.items():
+        _add_reference(figure, name, line)
+    for name, points in curves.items():
+        _add_band(figure, name, points)
+    for name, points in curves.items():
+        _add_curve(figure, name, points, ceiling, x_title)
+    moving = [line for line in references.values() if isinstance(line, Mapping)]
+    tried = sorted({x for line in [*curves.values(), *moving] for x in line})
+    low, high = np.log10(tried[0] if tried else 1), np.log10(tried[-1] if tried else 1)
+    span = max(high - low, 0.3)
+    room = 0.3 if len(moving) < len(references) else 0.05  # on the right, for the names of level lines
+    ticks = {"tickvals": tried, "ticktext": [f"{x:,}" for x in tried]}
+    figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + room * span], **ticks)
+    figure.update_yaxes(title=METRIC_TITLES.get(metric, metric))
+    return layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
+
+
+def _reach(spread: Spread) -> list[float]:
+    """The ends of a band."""
+    return [] if spread.mean is None else [spread.mean - (spread.sd or 0.0), spread.mean + (spread.sd or 0.0)]
+
+
+def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, float]) -> None:
+    look = {"color": colour_of(name), "width": 1.5, "dash": DASHES[kind_of(name)]}
+    if isinstance(line, Mapping):
+        shown = {x: value for x, value in line.items() if np.isfinite(value)}
+        hover = f"{name}, %{{x:,}}: %{{y:.4f}}<extra></extra>"
+        figure.add_trace(go.Scatter(x=list(shown), y=list(shown.values()), mode="lines", name=name, line=look, hovertemplate=hover))
+    elif np.isfinite(line):
+        figure.add_hline(y=line, line=look, annotation_text=f"{name} {line:.3f}", annotation_position="top right")
+
+
+def _add_band(figure: go.Figure, name: str, points: Points) -> None:
+    """Nothing where no point has two finite values."""
+    known = [(x, s.mean, s.sd or 0.0) for x, s in points.items() if s.mean is not None]
+    if not any(sd for _, _, sd in known):
+        return
+    there = [x for x, _, _ in known]
+    figure.add_trace(
+        go.Scatter(
+            x=[*there, *there[::-1]],
+            y=[*(mean + sd for _, mean, sd in known), *(mean - sd for _, mean, sd in known[::-1])],
+            mode="lines",
+            fill="toself",
+            fillcolor=colour_of(name),
+            opacity=0.18,
+            line={"width": 0},
+            name=f"{name} ± sd",
+            legendgroup=name,
+            showlegend=False,
+            hoverinfo="skip",
+        )
+    )
+
+
+def _add_curve(figure: go.Figure, name: str, points: Points, ceiling: float, x_title: str) -> None:
+    colour = colour_of(name)
+    figure.add_trace(
+        go.Scatter(
+            x=list(points),
+            y=[spread.mean for spread in points.values()],
+            mode="lines+markers",
+            name=name,
+            legendgroup=name,
+            connectgaps=False,
+            line={"color": colour, "width": 2.5, "dash": DASHES.get(name, "solid")},
+            marker={"symbol": MARKERS.get(name, "circle"), "size": 9},
+            customdata=[f"{s.text('.4f')}{f', {s.count} seeds' if s.count > 1 else ''}" for s in points.values()],
+            hovertemplate=f"{name}, {x_title} %{{x:,}}: %{{customdata}}<extra></extra>",
+        )
+    )
+    beyond = {x: spread for x, spread in points.items() if spread.num_infinite}
+    if beyond:
+        figure.add_trace(
+            go.Scatter(
+                x=list(beyond),
+                y=[ceiling] * len(beyond),
+                mode="text",
+                text=["∞"] * len(beyond),
+                textfont={"color": colour, "size": 20},
+                name=name,
+                legendgroup=name,
+                showlegend=not any(spread.mean is not None for spread in points.values()),
+                customdata=[f"{spread.num_infinite} of {spread.count}" for spread in beyond.values()],
+                hovertemplate=f"{name}, {x_title} %{{x:,}}: %{{customdata}} not finite<extra></extra>",
+            )
+        )

@@ -1,0 +1,169 @@
+"""States in the space of their principal components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ...strings.words import FloatArray
+from ..palette import ACCENT, CLASSES, GREY, MARK, MONOSPACE, MUTED
+from ..views import Projection
+from .parts import layout, plain
+
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
+MOST_DRAWN = 3000  # points that a browser draws one by one
+OVER = "#E69F00"  # of what is laid over something
+
+
+def states_figure(
+    coordinates: FloatArray,
+    projection: Projection,
+    names: Sequence[str],
+    colours: Sequence[Any],
+    colour_title: str,
+    trajectory: tuple[FloatArray, Sequence[str]] | None = None,
+    three: bool = False,
+    num_zero: int = 0,
+) -> go.Figure:
+    """States of prefixes along their principal components; numbers colour on a scale, strings as classes.
+
+    Parameters
+    ----------
+    coordinates : array, shape (n, num_components)
+    trajectory : (array, shape (steps, num_components), names), optional
+        One string's states, joined by a line.
+    num_zero : int
+        How many of the states are the zero vector. It is marked, as it is a point like others only in the picture.
+    """
+    names = plain(names)
+    figure = go.Figure()
+    # Of Scattergl's classes Plotly's legend shows the last in the colour of the first.
+    scatter: Any = go.Scatter3d if three else go.Scatter if len(coordinates) <= MOST_DRAWN else go.Scattergl
+    size = 4 if three else 7
+
+    def axes_of(points: FloatArray) -> dict[str, FloatArray]:
+        return {axis: points[:, index] for index, axis in enumerate("xyz" if three else "xy")}
+
+    if len(colours) and isinstance(colours[0], str):
+        classes = sorted(set(colours))  # the order of all pages: a symbol keeps its colour
+        for number, name in enumerate(classes):
+            chosen = np.array([colour == name for colour in colours])
+            figure.add_trace(
+                scatter(
+                    **axes_of(coordinates[chosen]),
+                    mode="markers",
+                    name=escape(name, quote=False),
+                    text=[text for text, keep in zip(names, chosen, strict=True) if keep],
+                    marker={"size": size, "opacity": 0.8, "color": CLASSES[number % len(CLASSES)]},
+                    hovertemplate="%{text}<extra></extra>",
+                )
+            )
+    else:
+        figure.add_trace(
+            scatter(
+                **axes_of(coordinates),
+                mode="markers",
+                text=names,
+                marker={
+                    "size": size,
+                    "opacity": 0.85,
+                    "color": list(colours),
+                    "colorscale": "Viridis",
+                    "colorbar": {"title": {"text": colour_title, "side": "right"}, "thickness": 12},
+                },
+                hovertemplate="%{text}<extra></extra>",
+                showlegend=False,
+            )
+        )
+    if num_zero:
+        origin = projection.coordinates(np.zeros((1, projection.axes.shape[1])))
+        figure.add_trace(
+            scatter(
+                **axes_of(origin),
+                mode="markers",
+                name=f"zero vector ({num_zero:,})",
+                marker={
+                    "color": GREY,
+                    "size": size + 15,
+                    "symbol": "x" if three else "x-thin",
+                    "line": {"color": GREY, "width": 3},
+                },
+                hovertemplate=f"the zero vector: {num_zero:,} of the prefixes<extra></extra>",
+                showlegend=True,
+            )
+        )
+    if trajectory is not None:
+        points, steps = trajectory
+        figure.add_trace(
+            scatter(
+                **axes_of(points),
+                mode="lines+markers+text",
+                text=plain(steps),
+                textposition="top center",
+                line={"color": MARK, "width": 3},
+                marker={"color": MARK, "size": size + 3, "line": {"color": "white", "width": 1}},
+                textfont=MONOSPACE,
+                showlegend=False,
+                hovertemplate="%{text}<extra></extra>",
+            )
+        )
+    return _with_axes(figure, projection, three, LEGEND | {"title": {"text": colour_title}})
+
+
+def overlay_figure(
+    first: FloatArray,
+    second: FloatArray,
+    projection: Projection,
+    names: Sequence[str],
+    titles: tuple[str, str],
+    three: bool = False,
+) -> go.Figure:
+    """Two models' states of the same prefixes in one frame, with a thin line between the two of each.
+
+    Parameters
+    ----------
+    first, second : arrays, shape (n, num_components)
+    projection : Projection
+        Of the first model's states.
+    """
+    names = plain(names)
+    figure = go.Figure()
+    scatter: Any = go.Scatter3d if three else go.Scatter if len(first) <= MOST_DRAWN else go.Scattergl
+    axes = "xyz" if three else "xy"
+    gaps = np.full_like(first, np.nan)
+    links = np.stack((first, second, gaps), axis=1).reshape(-1, first.shape[1])
+    figure.add_trace(
+        scatter(
+            **{axis: links[:, index] for index, axis in enumerate(axes)},
+            mode="lines",
+            line={"color": MUTED, "width": 1},
+            hoverinfo="skip",
+            name="the same prefix",
+        )
+    )
+    for points, title, colour, symbol in ((first, titles[0], ACCENT, "circle"), (second, titles[1], OVER, "diamond")):
+        figure.add_trace(
+            scatter(
+                **{axis: points[:, index] for index, axis in enumerate(axes)},
+                mode="markers",
+                name=escape(title, quote=False),
+                text=names,
+                marker={"size": 4 if three else 8, "opacity": 0.8, "color": colour, "symbol": symbol},
+                hovertemplate=f"%{{text}} · {escape(title, quote=False)}<extra></extra>",
+            )
+        )
+    return _with_axes(figure, projection, three, LEGEND)
+
+
+def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]) -> go.Figure:
+    titles = [f"component {index + 1} ({share:.0%} of the variance)" for index, share in enumerate(projection.explained)]
+    if three:
+        figure.update_layout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
+    else:
+        figure.update_xaxes(title=titles[0], zeroline=True)
+        figure.update_yaxes(title=titles[1], zeroline=True)
+    return layout(figure, 560, legend=legend)

@@ -1,0 +1,1 @@
+"""Formulas with the numbers in them: what a recipe does, spectral learning step by step, a weight by hand."""

@@ -1,0 +1,132 @@
+"""What a recipe does, in words and formulas for people: what the matrix holds, and how a model is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...experiment.recipe import HankelRecipe, Recipe
+from ...learning.learners import LEARNERS
+
+COUNTS = {
+    "string": "the share of training strings that equal $uv$",
+    "prefix": "the share of training strings that begin with $uv$",
+    "factor": "how often $uv$ stands in a training string, on average",
+}
+MARKED = {"prefix": "$x\\,{\\dashv}$", "factor": "${\\vdash}\\,x\\,{\\dashv}$"}
+
+SVD = (
+    r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad "
+    r"\alpha_0^\top = \mathbf{H}[\lambda,:]\,\mathbf{V},\\ "
+    r"\mathbf{A}_\sigma = (\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V},\quad "
+    r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top\end{gathered}"
+)
+LINEAR_MAPS = (
+    r"\begin{gathered}%s\approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad \mathbf{z}_u = \mathbf{H}[u,:]\,\mathbf{V},\\ "
+    r"\min_{\mathbf{A}_\sigma}\textstyle\sum_u %s\|\mathbf{z}_u\mathbf{A}_\sigma-\mathbf{z}_{u\sigma}\|^2,\quad "
+    r"\alpha_0^\top = \mathbf{z}_{%s}\end{gathered}"
+)
+NETWORKS = (
+    r"\begin{gathered}\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|%s^2\text{ %s},\\ "
+    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|%s^2\text{ %s}\end{gathered}"
+)
+CONVERSIONS = {
+    "prefix": r"\alpha_\infty\leftarrow(\mathbf{I}-\mathbf{A})\,\alpha_\infty",
+    "factor": r"\alpha_0^\top\leftarrow\alpha_0^\top(\mathbf{I}-\mathbf{A}),\quad "
+    r"\alpha_\infty\leftarrow(\mathbf{I}-\mathbf{A})\,\alpha_\infty",
+}
+REFINED = {
+    "hankel": r"\min\textstyle\sum_{u\in P'} %s\|%s-\mathbf{H}_u\|^2",
+    "likelihood": r"\min\; -\textstyle\sum_x\sum_t \log_2\, p(x_t\mid x_1\cdots x_{t-1})",
+}
+
+
+def entries(recipe: HankelRecipe) -> str:
+    """What stands in a cell of the matrix, in Markdown.
+
+    >>> entries(HankelRecipe(transform="sqrt"))
+    'the square root of the share of training strings that equal $uv$'
+    """
+    counted = COUNTS[recipe.statistic]
+    if recipe.transform == "row":
+        return f"{counted}, divided by {'the same for $u$' if recipe.bounded else 'the sum of its row'}"
+    return f"the square root of {counted}" if recipe.transform == "sqrt" else counted
+
+
+def marks(recipe: HankelRecipe) -> str:
+    """A sentence on boundary symbols in Markdown; nothing where there are none."""
+    if not recipe.bounded:
+        return ""
+    return f"Each string $x$ is counted as {MARKED[recipe.statistic]}: where strings begin or end is then a symbol like others."
+
+
+def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """How a learner's model is made: titles in Markdown, formulas in LaTeX, narrow enough for a phone."""
+    kind, hankel = LEARNERS[recipe.learning.learner], recipe.hankel
+    by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
+    if hankel.transform == "sqrt":
+        yield "**The matrix**: square roots", r"\mathbf{H}[u,v]\leftarrow\sqrt{\mathbf{H}[u,v]}"
+    elif by_row:
+        divisor = r"\mathbf{H}[u,\lambda]" if hankel.bounded else r"\textstyle\sum_{v'}\mathbf{H}[u,v']"
+        yield (
+            "**The matrix**: what follows $u$, given $u$; rows keep $w_u$, how often their prefix was seen, as their weight",
+            rf"\mathbf{{H}}[u,v]\leftarrow\mathbf{{H}}[u,v]\,/\,{divisor}",
+        )
+    if kind.networks:
+        weighed = "_w" if by_row else ""
+        first, second = ("with tanh" if tanh else "linear" for tanh in (kind.nonlinear_factorisation, kind.nonlinear_transitions))
+        yield (
+            "**Steps 1 and 2**: an auto-encoder of the rows, then maps between their codes (tanh: an S-shaped curve from −1 to 1)",
+            NETWORKS % (weighed, first, weighed, second),
+        )
+    elif plain:
+        yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", SVD
+    else:
+        block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if by_row else r"\mathbf{H}_\lambda"
+        first = r"\vdash" if hankel.bounded and hankel.statistic == "factor" else r"\lambda"
+        formula = LINEAR_MAPS % (block, r"w_{u\sigma}" if by_row else "", first)
+        yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", formula
+    output = r"\phi'(G_{%s}(\alpha_0))" if kind.networks else r"\alpha_0^\top\mathbf{A}_{%s}\mathbf{V}^\top"
+    if (objective := recipe.refinement.objective) == "hankel":
+        yield "**Step 3**: all parameters together, on the rows", REFINED["hankel"] % ("w_u" if by_row else "", output % "u")
+    if plain and not kind.networks and hankel.statistic != "string":
+        yield "**Back to strings**, with $\\mathbf{A}=\\sum_\\sigma\\mathbf{A}_\\sigma$", CONVERSIONS[hankel.statistic]
+    elif not plain:
+        yield "**Read as**", _reading(hankel, output)
+    if objective == "likelihood":
+        yield (
+            "**Step 3**: all parameters together, on what follows each prefix of the training strings, the end too",
+            REFINED["likelihood"],
+        )
+
+
+def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """Of the `steps`, the refinement, if there is one."""
+    return ((title, formula) for title, formula in steps(recipe) if title.startswith("**Step 3**"))
+
+
+def _reading(recipe: HankelRecipe, output: str) -> str:
+    """What a string's weight is made of: see `nlwfa.READINGS`."""
+    if recipe.transform != "row":
+        end = "x{\\dashv}" if recipe.bounded else "x"
+        value = f"{output % end}[\\lambda]"
+        return rf"f(x)=\bigl({value}\bigr)^2" if recipe.transform == "sqrt" else f"f(x)={value}"
+    product = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
+    next_symbol = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
+    return rf"\begin{{gathered}}p(\sigma\mid u)={next_symbol},\\ {product}\end{{gathered}}"
+
+
+def rank_notes(recipe: Recipe) -> tuple[str, ...]:
+    """A sentence where a linear model is asked for more states than the basis allows, before anything is computed.
+
+    >>> from nlwfa_core import LearningRecipe
+    >>> small = HankelRecipe(num_prefixes=20, num_suffixes=10)
+    >>> rank_notes(Recipe(hankel=small, learning=LearningRecipe(learner="SP", rank=12)))
+    ('Rank 12 is above what 20 prefixes and 10 suffixes allow: the model will have at most 10 states.',)
+    """
+    rank, rows, columns = recipe.learning.rank, recipe.hankel.num_prefixes, recipe.hankel.num_suffixes
+    if LEARNERS[recipe.learning.learner].networks or rank <= min(rows, columns):
+        return ()
+    return (
+        f"Rank {rank:,} is above what {rows:,} prefixes and {columns:,} suffixes allow: the model will have at most "
+        f"{min(rows, columns):,} states.",
+    )

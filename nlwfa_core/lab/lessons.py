@@ -1,0 +1,214 @@
+"""Lessons: Markdown files with steps that point at the lab's own pages and controls, read into frozen values.
+
+A file begins with a heading between two lines of `---` (title, minutes, summary; `recipe`, fields that the lesson starts from;
+`strings`, strings of its own), then a step a `## ` line. Below that stand `name: value` lines (page, show, `do: label | fields`,
+models), a blank line, the text, and a question with its answer, which begins with `? `. Text is Markdown and is written by the
+lab's authors, never by its users.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import FormatError, RecipeError
+from ..experiment.fields import FIELDS, with_fields
+from ..experiment.recipe import PRESETS, Recipe
+
+START = PRESETS["first-steps"][1]
+HEADING = ("title", "minutes", "summary", "recipe", "strings")
+STEP = ("page", "show", "do", "models")
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that a step does at a click.
+
+    Attributes
+    ----------
+    label : str
+    fields : tuple of (str, str)
+        What is set, under a recipe's flat names.
+    recipe : Recipe or None
+        All that the sidebar says then; None if the fields are set in whatever recipe stands there.
+    """
+
+    label: str
+    fields: tuple[tuple[str, str], ...]
+    recipe: Recipe | None
+
+    def applied(self, recipe: Recipe) -> Recipe:
+        """The recipe that this leads to. Raises RecipeError if it can't be."""
+        return self.recipe or with_fields(recipe, dict(self.fields))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a lesson.
+
+    Attributes
+    ----------
+    title, text : str
+    pages : tuple of str
+        Where it is done: the first of these that the lab has.
+    show : tuple of str
+        The controls of the sidebar that it is about; none: all.
+    actions : tuple of Action
+    models : tuple of Recipe
+        What should be trained already when somebody gets here.
+    question, answer : str
+        Empty where nothing is asked.
+    """
+
+    title: str
+    pages: tuple[str, ...]
+    text: str
+    show: tuple[str, ...]
+    actions: tuple[Action, ...]
+    models: tuple[Recipe, ...]
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson.
+
+    Attributes
+    ----------
+    name : str
+        The file's, without its ending; the address says it.
+    title, summary : str
+    minutes : int
+    strings : bytes
+        Strings of its own, a line each, as if they had been uploaded; empty where it has none.
+    steps : tuple of Step
+    """
+
+    name: str
+    title: str
+    minutes: int
+    summary: str
+    strings: bytes
+    steps: tuple[Step, ...]
+
+
+def read_lessons(folder: Path) -> dict[str, Lesson]:
+    """Name -> lesson, in the order of the files' names; a number that a name begins with is only there for the order.
+
+    Raises
+    ------
+    RecipeError
+        If a file can't be read: which, and the line.
+    """
+    found = {}
+    for path in sorted(folder.glob("*.md")):
+        name = path.stem.split("-", 1)[1] if path.stem[0].isdigit() else path.stem
+        try:
+            found[name] = read_lesson(name, path.read_text(encoding="utf-8"))
+        except RecipeError as error:
+            raise RecipeError(f"{path.name}: {error}") from None
+    return found
+
+
+def read_lesson(name: str, text: str) -> Lesson:
+    """A lesson from its file's text.
+
+    Raises
+    ------
+    FormatError
+        With the line that is wrong.
+    """
+    lines = text.split("\n")
+    if lines[0].strip() != "---" or "---" not in lines[1:]:
+        raise FormatError("a lesson begins with its heading, between two lines of ---", 1)
+    end = lines.index("---", 1)
+    heading = {key: value for _, key, value in _pairs(lines[1:end], 2, HEADING)}
+    if missing := [key for key in HEADING[:3] if not heading.get(key)]:
+        raise FormatError(f"the heading has no {missing[0]}", 1)
+    if not re.fullmatch("[0-9]{1,3}", heading["minutes"]):
+        raise FormatError(f"minutes: {heading['minutes']!r} given, a whole number needed", 1)
+    strings = "".join(f"{string}\n" for string in heading.get("strings", "").split()).encode()
+    base = None
+    if "recipe" in heading or strings:
+        base = _set(START, heading.get("recipe", ""), 1)
+    if base and strings:
+        upload = {"source": "upload", "upload": hashlib.sha256(strings).hexdigest()}
+        base = base.changed(data=base.data.changed(**upload, upload_test=upload["upload"]))
+    starts = [place for place, line in enumerate(lines) if line.startswith("## ")]
+    if not starts:
+        raise FormatError("a lesson needs a step: a line that begins with ##", end + 1)
+    if stray := [place for place in range(end + 1, starts[0]) if lines[place].strip()]:
+        raise FormatError("text before the first step", stray[0] + 1)
+    steps = [_step(lines[start:stop], start + 1, base) for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    return Lesson(name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps))
+
+
+def _step(lines: list[str], first: int, base: Recipe | None) -> Step:
+    blank = next((place for place, line in enumerate(lines) if not line.strip()), len(lines))
+    values: dict[str, str] = {}
+    actions, models = [], []
+    for line, key, value in _pairs(lines[1:blank], first + 1, STEP):
+        if key == "do":
+            label, _, fields = value.partition("|")
+            recipe = _set(base or START, fields, line)
+            actions.append(Action(label.strip(), tuple(_fields(fields, line).items()), recipe if base else None))
+        elif key == "models":
+            models += list(_models(value, base or START, line))
+        else:
+            values[key] = value
+    pages, show = (tuple(values.get(name, "").replace(",", " ").split()) for name in ("page", "show"))
+    if not pages:
+        raise FormatError("a step needs a page", first)
+    if unknown := [name for name in show if name not in FIELDS]:
+        raise FormatError(f"show: {unknown[0]!r} is no control", first)
+    body = lines[blank:]
+    asked = [place for place, line in enumerate(body) if line.startswith("? ")]
+    if len(asked) > 1:
+        raise FormatError("a step asks one question", first + blank + asked[1])
+    cut = asked[0] if asked else len(body)
+    question = body[cut][2:].strip() if asked else ""
+    answer = "\n".join(body[cut + 1 :]).strip()
+    text = "\n".join(body[:cut]).strip()
+    if not text or (asked and not answer):
+        raise FormatError("a step needs text, and an answer where it asks", first)
+    return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), question, answer)
+
+
+def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
+    for line, text in enumerate(lines, first):
+        key, colon, value = text.partition(":")
+        if not colon or key.strip() not in allowed:
+            raise FormatError(f"{text!r} given where one of {', '.join(allowed)} and a colon is needed", line)
+        yield line, key.strip(), value.strip()
+
+
+def _fields(text: str, line: int) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in text.split()]
+    if wrong := [pair for pair in pairs if not pair[1]]:
+        raise FormatError(f"{wrong[0][0]!r} given where field=value is needed", line)
+    return {name: value for name, _, value in pairs}
+
+
+def _set(recipe: Recipe, text: str, line: int) -> Recipe:
+    try:
+        return with_fields(recipe, _fields(text, line))
+    except FormatError:
+        raise
+    except RecipeError as error:
+        raise FormatError(str(error), line) from None
+
+
+def _models(text: str, base: Recipe, line: int) -> Iterator[Recipe]:
+    """`SP@3 both.non@5 num_strings=200`: learners at ranks, all with the fields that stand beside them."""
+    words = text.split()
+    fields = " ".join(word for word in words if "=" in word)
+    for word in words:
+        if "=" not in word:
+            learner, at, rank = word.partition("@")
+            if not at:
+                raise FormatError(f"{word!r} given where learner@rank is needed", line)
+            yield _set(base, f"{fields} learner={learner} rank={rank}", line)

@@ -1,0 +1,254 @@
+"""What tables on the pages say: weights, trajectories, scores, who is behind the baselines, one model's perplexities."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from ..experiment.data import Data
+from ..experiment.pipeline import Result
+from ..learning.learners import LEARNERS
+from ..learning.opponents import OF_STATES
+from ..metrics.perplexity import CONVENTIONS, pautomac_score
+from ..metrics.scores import LogModel, Model, Scores
+from ..models.files import LearnedModel
+from ..models.ngram import NGram
+from ..models.sampling import next_shares
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray, Word, Words
+from .views import labels, path, prefix_states
+
+# What a score is called on the pages -> its field, and what it means.
+SCORE_COLUMNS = {
+    "log₂ Pautomac": (
+        "log2_pauto",
+        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
+    ),
+    "WER": (
+        "wer",
+        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted; where "
+        "several are equally likely, the expected share.",
+    ),
+    "tied": (
+        "share_tied",
+        "Share of these predictions where the model gives several symbols the same highest score, often 0: it can only guess.",
+    ),
+    "WER, no end": (
+        "wer_without_end",
+        "The same among symbols only, where a symbol follows.",
+    ),
+    "bits / symbol": (
+        "bits_per_symbol",
+        "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
+    ),
+    "NDCG@5": (
+        "ndcg5",
+        "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
+    ),
+    "KL": (
+        "kl",
+        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
+    ),
+    "TV": (
+        "total_variation",
+        "Total variation, ½ Σ |P* − P|, over the same.",
+    ),
+    "RMSE": (
+        "rmse",
+        "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
+    ),
+    "next KL": (
+        "next_kl",
+        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
+    ),
+    "zero": (
+        "num_zero",
+        "Test strings whose output is exactly 0.",
+    ),
+    "negative": (
+        "num_negative",
+        "Test strings whose output is below 0: no probability.",
+    ),
+    "impossible": (
+        "num_impossible",
+        "Predictions that gave 0 to what followed.",
+    ),
+}
+# The same the other way round: field -> what it is called where there is little room.
+SCORE_TITLES = {field: title for title, (field, _) in SCORE_COLUMNS.items()}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """How scores are written: ∞ and "undefined" so that they can't be overlooked, "–" where there is none.
+
+    >>> number(0.5), number(float("inf")), number(None)
+    ('0.500', '∞', '–')
+    """
+    if value is None:
+        return "–"
+    if math.isnan(value):
+        return "undefined"
+    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
+
+
+def percent(share: float | None) -> str:
+    """
+    >>> percent(0.758), percent(0.0004), percent(0.0), percent(None)
+    ('76%', '<1%', '0%', '–')
+    """
+    if share is None:
+        return "–"
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+# A factorisation that took less was another learner's of the same recipe: they differ in their second step alone.
+SHARED_SECONDS = 1e-3
+
+
+def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
+    """Columns model, f(x) and log₂ f(x), as they are written; a negative weight has no logarithm."""
+    words = Words.of([word])
+    weights = {name: float(model.weights(words)[0]) for name, model in models.items()}
+    logs, written = [], []
+    for weight, model in zip(weights.values(), models.values(), strict=True):
+        log = float(model.log2_weights(words)[0]) if weight == 0 and isinstance(model, LogModel) else -np.inf
+        if log > -np.inf:  # too small for a double, but not 0
+            written.append(f"2^{log:.1f}")
+        else:
+            written.append(f"{weight:.6g}")
+            log = float(np.log2(weight)) if 0 < weight < np.inf else log
+        logs.append(f"{log:.3f}" if log > -np.inf else "−∞" if weight == 0 else "none")
+    return {"model": list(weights), "f(x)": written, "log₂ f(x)": logs}
+
+
+def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:
+    """Sentences on negative and non-finite weights, and on symbols of the string that no training string has."""
+    sentences = []
+    seen = set(data.train.words.symbols.tolist())
+    new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in seen})
+    if new:
+        sentences.append(f"No training string has {', '.join(new)}: what the models say of it is not learned from anything.")
+    weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
+    negative = [f"{name} ({weight:.4g})" for name, weight in weights.items() if weight < 0 and np.isfinite(weight)]
+    if negative:
+        sentences.append(f"A negative weight is no probability: {'; '.join(negative)}.")
+    endless = [name for name, weight in weights.items() if not np.isfinite(weight)]
+    if endless:
+        sentences.append(f"The weight of this string is not a finite number, the model diverges: {'; '.join(endless)}.")
+    return tuple(sentences)
+
+
+def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
+    """Sentences on scores of what follows a string that are negative, or not finite, or all 0."""
+    scores = {
+        name: model.next_scores(trie := Trie.of(Words.of([word]), model.num_symbols))[trie.ends] for name, model in models.items()
+    }
+    found = {name: (shares[0], float(below[0])) for name, given in scores.items() for shares, below in [next_shares(given)]}
+    negative = [f"{name} ({below:.1%} of the bars)" for name, (_, below) in found.items() if below > 0]
+    none = [name for name, (shares, _) in found.items() if not shares.any()]
+    sentences = [f"Negative scores, drawn without their sign: {'; '.join(negative)}."] if negative else []
+    if none:
+        sentences.append(f"All scores are 0, or one is not finite, so there are no bars: {'; '.join(none)}.")
+    return tuple(sentences)
+
+
+def points_table(
+    prefixes: Words, alphabet: Alphabet, coordinates: FloatArray, colours: Sequence[object], title: str
+) -> dict[str, Sequence[object]]:
+    """Columns prefix, component 1 … and what colours it: the points of a figure of states."""
+    components = {f"component {index + 1}": column.tolist() for index, column in enumerate(coordinates.T)}
+    return {"prefix": labels(prefixes, alphabet), **components, title: colours}
+
+
+def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
+    """Columns prefix, state 1 … k and f(prefix), as they are written: a row a prefix."""
+    prefixes = path(word)
+    states, weights = prefix_states(model, prefixes), model.weights(prefixes)
+    columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
+    return {"prefix": labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
+
+
+def scores_csv(rows: Mapping[str, Scores]) -> bytes:
+    """A line a model, all fields of its scores in full precision."""
+    buffer = io.StringIO()
+    names = [field.name for field in fields(Scores)]
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["model", *names])
+    writer.writerows([name, *(getattr(scores, field) for field in names)] for name, scores in rows.items())
+    return buffer.getvalue().encode()
+
+
+def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
+    """Sentences that a reader of a score table should not have to find: who is behind the baselines or an opponent, and SP ahead
+    of networks."""
+    learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in LEARNERS}
+    ngram = next((name for name in rows if name.endswith("-gram")), "")
+    sentences = []
+    for baseline in ("uniform", ngram):
+        behind = [name for name, scores in learned.items() if baseline in rows and not scores.wer < rows[baseline].wer]
+        if behind:
+            sentences.append(f"No better than the {baseline} model at the next symbol (WER): {'; '.join(behind)}.")
+    best = min((scores.wer for scores in learned.values()), default=0.0)
+    ahead = [name for name, scores in rows.items() if name.split(",")[0] in OF_STATES and scores.wer < best]
+    if ahead:
+        sentences.append(f"Ahead of every learner here (WER): {'; '.join(ahead)}.")
+    linear = [scores.wer for name, scores in learned.items() if name.split(",")[0] == "SP"]
+    others = [scores.wer for name, scores in learned.items() if name.split(",")[0] != "SP"]
+    if linear and others and min(linear) < min(others):
+        sentences.append("The linear model is ahead of every nonlinear one here (WER).")
+    return tuple(sentences)
+
+
+def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: FloatArray | None = None) -> dict[str, list[str]]:
+    """One model's perplexity by each of the `CONVENTIONS`, as they are written.
+
+    Parameters
+    ----------
+    outputs, target : arrays, shape (num_words,)
+        As in `pautomac_score`.
+    substitutes : array, shape (num_words,), optional
+        The words' probabilities by a 3-gram of the training strings; without them the convention "trigram" is left out.
+    """
+    rows = []
+    for name, convention in CONVENTIONS.items():
+        if name == "trigram" and substitutes is None:
+            continue
+        log2 = pautomac_score(outputs, target, convention=name, substitutes=substitutes).log2
+        changed = convention.replace(outputs, outputs if substitutes is None else substitutes) != outputs
+        written = ("undefined", "undefined") if np.isnan(log2) else (_perplexity(log2), f"{log2:.3f}".replace("inf", "∞"))
+        rows.append((name, convention.rule, *written, f"{int(changed.sum()):,}", convention.source))
+    header = ("convention", "what it does", "perplexity", "log₂", "words affected", "source")
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _perplexity(log2: float) -> str:
+    """Digits beyond a million say nothing, and powers beyond 2¹⁰²³ are no doubles."""
+    return f"{2**log2:.1f}" if log2 < 20 else f"2^{log2:.0f}" if log2 < np.inf else "∞"
+
+
+def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
+    """`conventions_table` of a result's model on its test words."""
+    words = data.test.words
+    return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
+
+
+def given(value: float | None) -> str:
+    """How diagnostics are written."""
+    return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
+
+
+def time_sentence(seconds: Mapping[str, float]) -> str:
+    """Where the time went.
+
+    >>> time_sentence({"data": 0.1, "learning": 2.0, "factorisation": 1e-5, "transitions": 0.25})
+    'Time: data 0.10 s · factorisation taken from a run before · transitions 0.25 s'
+    """
+    stages = {stage: f"{value:.2f} s" for stage, value in seconds.items() if stage != "learning"}
+    if seconds.get("factorisation", 1.0) < SHARED_SECONDS:
+        stages["factorisation"] = "taken from a run before"
+    return "Time: " + " · ".join(f"{stage} {text}" for stage, text in stages.items())

@@ -1,0 +1,190 @@
+"""A hidden Markov model learned by EM (Baum, Petrie, Soules, Weiss 1970; Rabiner 1989, §III), as a WFA of string probabilities.
+
+The end of the string is a symbol that states emit, and the last one: the model emits x⊣. A state emits first and moves then, so
+A_σ = diag(emission of σ) T and α∞ = emission of ⊣: scores and weights are the WFA's own, exactly.
+
+The E step runs over the prefix tree, whose nodes are the distinct prefixes: forward once a prefix, and backward once a prefix too,
+because what the strings below it need of the backward pass is their sum, weighted with their counts. An iteration costs
+O(num_nodes · num_states²) whatever the strings' number. (hmmlearn goes string by string and takes no counts; its forward pass is
+the oracle in the tests, its time stands in docs/benchmarks.md.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from .. import limits
+from ..errors import RecipeError
+from ..models.wfa import WFA
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import FloatArray
+from .early_stopping import BestSoFar
+from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
+
+
+@dataclass(frozen=True, eq=False)
+class HMM:
+    """The probabilities of a hidden Markov model; rows sum to 1.
+
+    Attributes
+    ----------
+    initial : array, shape (num_states,)
+    moves : array, shape (num_states, num_states)
+        T.
+    emissions : array, shape (num_symbols + 1, num_states)
+        Of each symbol, the end of the string last, in each state; columns sum to 1.
+    """
+
+    initial: FloatArray
+    moves: FloatArray
+    emissions: FloatArray
+
+    def automaton(self) -> WFA:
+        """The same distribution as a WFA."""
+        return WFA(self.initial, self.emissions[:-1, :, None] * self.moves, self.emissions[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """What the E step expects of the hidden states, given the strings: counts shaped as the fields of HMM, and the likelihood.
+
+    Attributes
+    ----------
+    initial, moves, emissions : arrays
+        How often a string starts in a state, a state follows a state, a state emits a symbol or the end.
+    log_likelihood : float
+        Σ_x count(x) log₂ P(x).
+    """
+
+    initial: FloatArray
+    moves: FloatArray
+    emissions: FloatArray
+    log_likelihood: float
+
+    def maximised(self, pseudo_count: float) -> HMM:
+        """The M step: relative frequencies, `pseudo_count` added to each emission."""
+        return HMM(_shares(self.initial), _shares(self.moves.T).T, _shares(self.emissions + pseudo_count))
+
+
+def _shares(counts: FloatArray) -> FloatArray:
+    """Each column over its sum. A state that nothing reaches, or that only ends, has a column of zeros: any shares will do."""
+    counts = counts + np.finfo(float).tiny
+    shares: FloatArray = counts / counts.sum(axis=0)
+    return shares
+
+
+class PrefixTree:
+    """The E step over the prefix tree of a sample."""
+
+    def __init__(self, train: Sample) -> None:
+        self.trie = Trie.of(train.words, train.num_symbols)
+        self.begins, self.ends = self.trie.prefix_counts(train.counts), self.trie.end_counts(train.counts)
+        num_nodes = self.trie.num_nodes
+        ones = np.ones(num_nodes - 1)
+        self.by_symbol = sparse.csr_array((ones, (self.trie.symbol[1:], np.arange(1, num_nodes))), (train.num_symbols, num_nodes))
+
+    @property
+    def num_predictions(self) -> int:
+        """Symbols and ends of the strings as drawn."""
+        return int(self.begins.sum())
+
+    def expect(self, model: HMM) -> Expectations:
+        """One forward and one backward pass, each distribution scaled to sum 1, so that no length underflows."""
+        trie, end = self.trie, model.emissions[-1]
+        levels = list(zip(trie.levels[1:-1].tolist(), trie.levels[2:].tolist(), strict=True))
+        emitted = model.emissions[trie.symbol]  # (num_nodes, k): of the symbol that led to each node; the root's row is not used
+        forward = np.empty((trie.num_nodes, len(end)))  # states of each prefix, given the prefix
+        joint = np.zeros_like(forward)  # states in front of the last symbol, times its emission, over its probability
+        chances = np.ones(trie.num_nodes)  # of the last symbol, given what stands before it
+        forward[0] = model.initial
+        for start, stop in levels:
+            level = slice(start, stop)
+            joint[level] = forward[trie.parent[level]] * emitted[level]
+            chances[level] = joint[level].sum(axis=1)
+            joint[level] /= chances[level, None]
+            forward[level] = joint[level] @ model.moves
+        stops = forward @ end
+        backward = np.outer(self.ends / stops, end)  # Σ over strings below: count × P(rest | state) / P(rest | prefix)
+        behind = np.zeros_like(backward)  # the same, in front of the move that follows the last symbol
+        for start, stop in reversed(levels):
+            level, parents = slice(start, stop), trie.parent[start:stop]
+            behind[level] = backward[level] @ model.moves.T
+            first = np.flatnonzero(np.diff(parents, prepend=-1))  # siblings stand side by side
+            backward[parents[first]] += np.add.reduceat(behind[level] * (emitted[level] / chances[level, None]), first, axis=0)
+        emissions = np.vstack((np.asarray(self.by_symbol @ (joint * behind)), (self.ends / stops) @ forward * end))
+        log_likelihood = self.begins @ np.log2(chances) + self.ends @ np.log2(stops)
+        return Expectations(forward[0] * backward[0], model.moves * (joint.T @ backward), emissions, float(log_likelihood))
+
+
+def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMM:
+    """Where EM starts: moves drawn evenly from all distributions, emissions around the frequencies of the symbols."""
+    symbols = np.append(tree.by_symbol @ tree.begins, tree.ends.sum())
+    emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=(len(symbols), num_states))
+    initial, *moves = rng.dirichlet(np.ones(num_states), size=num_states + 1)
+    return HMM(initial, np.array(moves), _shares(emissions))
+
+
+def fit_hmm(
+    train: Sample,
+    num_states: int,
+    *,
+    iterations: int = 500,
+    pseudo_count: float = 0.1,
+    seed: int = 0,
+    validation: Sample | None = None,
+    patience: int = 20,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+) -> WFA:
+    """Learn a hidden Markov model by EM.
+
+    Parameters
+    ----------
+    train : Sample
+    num_states : int
+    iterations : int
+        Of EM, at most.
+    pseudo_count : float
+        Added to each expected emission, so that no string has probability 0 and every state can end; with 0 the
+        training likelihood never falls, otherwise the likelihood times the emissions to the power of `pseudo_count` does not.
+    seed : int
+        Of the start.
+    validation : Sample, optional
+        The model with the fewest bits per symbol on it is kept, and EM stops when `patience` iterations brought none better.
+        Without it the last model is kept.
+    report, cancelled : callables
+        The loss that is reported is the bits per symbol of the training strings.
+
+    Returns
+    -------
+    WFA
+        Of string probabilities.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible or a sample is empty.
+    Cancelled
+    """
+    if not 1 <= num_states <= limits.MAX_RANK:
+        raise RecipeError(f"states of an HMM: {num_states} given, allowed are 1 … {limits.MAX_RANK:,}")
+    if iterations < 1 or not pseudo_count >= 0:
+        raise RecipeError(f"EM: {iterations} iterations and pseudo-count {pseudo_count} given, at least 1 and 0 needed")
+    if not len(train.words):
+        raise RecipeError("the sample has no strings: EM has nothing to learn from")
+    best: BestSoFar[WFA] = BestSoFar(validation, train.num_symbols, patience)
+    tree = PrefixTree(train)
+    model = random_hmm(tree, num_states, np.random.default_rng(seed))
+    for iteration in range(iterations):
+        check_cancelled(cancelled)
+        expected = tree.expect(model)
+        report(Progress("EM", iteration, iterations, -expected.log_likelihood / tree.num_predictions, BITS))
+        model = expected.maximised(pseudo_count)
+        best.offer(model.automaton())
+        if best.is_late:
+            break
+    return best.kept()

@@ -1,0 +1,256 @@
+"""The Pautomac score, and the conventions for outputs that are not positive: one model, several perplexities.
+
+A learned model may give a string a weight of 0 or below, which has no logarithm. What is done about it is not part of the score's
+definition, and public programs differ. `CONVENTIONS` names what they do; docs/perplexity-conventions.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RecipeError
+from ..strings.words import FloatArray
+
+MACHINE_EPSILON = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What becomes of outputs that are not positive.
+
+    Attributes
+    ----------
+    rule : str
+        In words.
+    source : str
+        Who does it.
+    replace : callable
+        (outputs, substitutes), shapes (num_words,) -> what they are replaced by; nan leaves a word out.
+    normalised : bool
+        Whether the result is divided by its sum over T.
+    """
+
+    rule: str
+    source: str
+    replace: Callable[[FloatArray, FloatArray], FloatArray]
+    normalised: bool = True
+
+
+def _floor(epsilon: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    return lambda outputs, _: np.where(outputs <= 0, epsilon, outputs)
+
+
+CONVENTIONS = {
+    "abs": Convention("|f(x)|, normalised over T", "Li, Rabusseau, Precup 2018, §5.1", lambda outputs, _: np.abs(outputs)),
+    "abs, not normalised": Convention(
+        "|f(x)| as it is: mass outside T costs",
+        "a public script that scores scikit-splearn on PAutomaC problem 4 (compute_perplexity)",
+        lambda outputs, _: np.abs(outputs),
+        normalised=False,
+    ),
+    "floor 1e-4": Convention(
+        "0 and below become 1e-4, then normalised",
+        "public code that extracts WFAs from RNNs with scikit-splearn (fix_probas, f=0.0001)",
+        _floor(1e-4),
+    ),
+    "floor 2.2e-16": Convention(
+        "what is below the machine's epsilon becomes it, then normalised",
+        "github.com/e2crawfo/spectral_dagger, sequence/stochastic_automaton.py, string_prob; with Balle, Hamilton, Pineau 2014: "
+        "github.com/ICML14MoMCompare/spectral-learn, wfaspectrallearn.py, get_word_prob; both also clip each next-symbol "
+        "probability on the way",
+        lambda outputs, _: np.maximum(outputs, MACHINE_EPSILON),
+    ),
+    "floor 1e-30": Convention(
+        "0 and below become 1e-30, then normalised",
+        "the same extraction code, later (Spex.fix_probas, epsilon = 1e-30)",
+        _floor(1e-30),
+    ),
+    "trigram": Convention(
+        "0 and below become what a 3-gram of the training strings gives, then normalised",
+        "scikit-splearn 1.2.1, Spectral(smooth_method='trigram').score; there the 3-gram is not smoothed and counts the test "
+        "strings too, here it is `NGram` and does not",
+        lambda outputs, substitutes: np.where(outputs <= 0, substitutes, outputs),
+    ),
+    "left out": Convention(
+        "words with 0 and below are left out of both sums, as if the model were sure of them: may fall below the best possible",
+        "no public program found; what a loop that skips them computes",
+        lambda outputs, _: np.where(outputs <= 0, np.nan, outputs),
+    ),
+    "as it is": Convention(
+        "no score if an output is negative",
+        "scikit-splearn 1.2.1, Spectral(smooth_method='none').score, which raises ValueError",
+        lambda outputs, _: outputs,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class PautomacScore:
+    """The Pautomac score and what it was computed from.
+
+    Attributes
+    ----------
+    log2 : float
+        log₂ of the perplexity; ∞ if the model gives 0 to a word that has mass, nan if an output is not a finite number, or
+        negative and the convention leaves it so.
+    num_words, num_zero, num_negative, num_nonfinite : int
+        Words in T; outputs of exactly 0, below 0, and not finite.
+    """
+
+    log2: float
+    num_words: int
+    num_zero: int
+    num_negative: int
+    num_nonfinite: int
+
+
+def pautomac_score(
+    outputs: FloatArray,
+    target: FloatArray,
+    floor: float = 0.0,
+    convention: str = "abs",
+    substitutes: FloatArray | None = None,
+    log2_outputs: FloatArray | None = None,
+) -> PautomacScore:
+    """log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x), both normalised over T (Verwer, Eyraud, de la Higuera 2014).
+
+    [P] §5.1 prints the sign in front of the power (−2^Σ): an erratum. Negative outputs enter by their absolute value, as there,
+    unless another of the `CONVENTIONS` is named.
+
+    Parameters
+    ----------
+    outputs : array, shape (num_words,)
+        f(x) of each word of T, not normalised.
+    target : array, shape (num_words,)
+        P*(x), not normalised, ≥ 0.
+    floor : float
+        Normalised outputs below it are raised to it, and all normalised again. 0 leaves everything as it is. Whoever sets it
+        must say so beside the score.
+    convention : str
+        A name in `CONVENTIONS`.
+    substitutes : array, shape (num_words,), optional
+        What "trigram" replaces outputs by.
+    log2_outputs : array, shape (num_words,), optional
+        log₂ |f(x)|, where a model gives it directly: outputs below 1e-308 are then no zeros. Used for "abs" without a floor.
+
+    Raises
+    ------
+    RecipeError
+        If the shapes differ, the target has no mass, the floor is not in 0 … 1, or the convention is unknown or lacks substitutes.
+
+    Examples
+    --------
+    >>> pautomac_score(np.array([0.2, -0.2]), np.array([1.0, 1.0])).log2
+    1.0
+    """
+    mass = _mass(outputs, target)
+    finite = np.isfinite(outputs)
+    zero = outputs == 0 if log2_outputs is None else np.isneginf(log2_outputs)
+    counts = (len(outputs), int(zero.sum()), int((outputs < 0).sum()), int((~finite).sum()))
+    if log2_outputs is not None and convention == "abs" and not floor and finite.all():
+        likely = target > 0
+        if zero[likely].any():
+            return PautomacScore(float("inf"), *counts)
+        largest = log2_outputs.max()
+        logs = log2_outputs[likely] - largest - np.log2(np.exp2(log2_outputs - largest).sum())
+        return PautomacScore(float(-(target[likely] / mass) @ logs), *counts)
+    model = shares(outputs, floor, convention, substitutes)
+    counted = (target > 0) & ~np.isnan(model)
+    if not finite.all() or (model < 0).any():
+        return PautomacScore(float("nan"), *counts)
+    if (model[counted] == 0).any():
+        return PautomacScore(float("inf"), *counts)
+    return PautomacScore(float(-(target[counted] / mass) @ np.log2(model[counted])), *counts)
+
+
+def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", substitutes: FloatArray | None = None) -> FloatArray:
+    """P_M over T by a convention, shape (num_words,); nan where a word is left out, and everywhere if an output is not finite.
+
+    Parameters and errors are those of `pautomac_score`.
+    """
+    check_floor(floor)
+    if convention not in CONVENTIONS:
+        raise RecipeError(f"convention: {convention!r} given, allowed: {', '.join(CONVENTIONS)}")
+    if convention == "trigram" and substitutes is None:
+        raise RecipeError("the convention trigram needs the words' probabilities by a 3-gram")
+    if not np.isfinite(outputs).all():
+        return np.full(len(outputs), np.nan)
+    rule = CONVENTIONS[convention]
+    values = rule.replace(outputs, outputs if substitutes is None else substitutes)
+    if rule.normalised:
+        values = _normalised(values)
+    return _normalised(np.maximum(values, floor)) if floor else values
+
+
+def check_floor(floor: float) -> None:
+    """Raises RecipeError if it is not in 0 … 1, 1 excluded."""
+    if not 0 <= floor < 1:
+        raise RecipeError(f"floor: {floor} given, allowed are numbers from 0 (none) to below 1")
+
+
+def _normalised(values: FloatArray) -> FloatArray:
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    # Divided first: a diverging model's outputs may have a sum that overflows.
+    scaled = values / largest if largest > 0 else values
+    divided: FloatArray = scaled / (np.nansum(scaled) or 1.0)
+    return divided
+
+
+def _mass(outputs: FloatArray, target: FloatArray) -> float:
+    if outputs.shape != target.shape:
+        raise RecipeError(f"{outputs.size} outputs but {target.size} target probabilities")
+    mass = float(target.sum())
+    if not (np.isfinite(mass) and mass > 0 and target.min() >= 0):
+        raise RecipeError("the target probabilities must be finite, at least 0, and not all 0")
+    return mass
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """How far a model is from the target over the test words T, both normalised over T; by the convention "abs".
+
+    Attributes
+    ----------
+    kl : float
+        Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits: the log₂ Pautomac score less the best possible. ∞ if a
+        word with mass gets exactly 0.
+    total_variation : float
+        ½ Σ |P*(x) − P_M(x)|, in 0 … 1; at most √(kl · ln 2 / 2) (Pinsker).
+    rmse : float
+        √ mean (f(x) − P*(x))² of the *raw* outputs and the target as given, neither of them normalised.
+
+    All are nan if an output is not a finite number.
+    """
+
+    kl: float
+    total_variation: float
+    rmse: float
+
+
+def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2_outputs: FloatArray | None = None) -> Divergence:
+    """The gap between outputs and the target on the same words; parameters and errors as `pautomac_score`.
+
+    >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
+    Divergence(kl=1.0, total_variation=0.5, rmse=0.7905694150420949)
+    """
+    least = pautomac_score(target, target).log2
+    # Never below 0 but by rounding (Gibbs' inequality).
+    kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
+    variation = float(np.abs(shares(target) - shares(outputs, floor)).sum() / 2)
+    return Divergence(kl, variation, root_mean_square(outputs, target))
+
+
+def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
+    """√ mean (f(x) − value(x))²: the error on (string, value) data of any sign. nan if an output is not a finite number.
+
+    >>> root_mean_square(np.array([1.0, -2.0]), np.array([1.0, 0.0]))
+    1.4142135623730951
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = outputs - values
+        largest = np.abs(gap).max(initial=0.0)
+        # Divided first: squares of a diverging model's outputs overflow.
+        return float(np.sqrt(np.mean((gap / largest) ** 2)) * largest) if largest > 0 else float(largest)

@@ -1,0 +1,223 @@
+"""Scores of a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
+
+Every logarithm is to base 2. Conventions stand at each function; counts of zero, negative and non-finite outputs always go
+along with a score, because they decide what it means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ..errors import RecipeError
+from ..strings.sample import Sample
+from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.words import FloatArray, IntArray, Words
+from ..threads import on_one_thread
+from .next_symbols import NextSymbolScore, score_next
+from .perplexity import divergence, pautomac_score
+
+
+class Model(Protocol):
+    """What is scored: WFA, NLWFA, an n-gram, the true model."""
+
+    @property
+    def num_symbols(self) -> int: ...
+
+    def weights(self, words: Words) -> FloatArray:
+        """f(x), shape (num_words,)."""
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        """Scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
+
+
+@runtime_checkable
+class LogModel(Model, Protocol):
+    """A model that says the logarithms of its weights, so that those of long strings do not underflow to 0."""
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
+
+
+@runtime_checkable
+class SharedModel(Model, Protocol):
+    """A model whose weights follow from its next-symbol scores, so that scoring walks along the strings once.
+
+    Either f(x) is the last score after x, that of the end; or, of a chain, the product of the scores along x, the end included.
+    """
+
+    @property
+    def is_chain(self) -> bool: ...
+
+
+def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
+    """Scores of next-symbol predictions; each distinct prefix is predicted once and weighs as often as it occurs.
+
+    `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
+    `score_next`.
+    """
+    trie = Trie.of(test.words, model.num_symbols)
+    return score_next(model.next_scores(trie), trie, test.counts, floor, truth)
+
+
+@dataclass(frozen=True, eq=False)
+class TestSet:
+    """Strings to score on, and what they should get.
+
+    Attributes
+    ----------
+    words : Words
+        The set T of the Pautomac score.
+    target : array, shape (num_words,)
+        P*, not normalised.
+    sample : Sample
+        The strings as drawn, for next-symbol scores.
+    known : bool
+        Whether the target is the true probability; else it is the empirical frequency in T.
+    true_model : Model or None
+        What gives true next-symbol distributions, where there is one.
+    """
+
+    __test__ = False  # not a test for pytest to collect
+
+    words: Words
+    target: FloatArray
+    sample: Sample
+    known: bool
+    true_model: Model | None = None
+
+    @cached_property
+    def next_truth(self) -> FloatArray | None:
+        """True probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1); rows sum to 1, or are
+        nan where the true model gives a prefix 0."""
+        if self.true_model is None:
+            return None
+        scores = np.abs(self.true_model.next_scores(self.trie(self.true_model.num_symbols)))
+        with np.errstate(invalid="ignore"):
+            probabilities: FloatArray = scores / scores.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def trie(self, num_symbols: int) -> Trie:
+        """The prefix tree of the strings, built once for all models of an alphabet."""
+        if num_symbols not in self._tries:
+            self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
+        return self._tries[num_symbols]
+
+    def ends(self, num_symbols: int) -> IntArray | None:
+        """The node of each word of T in that tree, shape (num_words,); None if one has none."""
+        if num_symbols not in self._ends:
+            trie = self.trie(num_symbols)
+            nodes, starts = trie.walk(self.words)
+            whole = bool((np.diff(starts) == self.words.lengths + 1).all())
+            self._ends[num_symbols] = nodes[starts[1:] - 1] if whole else None
+        return self._ends[num_symbols]
+
+    @cached_property
+    def _tries(self) -> dict[int, Trie]:
+        return {}
+
+    @cached_property
+    def _ends(self) -> dict[int, IntArray | None]:
+        return {}
+
+    @classmethod
+    def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
+        """T is every row of a test file, repeated ones as often as they stand there; P* is given a row."""
+        if len(words) != len(target):
+            raise RecipeError(f"{len(words)} test strings but {len(target)} probabilities in the solution")
+        return cls(words, target, sample, known=True, true_model=true_model)
+
+    @classmethod
+    def empirical(cls, sample: Sample) -> TestSet:
+        """T is the distinct test strings, P* their frequency. (With rows as drawn the uniform model would always win.)"""
+        return cls(sample.words, sample.frequencies(), sample, known=False)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A model's scores on a test set; every field but the two reference scores is the model's own.
+
+    See `PautomacScore`, `NextSymbolScore` and, for `kl`, `total_variation` and `rmse`, `Divergence`. None: the truth that a score
+    needs is not known, or the scores were saved by a version that had no such score.
+    """
+
+    log2_pauto: float
+    wer: float
+    wer_without_end: float
+    bits_per_symbol: float
+    num_words: int
+    num_zero: int
+    num_negative: int
+    num_nonfinite: int
+    num_predictions: int
+    num_impossible: int
+    num_negative_next: int
+    uniform_log2_pauto: float
+    true_log2_pauto: float | None
+    floor: float
+    ndcg5: float | None = None
+    kl: float | None = None
+    total_variation: float | None = None
+    rmse: float | None = None
+    next_kl: float | None = None
+    share_tied: float | None = None
+
+
+@on_one_thread
+def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
+    """All scores of a model on a test set; `floor` as in `pautomac_score`.
+
+    Raises
+    ------
+    RecipeError
+        If the test set is empty or has symbols that the model does not know, or the true model has another number of symbols.
+    """
+    if not len(test.words):
+        raise RecipeError("the test set has no strings")
+    if test.sample.num_symbols > model.num_symbols:
+        used = int(test.sample.words.symbols.max(initial=-1)) + 1
+        if used > model.num_symbols:
+            raise RecipeError(f"the test strings use {used} symbols, the model knows {model.num_symbols}")
+    if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
+        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, the model {model.num_symbols}")
+    trie = test.trie(model.num_symbols)
+    next_scores = model.next_scores(trie)
+    weights, logs = _weights(model, test, trie, next_scores)
+    outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
+    following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
+    gap = divergence(weights, test.target, floor, logs) if test.known else None
+    return Scores(
+        log2_pauto=outputs.log2,
+        wer=following.wer,
+        wer_without_end=following.wer_without_end,
+        bits_per_symbol=following.bits_per_symbol,
+        num_words=outputs.num_words,
+        num_zero=outputs.num_zero,
+        num_negative=outputs.num_negative,
+        num_nonfinite=outputs.num_nonfinite,
+        num_predictions=following.num_predictions,
+        num_impossible=following.num_impossible,
+        num_negative_next=following.num_negative,
+        uniform_log2_pauto=float(np.log2(outputs.num_words)),
+        true_log2_pauto=pautomac_score(test.target, test.target).log2 if test.known else None,
+        floor=floor,
+        ndcg5=following.ndcg5,
+        kl=gap.kl if gap else None,
+        total_variation=gap.total_variation if gap else None,
+        rmse=gap.rmse if gap else None,
+        next_kl=following.next_kl,
+        share_tied=following.share_tied,
+    )
+
+
+def _weights(model: Model, test: TestSet, trie: Trie, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """f(x) of the words of T, shape (num_words,), and log₂ |f(x)| where a model sums logarithms."""
+    ends = test.ends(model.num_symbols)
+    if ends is None or not isinstance(model, SharedModel):
+        return model.weights(test.words), model.log2_weights(test.words) if isinstance(model, LogModel) else None
+    if model.is_chain:
+        return chain_weights(next_scores, trie, ends), chain_log2_weights(np.abs(next_scores), trie, ends)
+    return next_scores[ends, -1], None

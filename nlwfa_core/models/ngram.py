@@ -1,0 +1,134 @@
+"""Models that need no Hankel matrix: what curves are judged against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import RecipeError
+from ..strings.sample import Sample
+from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.words import FloatArray, IntArray, Words
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every next symbol, the end among them, equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
+
+    num_symbols: int
+    is_chain = True  # see `metrics.SharedModel`
+
+    def weights(self, words: Words) -> FloatArray:
+        weights: FloatArray = np.exp2(self.log2_weights(words))
+        return weights
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        logs: FloatArray = -(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0)
+        return logs
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class NGram:
+    """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991), the end of the string counted as a symbol.
+
+    p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), with T(h) the number of distinct symbols seen after the history h and
+    h' the history without its oldest symbol; below the empty history stands the uniform distribution over Σ and the end.
+    The beginning of a string is a symbol of its own in histories.
+
+    Attributes
+    ----------
+    order : int
+        Histories are up to order − 1 symbols long.
+    histories : Trie
+        Of histories read backwards, newest symbol first; symbol `num_symbols` is the beginning.
+    counts : sparse array (CSR), shape (num_histories, num_symbols + 1)
+        c(h a).
+    """
+
+    order: int
+    histories: Trie
+    counts: sparse.csr_array
+    is_chain = True  # see `metrics.SharedModel`
+
+    @property
+    def num_symbols(self) -> int:
+        return self.histories.num_symbols - 1
+
+    @cached_property
+    def _totals(self) -> tuple[FloatArray, FloatArray]:
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(self.counts.indptr).astype(np.float64)
+
+    @classmethod
+    def fit(cls, sample: Sample, order: int) -> NGram:
+        """Count a training sample.
+
+        Raises
+        ------
+        RecipeError
+            If the order is below 1 or the sample is empty.
+        """
+        if order < 1:
+            raise RecipeError(f"n-gram order: {order} given, at least 1 needed")
+        if not len(sample.words):
+            raise RecipeError("the sample has no strings: an n-gram has nothing to count")
+        trie = Trie.of(sample.words, sample.num_symbols)
+        begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
+        histories = Trie.of(_histories(trie, order - 1), sample.num_symbols + 1)
+        # What followed node i's history: each child's symbol, and the end.
+        followed = np.concatenate((trie.parent[1:], np.arange(trie.num_nodes)))
+        symbols = np.concatenate((trie.symbol[1:], np.full(trie.num_nodes, sample.num_symbols)))
+        times = np.concatenate((begins[1:], ends))
+        seen = times > 0
+        followed, symbols, times = followed[seen], symbols[seen], times[seen]
+        # A history counts for all its newer parts: for every node on its path.
+        lengths = np.diff(histories.starts)[followed]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        rows = histories.paths[np.repeat(histories.starts[:-1][followed], lengths) + within]
+        cells = (np.repeat(times, lengths).astype(np.float64), (rows, np.repeat(symbols, lengths)))
+        counts = sparse.coo_array(cells, shape=(histories.num_nodes, sample.num_symbols + 1)).tocsr()
+        return cls(order, histories, counts)
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        """p(a | u) for each prefix u, shape (num_nodes, num_symbols + 1); rows sum to 1."""
+        histories = _histories(trie, self.order - 1)
+        totals, kinds = self._totals
+        probabilities = np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
+        nodes = np.zeros(trie.num_nodes, dtype=np.int64)
+        alive = np.arange(trie.num_nodes)
+        for depth in range(self.order):
+            rows = nodes[alive]
+            smoothed = self.counts[rows].toarray() + kinds[rows, None] * probabilities[alive]
+            probabilities[alive] = smoothed / (totals[rows] + kinds[rows])[:, None]
+            alive = alive[histories.lengths[alive] > depth]
+            nodes[alive] = self.histories.child(nodes[alive], histories.symbols[histories.offsets[alive] + depth])
+            alive = alive[nodes[alive] >= 0]
+        return probabilities
+
+    def weights(self, words: Words) -> FloatArray:
+        """P(x), shape (num_words,)."""
+        trie = Trie.of(words, self.num_symbols)
+        return chain_weights(self.next_scores(trie), trie)
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ P(x), shape (num_words,): finite for strings of any length."""
+        trie = Trie.of(words, self.num_symbols)
+        return chain_log2_weights(self.next_scores(trie), trie)
+
+
+def _histories(trie: Trie, length: int) -> Words:
+    """For each node its last `length` symbols, newest first, and behind them, if there is room, the beginning."""
+    columns: list[IntArray] = []
+    nodes = np.arange(trie.num_nodes)
+    for _ in range(length):
+        columns.append(np.where(nodes > 0, trie.symbol[nodes], np.where(nodes == 0, trie.num_symbols, -1)))
+        nodes = np.where(nodes > 0, trie.parent[nodes], -1)
+    table = np.stack(columns, axis=1) if columns else np.empty((trie.num_nodes, 0), dtype=np.int64)
+    kept = table >= 0
+    return Words(table[kept], np.concatenate(([0], np.cumsum(kept.sum(axis=1)))).astype(np.int64))

@@ -1,0 +1,109 @@
+"""Recurrent networks as language models: GRU (Cho et al. 2014) and LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
+
+Evaluated with numpy alone; `training.fit_recurrent` learns them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from ..errors import RecipeError
+from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.words import FloatArray, Words
+
+GATES = {"GRU": 3, "LSTM": 4}
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentModel:
+    """One recurrent layer, and a softmax over Σ and the end on its output h. Gates stand in torch's order.
+
+    Attributes
+    ----------
+    kind : str
+        "GRU" (gates r, z, n) or "LSTM" (gates i, f, g, o).
+    inputs : array, shape (num_symbols + 1, num_gates · num_states)
+        What each symbol adds to the gates: embedding, input weights and bias in one table. Last, the beginning of a string.
+    recurrent : array, shape (num_states, num_gates · num_states)
+    recurrent_bias : array, shape (num_gates · num_states,)
+    output : array, shape (num_states, num_symbols + 1)
+    output_bias : array, shape (num_symbols + 1,)
+    """
+
+    kind: str
+    inputs: FloatArray
+    recurrent: FloatArray
+    recurrent_bias: FloatArray
+    output: FloatArray
+    output_bias: FloatArray
+    is_chain = True  # see `metrics.SharedModel`
+
+    def __post_init__(self) -> None:
+        if self.kind not in GATES:
+            raise RecipeError(f"kind of recurrent network: {self.kind!r} given, allowed: {', '.join(GATES)}")
+        k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
+        wide = GATES[self.kind] * k
+        fits = {
+            "inputs": (num_outputs, wide),
+            "recurrent": (k, wide),
+            "recurrent_bias": (wide,),
+            "output": (k, num_outputs),
+            "output_bias": (num_outputs,),
+        }
+        given = {name: getattr(self, name).shape for name in fits}
+        if given != fits:
+            raise RecipeError(f"the arrays of a {self.kind} with {k} states do not fit: {given} given, {fits} needed")
+
+    @property
+    def num_states(self) -> int:
+        """Units of the layer. An LSTM carries two numbers for each."""
+        return len(self.recurrent)
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.inputs) - 1
+
+    @cached_property
+    def initial(self) -> FloatArray:
+        """The state of λ, shape (state_size,): h, for an LSTM with the cell behind it. Zeros that have read the beginning."""
+        zeros = np.zeros((1, self.num_states * (1 if self.kind == "GRU" else 2)))
+        state: FloatArray = self.transition(zeros, self.num_symbols)[0]
+        return state
+
+    def transition(self, states: FloatArray, symbol: int) -> FloatArray:
+        """Each row one symbol further, shape (n, state_size)."""
+        k = self.num_states
+        h, given = states[:, :k], self.inputs[symbol]
+        carried = h @ self.recurrent + self.recurrent_bias
+        if self.kind == "GRU":
+            gates = expit(given[: 2 * k] + carried[:, : 2 * k])
+            new = np.tanh(given[2 * k :] + gates[:, :k] * carried[:, 2 * k :])
+            mixed: FloatArray = new + gates[:, k:] * (h - new)
+            return mixed
+        total = given + carried
+        i, f, g, o = expit(total[:, :k]), expit(total[:, k : 2 * k]), np.tanh(total[:, 2 * k : 3 * k]), expit(total[:, 3 * k :])
+        cell = f * states[:, k:] + i * g
+        return np.hstack((o * np.tanh(cell), cell))
+
+    def states(self, trie: Trie) -> FloatArray:
+        """The state of every prefix of a tree, shape (num_nodes, state_size)."""
+        return trie.roll_out(self.initial, self.transition)
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        """p(a | u) for each prefix u, the end last, shape (num_nodes, num_symbols + 1); rows sum to 1."""
+        probabilities: FloatArray = softmax(self.states(trie)[:, : self.num_states] @ self.output + self.output_bias, axis=1)
+        return probabilities
+
+    def weights(self, words: Words) -> FloatArray:
+        """P(x), shape (num_words,)."""
+        trie = Trie.of(words, self.num_symbols)
+        return chain_weights(self.next_scores(trie), trie)
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ P(x), shape (num_words,): finite for strings of any length."""
+        trie = Trie.of(words, self.num_symbols)
+        return chain_log2_weights(self.next_scores(trie), trie)
