@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.steps import Kept
 from nlwfa_core.learning.transitions import fit_transitions
 from nlwfa_core.sources.dyck import Dyck

@@ -23,7 +23,8 @@ from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.steps import Kept
-from nlwfa_core.metrics.scores import Model, TestSet, evaluate
+from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models.model import Model
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.strings.sample import Sample
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import RecipeError
-    from .experiment.data import FileShelf
     from .experiment.pipeline import prepare, reference_models, run
     from .experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
     from .experiment.selection import select_rank
+    from .files import FileShelf
     from .hankel.basis import select_basis
     from .hankel.estimate import estimate_hankel
     from .hankel.values import value_scores
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Public name -> the module that holds it.
 HOMES = {
     "DataRecipe": "experiment.recipe",
-    "FileShelf": "experiment.data",
+    "FileShelf": "files",
     "HankelRecipe": "experiment.recipe",
     "LearningRecipe": "experiment.recipe",
     "NGram": "models.ngram",
@@ -65,7 +65,7 @@ HOMES = {
 }
 # Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
 FORMER = {
-    "nlwfa_core.data": "nlwfa_core.experiment.data",
+    "nlwfa_core.data": "nlwfa_core.files",
     "nlwfa_core.export": "nlwfa_core.lab.export",
     "nlwfa_core.export.drawings": "nlwfa_core.lab.export.drawings",
 }

@@ -25,3 +25,11 @@ class FormatError(RecipeError):
 
 class Cancelled(Exception):
     """Raised by a learner when its `cancelled` callback answers true. Not an error: nobody did anything wrong."""
+
+
+def plural(number: int, noun: str) -> str:
+    """
+    >>> plural(1, "line"), plural(3000, "line")
+    ('1 line', '3,000 lines')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.names import LEARNERS
 from pages.shared import blocks, runs
 from pages.shared.stepper import spectral_steps
 from pages.shared.training import result_charts

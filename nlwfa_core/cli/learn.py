@@ -22,8 +22,7 @@ from ..experiment.selection import RANK_METRICS
 from ..experiment.selection import select_rank as best_of_ranks
 from ..hankel.basis import STATISTICS
 from ..hankel.transforms import TRANSFORMS
-from ..learning.learners import LEARNERS, check_learner, needs_boundary
-from ..learning.steps import REFINEMENTS
+from ..learning.names import LEARNERS, REFINEMENTS, check_learner, needs_boundary
 from ..metrics.scores import TestSet
 from ..models.files import SavedModel, save_model
 from ..strings.sample import Sample

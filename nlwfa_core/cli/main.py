@@ -9,15 +9,14 @@ from typing import Annotated
 
 import typer
 
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..experiment.data import GENERATORS
 from ..experiment.recipe import DataRecipe
-from ..learning.learners import mass_messages
 from ..metrics.diagnostics import diagnostics
 from ..metrics.scores import TestSet, evaluate
 from ..models.files import load_model
+from ..models.wfa import mass_messages
 from ..sources.pautomac import read_solution, write_pautomac, write_solution
-from ..sources.text import plural
 from ..strings.trie import Trie
 from ..strings.words import Words
 from ..version import __version__

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ..errors import RecipeError
-from ..models.files import make_directory
+from ..errors import RecipeError, plural
+from ..files import make_directory
 from ..reproduction.experiments import Experiment, dyck, squared, verbs
 from ..reproduction.report import write_report
 from ..reproduction.runner import run_missing
-from ..sources.text import plural
 from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
 
 NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared")

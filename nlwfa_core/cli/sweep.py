@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..experiment.grids import Grid, table
 from ..experiment.pipeline import load_result
+from ..files import MAX_JSON_BYTES, read_capped
 from ..jobs.sweep import run_missing
-from ..models.files import MAX_JSON_BYTES, read_capped
-from ..sources.text import plural
 from .terminal import Output, check_writable, progress_bar, write_file
 
 

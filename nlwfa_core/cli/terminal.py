@@ -22,8 +22,8 @@ import typer
 
 from .. import limits
 from ..errors import Cancelled, FormatError, RecipeError
+from ..files import read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
-from ..models.files import read_capped, write_atomically
 from ..sources.counting import count_strings
 from ..sources.formats import StringFile, begins_as_pautomac, read_strings
 from ..sources.text import PIECE, shown

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..errors import plural
 from ..experiment.best import Best
 from ..experiment.selection import RankSelection
+from ..files import plain
 from ..hankel.matrix import HankelMatrix
 from ..hankel.values import ValuedStrings, ValueScores
-from ..learning.learners import LEARNERS, FitReport
+from ..learning.learners import FitReport
+from ..learning.names import LEARNERS
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import Scores
-from ..models.files import plain
-from ..sources.text import plural
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Word
 

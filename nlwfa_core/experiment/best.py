@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from ..learning.learners import Fit, needs_boundary
+from ..learning.learners import Fit
+from ..learning.names import needs_boundary
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
 from ..learning.steps import Kept
 from ..metrics.scores import next_symbol_score

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from .. import limits
-from ..errors import RecipeError
-from ..metrics.scores import Model, TestSet
-from ..models.files import make_directory, read_capped, write_atomically
+from ..errors import RecipeError, plural
+from ..metrics.scores import TestSet
+from ..models.model import Model
 from ..sources.automata import random_automaton, sample_words, squared_automaton
 from ..sources.dyck import ALPHABET, Dyck
 from ..sources.formats import read_strings, shipped_verbs
 from ..sources.pautomac import read_pautomac_model, read_solution
-from ..sources.text import plural
 from ..sources.tomita import LANGUAGES, tomita_automaton
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, distinct
@@ -67,28 +62,6 @@ class Data:
         _, inverse = distinct(joined)
         seen = inverse[len(self.train.words) :] < len(self.train.words)
         return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
-
-
-class FileShelf:
-    """Uploaded files by the hash of their content, in one folder: what a recipe names, a worker process can read."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-
-    def put(self, data: bytes) -> str:
-        """Keep a file; returns its SHA-256, 64 hexadecimal digits."""
-        limits.check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
-        name = hashlib.sha256(data).hexdigest()
-        if not (self.directory / name).exists():
-            make_directory(self.directory)
-            write_atomically(self.directory / name, data)
-        return name
-
-    def get(self, name: str) -> bytes:
-        """Raises RecipeError if there is no such file."""
-        if not re.fullmatch("[0-9a-f]{64}", name) or not (self.directory / name).exists():
-            raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
-        return read_capped(self.directory / name, limits.MAX_FILE_BYTES)
 
 
 Files = Callable[[str], bytes]

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
-from ..learning.learners import LEARNERS, needs_boundary
+from ..learning.names import LEARNERS, needs_boundary
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
 # Flat name -> (part, the part's own name), where they differ.

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ..errors import RecipeError
+from ..files import from_json
 from ..limits import check_at_most
 from ..metrics.scores import Scores
-from ..models.files import from_json
 from .pipeline import Result
 from .recipe import Recipe, Record, Seed
 from .sweeps import Outcome, Sweep

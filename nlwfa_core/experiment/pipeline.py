@@ -10,29 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecipeError
+from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..hankel.matrix import HankelMatrix, bounded_sample
 from ..hankel.transforms import transformed
-from ..learning.learners import Fit, FitReport, fit, mass_messages
+from ..learning.learners import Fit, FitReport, fit
 from ..learning.opponents import fit_opponent
 from ..learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from ..learning.steps import Kept, Refinement
-from ..metrics.scores import Model, Scores, evaluate
-from ..models.files import (
-    MAX_JSON_BYTES,
-    LearnedModel,
-    SavedModel,
-    from_json,
-    load_model,
-    read_capped,
-    save_model,
-    to_json,
-    write_atomically,
-)
+from ..metrics.scores import Scores, evaluate
+from ..models.files import LearnedModel, SavedModel, load_model, save_model
+from ..models.model import Model
 from ..models.ngram import NGram, Uniform
 from ..models.recurrent import RecurrentModel
-from ..models.wfa import WFA
+from ..models.wfa import WFA, mass_messages
 from ..strings.sample import Sample
 from ..strings.words import Alphabet
 from ..threads import on_one_thread

@@ -16,9 +16,7 @@ from .. import limits
 from ..errors import RecipeError
 from ..hankel.basis import STATISTICS
 from ..hankel.transforms import TRANSFORMS
-from ..learning.learners import LEARNERS, needs_boundary
-from ..learning.opponents import OF_STATES
-from ..learning.steps import REFINEMENTS
+from ..learning.names import LEARNERS, OF_STATES, REFINEMENTS, needs_boundary
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.
 GENERATION = 1

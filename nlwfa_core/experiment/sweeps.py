@@ -136,7 +136,8 @@ def curves(outcomes: Mapping[Place, Outcome], metric: str, strings: str) -> dict
 def winners(outcomes: Mapping[Place, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
     """Of each learner the rank that is best on validation strings, on the mean over its seeds, with its test scores by seed.
 
-    Ranks are ordered as in `selection.best_rank`: not finite is worse than any finite mean; then fewer zeros, then the smaller.
+    Ranks are ordered as in `experiment.selection.best_rank`: not finite is worse than any finite mean; then fewer zeros, then the
+    smaller.
     """
     tried: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():

@@ -20,9 +20,8 @@ from typing import Any
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.pipeline import Result, load_result, save_result
-from ..lab.export.bundle import zipped
+from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, zipped
 from ..limits import check_at_most
-from ..models.files import MAX_JSON_BYTES, from_json, read_capped, to_json
 from ..version import __version__
 from .listing import chosen
 from .runs import History, done

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SAWarning
 
 from ..errors import RecipeError
-from ..models.files import make_directory
+from ..files import make_directory
 
 FILE, VARIABLE = "history.sqlite", "NLWFA_DATABASE_URL"
 BUSY_SECONDS = 30

@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..models.files import make_directory
+from ..files import make_directory
 from .runs import OWNED, History, checked_name, checked_tags
 
 SECRET, SECRET_BYTES = "secret", 32

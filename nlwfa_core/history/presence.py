@@ -9,7 +9,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ..models.files import make_directory
+from ..files import make_directory
 
 try:
     import fcntl

@@ -136,7 +136,7 @@ class Recorder:
         """What other servers have left behind."""
         dead = presence.take_dead()
         for key in history.interrupt(dead):
-            for unfinished in (self._home / "runs" / key).glob(".*"):  # see `store.write_atomically`
+            for unfinished in (self._home / "runs" / key).glob(".*"):  # see `files.write_atomically`
                 unfinished.unlink(missing_ok=True)
         presence.bury(dead)
         history.rebuild(self._home / "runs")

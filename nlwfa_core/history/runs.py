@@ -16,9 +16,9 @@ import sqlalchemy as sa
 
 from ..experiment.pipeline import Result, load_result
 from ..experiment.recipe import Recipe
+from ..files import plain
 from ..limits import check_at_most
 from ..metrics.diagnostics import diagnostics
-from ..models.files import plain
 from ..version import __version__
 from .database import connect, reading
 
@@ -127,14 +127,14 @@ class History:
 
     @classmethod
     def open(cls, home: Path) -> Self:
-        """As `database.connect`, errors too."""
+        """As `history.database.connect`, errors too."""
         return cls(connect(home))
 
     def close(self) -> None:
         self._engine.dispose()
 
     def runs(self, deleted: bool = False) -> list[Run]:
-        """All, the newest first; or those that were deleted, the last deleted first. `listing.listed` has some of them."""
+        """All, the newest first; or those that were deleted, the last deleted first. `history.listing.listed` has some of them."""
         order = RUNS.c.deleted if deleted else RUNS.c.submitted
         chosen = RUNS.c.deleted.is_not(None) if deleted else RUNS.c.deleted.is_(None)
         with self.reading.connect() as connection:

@@ -9,9 +9,10 @@ from threading import Thread, local
 from time import sleep
 
 from ..errors import RecipeError
-from ..experiment.data import FileShelf, no_files
+from ..experiment.data import no_files
 from ..experiment.pipeline import Workbench, save_result
 from ..experiment.recipe import Recipe
+from ..files import FileShelf
 
 FOLLOW_SECONDS = 1.0
 

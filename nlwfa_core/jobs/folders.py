@@ -29,7 +29,7 @@ class Finished:
         return self._folder / key
 
     def tidy(self, key: str) -> None:
-        """Remove what a process that died was writing: see `store.write_atomically`."""
+        """Remove what a process that died was writing: see `files.write_atomically`."""
         with suppress(OSError):
             for unfinished in self.folder(key).glob(".*"):
                 unfinished.unlink()

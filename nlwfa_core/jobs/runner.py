@@ -15,10 +15,10 @@ from threading import Condition, Thread
 
 from .. import limits
 from ..errors import RecipeError
-from ..experiment.data import FileShelf
 from ..experiment.fields import check_allowed
 from ..experiment.pipeline import Result
 from ..experiment.recipe import Recipe
+from ..files import FileShelf
 from ..history.recorder import Recorder
 from . import pausing
 from .durations import Durations, overtime
@@ -127,7 +127,7 @@ class Runner:
                 pausing.play(job, self._pool)
 
     def pause(self, key: str, owner: str, epochs: int = 0, gone: Iterable[str] = ()) -> None:
-        """As `pausing.pause`; raises RecipeError also if the job is over. `gone` are owners who will not ask again."""
+        """As `jobs.pausing.pause`; raises RecipeError also if the job is over. `gone` are owners who will not ask again."""
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:

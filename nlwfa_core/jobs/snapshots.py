@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hankel.matrix import HankelMatrix
-from ..learning.progress import MAX_SHOWN, RowStates
-from ..strings.words import FloatArray, IntArray, Words
+from ..learning.progress import RowStates
+from ..strings.words import FloatArray
 
 DIGITS = 4  # of the largest coordinate
 
@@ -83,19 +82,6 @@ def aligning_turn(points: FloatArray, onto: FloatArray) -> FloatArray:
     U, _, Vt = np.linalg.svd(points.T @ onto)
     turn: FloatArray = U @ Vt
     return turn
-
-
-def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:
-    """The first rows whose prefixes begin strings, and these without boundary symbols."""
-    num_symbols = hankel.num_symbols - hankel.num_marks
-    begin = (num_symbols + 1,) if hankel.num_marks == 2 else ()
-    first = hankel.basis.prefixes.take(np.arange(min(MAX_SHOWN, hankel.num_prefixes)))
-    found = {
-        row: word[len(begin) :]
-        for row, word in enumerate(first)
-        if word[: len(begin)] == begin and max(word[len(begin) :], default=0) < num_symbols
-    }
-    return np.array(list(found), dtype=np.int64), Words.of(found.values())
 
 
 def _directions(states: FloatArray) -> FloatArray:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
+from ..files import make_directory, write_atomically
 from ..history.recorder import Recorder
 from ..learning.progress import Progress, Report, silent
-from ..models.files import make_directory, write_atomically
 from .errands import Files
 from .folders import Finished
 from .lanes import ATTEMPTS, Agenda, Lane, Lanes, cluster, processes

@@ -24,9 +24,10 @@ from time import monotonic
 from typing import Any, BinaryIO
 
 from ..errors import Cancelled, RecipeError
-from ..experiment.data import FileShelf, no_files
+from ..experiment.data import no_files
 from ..experiment.pipeline import Result, Workbench, save_result
 from ..experiment.recipe import Recipe
+from ..files import FileShelf
 from ..learning.progress import Progress
 from .gate import Gate
 from .job import Job
@@ -163,7 +164,7 @@ class Outbox:
         self.next_picture = 0.0
 
     def report(self, progress: Progress) -> None:
-        """For `experiment.run`."""
+        """For `experiment.pipeline.run`."""
         new_stage = progress.stage != self.latest.stage
         self.latest = progress
         if progress.loss is not None:

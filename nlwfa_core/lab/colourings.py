@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import RecipeError
 from ..metrics.next_symbols import likeliest
-from ..metrics.scores import Model
+from ..models.model import Model
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, FloatArray, Words
 from .views import next_entropy, next_probabilities, prefix_shares

@@ -147,7 +147,7 @@ def scores_of(run: Run) -> Scores | None:
 
 
 def curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
-    """Stage -> (measure, epochs, losses), as `charts.loss_options` draws them."""
+    """Stage -> (measure, epochs, losses), as `lab.charts.loss_options` draws them."""
     return {
         stage: (curve["measure"], curve["epochs"], [float(loss) for loss in curve["losses"]])
         for stage, curve in (run.curves or {}).items()

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
-from ..learning.learners import LEARNERS
+from ..learning.names import LEARNERS
 from .tables import given, number, percent
 
 # Options that several parts of a recipe call alike, or that read badly as they are; the others are called as in the recipe.

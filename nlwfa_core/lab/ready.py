@@ -15,7 +15,7 @@ from pathlib import Path
 from ..experiment.data import no_files
 from ..experiment.pipeline import Prepared, prepare, run, save_result
 from ..experiment.recipe import PRESETS, Recipe
-from ..learning.learners import LEARNERS, is_unsettled
+from ..learning.names import LEARNERS, is_unsettled
 from .lessons import Lesson, read_lessons
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..experiment.data import Data
 from ..experiment.pipeline import Result
-from ..learning.learners import LEARNERS
-from ..learning.opponents import OF_STATES
+from ..learning.names import LEARNERS, OF_STATES
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
-from ..metrics.scores import LogModel, Model, Scores
+from ..metrics.scores import Scores
 from ..models.files import LearnedModel
+from ..models.model import LogModel, Model
 from ..models.ngram import NGram
 from ..models.sampling import next_shares
 from ..strings.trie import Trie

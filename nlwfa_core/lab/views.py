@@ -11,8 +11,8 @@ from scipy import sparse
 from ..errors import RecipeError
 from ..experiment.recipe import HankelRecipe
 from ..hankel.matrix import bounded_alphabet
-from ..metrics.scores import Model
 from ..models.files import LearnedModel
+from ..models.model import Model
 from ..models.nlwfa import LINKS, NLWFA, READINGS
 from ..models.sampling import next_shares
 from ..strings.sample import Sample

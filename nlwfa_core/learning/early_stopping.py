@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from ..errors import RecipeError
 from ..metrics.next_symbols import score_next
-from ..metrics.scores import Model
+from ..models.model import Model
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 

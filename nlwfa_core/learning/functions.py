@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError
-from ..hankel.transforms import as_network, transformed
+from ..hankel.transforms import transformed
 from ..hankel.values import ValuedStrings, known_transitions, observed_hankel
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.words import Alphabet
 from .completion import complete, fit_completed
-from .learners import LEARNERS, Fit, FitReport, check_learner, check_rank, network_steps
+from .learners import Fit, FitReport, check_rank, network_steps
+from .names import LEARNERS, check_learner
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
+from .reading import as_network
 from .steps import Kept, Steps
 
 REFINEMENTS = {

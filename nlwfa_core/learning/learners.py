@@ -13,16 +13,15 @@ import numpy.typing as npt
 from .. import limits
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from ..hankel.transforms import as_network, mapped
-from ..jobs.snapshots import first_strings
-from ..metrics.scores import Model
 from ..models.nlwfa import NLWFA
-from ..models.wfa import WFA, string_automaton
+from ..models.wfa import WFA, mass_messages, string_automaton
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from ..threads import on_one_thread
 from .completion import linear_transitions
+from .names import LEARNERS, UNSETTLED, Learner, check_learner, is_unsettled
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .reading import as_network, first_strings, mapped
 from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 from .steps import Kept, Refinement, Steps
 
@@ -30,34 +29,6 @@ from .steps import Kept, Refinement, Steps
 # others were tried before it.
 SVD_RANKS = (5, 10, 20, 50, 100, 200, 500, 1000)
 TWO_STEPS = Refinement()
-
-
-@dataclass(frozen=True)
-class Learner:
-    """Where a learner puts tanh.
-
-    Attributes
-    ----------
-    title : str
-        For people.
-    networks : bool
-        Whether it trains networks (else it is spectral learning).
-    nonlinear_factorisation, nonlinear_transitions : bool
-        tanh in step 1, in step 2.
-    """
-
-    title: str
-    networks: bool
-    nonlinear_factorisation: bool
-    nonlinear_transitions: bool
-
-
-LEARNERS = {
-    "SP": Learner("spectral learning, linear", False, False, False),
-    "fac.non": Learner("tanh in the factorisation, linear transitions", True, True, False),
-    "tran.non": Learner("tanh in the transitions, linear termination", True, False, True),
-    "both.non": Learner("tanh in both", True, True, True),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +71,6 @@ class Fit:
 
     model: WFA | NLWFA
     report: FitReport
-
-
-UNSETTLED = (
-    "Refined by likelihood, this model ends elsewhere on another type of processor, by some hundredths in its word error rate. "
-    "fac.non and both.non with the row transform do not: there a softmax keeps outputs positive."
-)
 
 
 @on_one_thread
@@ -201,12 +166,6 @@ def fit(
     )
 
 
-def check_learner(learner: str) -> None:
-    """Raise RecipeError unless it is one of `LEARNERS`."""
-    if learner not in LEARNERS:
-        raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
-
-
 def check_rank(hankel: HankelMatrix, rank: int) -> None:
     """Raise RecipeError if a Hankel matrix allows no model of this rank, or the model would be too large."""
     largest = min(hankel.num_prefixes, hankel.num_suffixes)
@@ -217,32 +176,6 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
         )
     limits.check_at_most("rank", rank, limits.MAX_RANK)
     limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.MAX_TRANSITION_NUMBERS)
-
-
-def is_unsettled(learner: str, transform: str, objective: str) -> bool:
-    """Whether training ends elsewhere on another processor, by more than the digits that pages show.
-
-    Measured (docs/method-notes.md): so it is with refinement by likelihood, but where a softmax makes the outputs positive. Others
-    pass through 0 while they are trained, where the likelihood of |outputs| has a pole and a kink, which magnify the last digit.
-    """
-    softmax = learner in LEARNERS and transform == "row" and LEARNERS[learner].nonlinear_factorisation
-    return objective == "likelihood" and learner in LEARNERS and not softmax
-
-
-def mass_messages(model: Model) -> tuple[str, ...]:
-    """A sentence, if the weights of all strings have no finite sum."""
-    if not isinstance(model, WFA) or model.spectral_radius < 1:
-        return ()
-    return (
-        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
-        "have no finite sum, so prefix probabilities and the next symbols read off them mean little.",
-    )
-
-
-def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
-    """Whether strings are to be counted with boundary symbols: prefix and factor statistics have linear conversions for plain
-    linear models alone."""
-    return statistic != "string" and (LEARNERS[learner].networks or transform != "none")
 
 
 def network_steps(

@@ -78,7 +78,7 @@ class _Trained:
         return replace(self.model, initial=initial, transitions=transitions, decoder=to_arrays(self.decoder), output=output)
 
     def surprise(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
-        """Bits per symbol on some strings, as `metrics.next_symbol_score` has it: of |scores|, normalised."""
+        """Bits per symbol on some strings, as `metrics.scores.next_symbol_score` has it: of |scores|, normalised."""
         scores = self._scores(tree, lambda values: torch.nn.functional.dropout(values, dropout) if dropout else values)
         if isinstance(self.model, NLWFA) and self.model.link == "softmax":
             logs = torch.log_softmax(scores, dim=1)[tree.nodes, tree.symbols]

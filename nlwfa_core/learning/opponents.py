@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from ..errors import RecipeError
-from ..metrics.scores import Model
+from ..models.model import Model
 from ..models.ngram import NGram, Uniform
 from ..models.recurrent import GATES
 from ..strings.sample import Sample
 from .hmm import fit_hmm
+from .names import OF_STATES
 from .progress import CancelCheck, Report, never, silent
-
-# Those of as many states as the learners they stand beside.
-OF_STATES = ("HMM", *GATES)
 
 
 def fit_opponent(

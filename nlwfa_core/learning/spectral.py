@@ -15,9 +15,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from ..hankel.transforms import mapped
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
+from .reading import mapped
 
 # Up to this many cells a full dense SVD costs less than setting up an iterative one.
 DENSE_CELLS = 40_000

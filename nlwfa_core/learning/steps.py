@@ -7,14 +7,9 @@ from typing import Any
 
 from ..errors import RecipeError
 from ..strings.words import FloatArray
+from .names import REFINEMENTS
 from .progress import TrainingLog
 from .spectral import TruncatedSVD
-
-REFINEMENTS = {
-    "none": "the two steps alone (the paper's experiments)",
-    "hankel": "all parameters together, on the rows of H",
-    "likelihood": "all parameters together, on what follows each prefix of the training strings",
-}
 
 
 @dataclass(frozen=True)

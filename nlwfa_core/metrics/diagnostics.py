@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
-from ..learning.learners import FitReport, mass_messages
-from ..models.wfa import WFA
+from ..models.model import Model
+from ..models.wfa import WFA, mass_messages
 from ..strings.words import FloatArray, Words
-from .scores import Model, Scores
+from .scores import Scores
 
 # Strings whose weights are summed one by one, where there is no closed form.
 MAX_SUMMED = 20_000
@@ -48,7 +49,17 @@ class Diagnostics:
     warnings: tuple[str, ...]
 
 
-def diagnostics(model: Model, scores: Scores, report: FitReport | None = None) -> Diagnostics:
+class LearningReport(Protocol):
+    """What a report of learning says that scores have to be read with: `learning.learners.FitReport` does."""
+
+    @property
+    def messages(self) -> tuple[str, ...]: ...
+
+    @property
+    def numerical_rank(self) -> int | None: ...
+
+
+def diagnostics(model: Model, scores: Scores, report: LearningReport | None = None) -> Diagnostics:
     """Diagnostics of a model from what is known of it.
 
     Parameters

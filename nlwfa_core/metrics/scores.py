@@ -8,49 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import RecipeError
+from ..models.model import LogModel, Model, SharedModel
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, pautomac_score
-
-
-class Model(Protocol):
-    """What is scored: WFA, NLWFA, an n-gram, the true model."""
-
-    @property
-    def num_symbols(self) -> int: ...
-
-    def weights(self, words: Words) -> FloatArray:
-        """f(x), shape (num_words,)."""
-
-    def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
-
-
-@runtime_checkable
-class LogModel(Model, Protocol):
-    """A model that says the logarithms of its weights, so that those of long strings do not underflow to 0."""
-
-    def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
-
-
-@runtime_checkable
-class SharedModel(Model, Protocol):
-    """A model whose weights follow from its next-symbol scores, so that scoring walks along the strings once.
-
-    Either f(x) is the last score after x, that of the end; or, of a chain, the product of the scores along x, the end included.
-    """
-
-    @property
-    def is_chain(self) -> bool: ...
 
 
 def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:

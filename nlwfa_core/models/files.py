@@ -6,12 +6,6 @@ Files are written beside their place and then renamed, so a reader sees all or n
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import re
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +16,7 @@ from safetensors.numpy import load, save
 
 from .. import limits
 from ..errors import RecipeError
+from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
 from ..version import __version__
 from .nlwfa import NLWFA
@@ -31,8 +26,6 @@ from .wfa import WFA
 LearnedModel = WFA | NLWFA | RecurrentModel
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-MAX_JSON_BYTES = 64 * 2**20
 MAX_TENSOR_BYTES = 2 * 2**30
 
 
@@ -133,96 +126,3 @@ def load_model(directory: Path) -> SavedModel:
 def _numbered(arrays: dict[str, Any], name: str) -> tuple[FloatArray, ...]:
     count = sum(key.startswith(f"{name}.") for key in arrays)
     return tuple(arrays[f"{name}.{index}"] for index in range(count))
-
-
-def make_directory(directory: Path) -> None:
-    """Make a folder, with a clear error where a file or a missing right stands in the way."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecipeError(f"can't write to {directory}: {error.strerror}") from None
-
-
-def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
-    """Write a file beside its place, then rename it into it. Who may read it, the process's umask says, as for any new file.
-
-    With `sync`, it is on the disk before it has its name, and has its name there before this returns: without, a power cut may
-    leave the name with nothing in it.
-
-    Raises
-    ------
-    RecipeError
-        If the disk refuses; no part of the file stays behind.
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(path)
-        if sync:
-            _sync_folder(path.parent)
-    except OSError as error:
-        raise RecipeError(f"can't write {path}: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Where the system knows no such thing, it does nothing."""
-    if os.name == "posix":
-        with suppress(OSError):
-            number = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(number)
-            finally:
-                os.close(number)
-
-
-def read_capped(path: Path, max_bytes: int) -> bytes:
-    """A file's bytes.
-
-    Raises
-    ------
-    RecipeError
-        If it is not there, can't be read or is larger than `max_bytes`.
-    """
-    try:
-        size = path.stat().st_size
-        limits.check_at_most(f"bytes in {path}", size, max_bytes)
-        return path.read_bytes()
-    except OSError as error:
-        raise RecipeError(f"can't read {path}: {error.strerror}") from None
-
-
-def to_json(value: object) -> str:
-    """JSON text in which ∞, −∞ and nan are the strings "inf", "-inf" and "nan"."""
-    return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
-
-
-def plain(value: Any) -> Any:
-    """Numbers, strings, lists and dicts only; numbers that are not finite become strings."""
-    if isinstance(value, dict):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
-
-
-def from_json(data: bytes) -> Any:
-    """Raises RecipeError if the bytes are not JSON, or a text in it is none that can be written: half of a pair of surrogates."""
-    try:
-        text = data.decode("utf-8-sig")
-        value = json.loads(text)
-        if SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise RecipeError(f"not JSON: {error}") from None
-    return value

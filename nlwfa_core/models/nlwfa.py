@@ -123,7 +123,7 @@ class NLWFA:
             return states
         if np.ndim(symbol) == 0:
             return settled(states, before, self.magnitudes[symbol])
-        for row, one in enumerate(np.asarray(symbol).tolist()):  # few: see `rolling.end_states`
+        for row, one in enumerate(np.asarray(symbol).tolist()):  # few: see `strings.rolling.end_states`
             settled(states[row], before[row], self.magnitudes[one])
         return states
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError
-from ..metrics.scores import Model
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from .model import Model
 
 MAX_DRAWN = 1000
 MAX_DRAWN_LENGTH = 100

@@ -12,6 +12,7 @@ from ..rounding import settled_entries, settled_product, settled_states
 from ..strings.rolling import end_states
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
+from .model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +159,13 @@ def string_automaton(wfa: WFA, statistic: str) -> WFA:
     if statistic != "string":
         termination = termination - wfa.summed_transitions @ termination
     return WFA(initial, wfa.transitions, termination)
+
+
+def mass_messages(model: Model) -> tuple[str, ...]:
+    """A sentence, if the weights of all strings have no finite sum."""
+    if not isinstance(model, WFA) or model.spectral_radius < 1:
+        return ()
+    return (
+        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
+        "have no finite sum, so prefix probabilities and the next symbols read off them mean little.",
+    )

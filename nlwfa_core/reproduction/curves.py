@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from ..learning.learners import LEARNERS
+from ..learning.names import LEARNERS
 from ..metrics.spread import Spread
 from .claims import CLAIMS, Curves, compare, verdict
 from .experiments import FLOOR, FLOORED, LINES, REFERENCE, Experiment

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import limits
 from ..errors import RecipeError
-from ..models.files import make_directory, read_capped, write_atomically
+from ..files import make_directory, read_capped, write_atomically
 
 Value = float | int | None
 

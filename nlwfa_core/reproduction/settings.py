@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from ..learning.learners import LEARNERS, needs_boundary
+from ..learning.names import LEARNERS, needs_boundary
 
 TWO_STEPS = RefinementRecipe()
 MOST_EPOCHS = 300

@@ -40,7 +40,7 @@ def ranks_of(done: Iterable[Finished], ranks: Sequence[int]) -> dict[int, list[F
 
 
 def chosen_rank(by_rank: Mapping[int, Sequence[Finished]], metric: str) -> int:
-    """The rank that is best on validation strings, on the mean of its runs: as `selection.best_rank` orders ranks."""
+    """The rank that is best on validation strings, on the mean of its runs: as `experiment.selection.best_rank` orders ranks."""
 
     def badness(rank: int) -> tuple[float, float, int]:
         scores = list(values_of(by_rank[rank], f"validation_{metric}").values())

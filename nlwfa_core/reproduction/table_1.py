@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ..learning.learners import LEARNERS
+from ..learning.names import LEARNERS
 from ..metrics.spread import Spread
 from .experiments import LINES, REFERENCE, Experiment
 from .markdown import Body, table, why

@@ -14,9 +14,9 @@ from itertools import chain
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError
+from ..errors import FormatError, plural
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
-from .text import BLOCK, COMMA, at_most, chunks, num_tokens, plural, row_blocks
+from .text import BLOCK, COMMA, at_most, chunks, num_tokens, row_blocks
 
 CSV_HEADERS = ("string", "characters", "tokens")  # the first column's name; "string" leaves the choice to the cells
 

@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, offsets_of
 from .pautomac import Block, parse_pieces
-from .text import pieces, plural
+from .text import pieces
 
 
 @dataclass(frozen=True, eq=False)

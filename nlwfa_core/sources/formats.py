@@ -17,25 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, check_symbols, smallest
 from .cells import CsvCells, csv_header, encode, in_tokens, line_cells
 from .pautomac import parse_pieces
-from .text import (
-    BYTE_ORDER_MARK,
-    INTEGER,
-    TOKEN,
-    at_most,
-    clean,
-    num_tokens,
-    plural,
-    positive_count,
-    row_blocks,
-    shown,
-    slices,
-    unified,
-)
+from .text import BYTE_ORDER_MARK, INTEGER, TOKEN, at_most, clean, num_tokens, positive_count, row_blocks, shown, slices, unified
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
 VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"

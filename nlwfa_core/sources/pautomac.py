@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..errors import FormatError
+from ..errors import FormatError, plural
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words, check_symbols, offsets_of, smallest
-from .text import BLANK, PIECE, at_most, chunks, clean, plural, positive_count, probability, row_blocks, shown, slices
+from .text import BLANK, PIECE, at_most, chunks, clean, positive_count, probability, row_blocks, shown, slices
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # indices an entry has
 HEADING = re.compile(r"([IFST])\s*:.*")

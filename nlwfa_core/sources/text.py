@@ -155,14 +155,6 @@ def shown(token: str) -> str:
     return repr(token if len(token) <= 40 else token[:39] + "…")
 
 
-def plural(number: int, noun: str) -> str:
-    """
-    >>> plural(1, "line"), plural(3000, "line")
-    ('1 line', '3,000 lines')
-    """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def positive_count(text: str, line: int) -> int:
     """A count of strings: a whole number from 1 to MAX_STRINGS."""
     token = text.strip()

@@ -18,8 +18,7 @@ from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
 from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.lab.tables import SCORE_TITLES, scores_csv
-from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.learning.opponents import OF_STATES
+from nlwfa_core.learning.names import LEARNERS, OF_STATES
 from nlwfa_core.limits import MAX_GENERATED, MAX_RANK
 from pages.shared import address, blocks, pins, runs
 from pages.shared.text import literal

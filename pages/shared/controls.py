@@ -18,8 +18,7 @@ from nlwfa_core.experiment.fields import beyond, flat, lowered
 from nlwfa_core.experiment.recipe import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
-from nlwfa_core.learning.learners import LEARNERS, needs_boundary
-from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.sources.formats import FORMATS
 from nlwfa_core.sources.tomita import LANGUAGES

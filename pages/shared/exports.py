@@ -13,13 +13,14 @@ from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.links import recipe_code
 from nlwfa_core.experiment.pipeline import Result
+from nlwfa_core.files import zipped
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.lab import tables
-from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals, zipped
+from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import UPLOADS, script, uploads_of
-from nlwfa_core.learning.learners import LEARNERS, needs_boundary
+from nlwfa_core.learning.names import LEARNERS, needs_boundary
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA

@@ -13,8 +13,8 @@ from nlwfa_core.lab import tables, views
 from nlwfa_core.lab.figures.bars import next_symbol_figure
 from nlwfa_core.lab.formulas.by_hand import by_hand, symbol_legend
 from nlwfa_core.lab.formulas.calculation import DUST
-from nlwfa_core.metrics.scores import Model
 from nlwfa_core.models import sampling
+from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA

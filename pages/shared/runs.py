@@ -34,7 +34,8 @@ from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lessons import read_lessons
 from nlwfa_core.lab.machine import folder_bytes, share_one_heap
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
-from nlwfa_core.metrics.scores import Model, Scores
+from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.models.model import Model
 from nlwfa_core.strings.words import Words
 from pages.shared import people
 from pages.shared.navigation import ASSETS

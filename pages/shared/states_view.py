@@ -13,8 +13,8 @@ from nlwfa_core.lab import alignment, colourings, graph, tables, views
 from nlwfa_core.lab.figures.graph import MAX_LABELS, graph_figure
 from nlwfa_core.lab.figures.states import overlay_figure, states_figure
 from nlwfa_core.lab.figures.trajectory import add_trajectory
-from nlwfa_core.metrics.scores import Model
 from nlwfa_core.models.files import LearnedModel
+from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA

@@ -13,7 +13,7 @@ from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import Snapshot, picture_of
 from nlwfa_core.lab import colourings, views
 from nlwfa_core.lab.charts import LOSS_NOTES, loss_options, picture_options
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared import runs

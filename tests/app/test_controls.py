@@ -13,8 +13,7 @@ from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.recipe import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
-from nlwfa_core.learning.learners import LEARNERS, needs_boundary
-from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from pages.shared.controls import DEFAULT, LAYERS
 from tests.app.lab import complaints, go, open_lab, recipe_of
 

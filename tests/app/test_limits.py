@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Limits are read when a process starts.
 CODE = """
 import json
-from nlwfa_core.fields import flat
-from nlwfa_core.recipe import PRESETS
+from nlwfa_core.experiment.fields import flat
+from nlwfa_core.experiment.recipe import PRESETS
 from tests.app.lab import open_lab
 found = []
 app = open_lab()

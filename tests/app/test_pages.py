@@ -10,7 +10,7 @@ import pytest
 from nlwfa_core import run
 from nlwfa_core.lab.formulas.recipe import steps
 from nlwfa_core.lab.palette import METRIC_TITLES
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
 from nlwfa_core.models.nlwfa import READINGS
 from pages.shared import runs

@@ -21,8 +21,9 @@ from nlwfa_core import __version__
 from nlwfa_core.cli.main import main
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.files import plain
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
-from nlwfa_core.models.files import SavedModel, load_model, plain, save_model
+from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
@@ -538,7 +539,7 @@ def test_a_process_from_strings_to_scores(folder: Path, tmp_path: Path) -> None:
 
 TORCH = """
 import sys
-from nlwfa_core.cli import main
+from nlwfa_core.cli.main import main
 for arguments in sys.stdin.read().splitlines():
     assert main(arguments.split()) == 0
     print("imported:", *({"torch", "streamlit", "pandas"} & set(sys.modules)))

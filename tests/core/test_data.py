@@ -9,8 +9,9 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.experiment.data import Data, FileShelf, load_data, unseen_notes
+from nlwfa_core.experiment.data import Data, load_data, unseen_notes
 from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.files import FileShelf
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

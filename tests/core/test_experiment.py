@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment.data import FileShelf, load_data
+from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Prepared, Result, load_result, prepare, reference_models, run, save_result
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.selection import best_rank, select_rank
-from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.learning.opponents import OF_STATES, fit_opponent
+from nlwfa_core.files import FileShelf
+from nlwfa_core.learning.names import LEARNERS, OF_STATES
+from nlwfa_core.learning.opponents import fit_opponent
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel

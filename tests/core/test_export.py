@@ -21,10 +21,11 @@ import pytest
 from nbclient import NotebookClient
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, load_model, run
-from nlwfa_core.experiment.data import FileShelf, load_data
+from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Result, build_hankel, prepare
+from nlwfa_core.files import FileShelf, zipped
 from nlwfa_core.lab.export.automata import dot, openfst, pautomac, quoted, weights_json
-from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals, zipped
+from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals
 from nlwfa_core.lab.export.drawings import curves_svg, heat_map_png, png, singular_values_svg
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report

@@ -10,8 +10,7 @@ from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, R
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
-from nlwfa_core.learning.learners import LEARNERS, needs_boundary
-from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 
 
 def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:

@@ -89,8 +89,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import sleep
-from nlwfa_core.jobs import Runner
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.experiment.recipe import Recipe
 
 runner = Runner(Path(sys.argv[1]), num_workers=1)
 for text in sys.argv[2:]:
@@ -304,8 +304,8 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from nlwfa_core.history import Event, History
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.history.runs import Event, History
+from nlwfa_core.experiment.recipe import Recipe
 
 history = History.open(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):

@@ -338,8 +338,8 @@ SERVER = """
 import sys
 from pathlib import Path
 from time import sleep
-from nlwfa_core.jobs import Runner
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.experiment.recipe import Recipe
 
 runner = Runner(Path(sys.argv[1]), num_workers=1)
 key = runner.submit(Recipe.from_json(sys.argv[2]), "me")

@@ -11,7 +11,8 @@ from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import LEARNERS, Fit, fit
+from nlwfa_core.learning.learners import Fit, fit
+from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.progress import Progress, TrainingLog
 from nlwfa_core.learning.steps import Kept
 from nlwfa_core.models.nlwfa import NLWFA

@@ -18,7 +18,7 @@ from nlwfa_core.experiment.pipeline import Result, build_hankel, run
 from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
 from nlwfa_core.lab.ready import ASSETS
 from nlwfa_core.lab.views import most_frequent
-from nlwfa_core.learning.learners import is_unsettled
+from nlwfa_core.learning.names import is_unsettled
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.strings.words import Words
 

@@ -99,12 +99,12 @@ def test_a_process_goes_by_the_file_it_is_started_with(tmp_path: Path) -> None:
     settings.write_text("rank = 4\nbasis = 30\nepochs = 20\nstring_length = 3\njobs = 7\n")
     code = """
 from nlwfa_core import limits
-from nlwfa_core.basis import select_basis
+from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.jobs import QUEUE
-from nlwfa_core.fields import check_allowed
-from nlwfa_core.experiment import run
-from nlwfa_core.recipe import *
+from nlwfa_core.jobs.runner import QUEUE
+from nlwfa_core.experiment.fields import check_allowed
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import *
 from nlwfa_core.sources.formats import read_strings
 limits.check_settings()
 print(limits.MAX_RANK, limits.ceiling("rank"), QUEUE, limits.MAX_SYMBOLS)
@@ -143,8 +143,8 @@ def test_a_faulty_file_stops_whoever_serves_people(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from nlwfa_core.cli import main
-from nlwfa_core.jobs import Runner
+from nlwfa_core.cli.main import main
+from nlwfa_core.jobs.runner import Runner
 sys.stderr = sys.stdout
 print(main(["generate", "dyck", "-n", "1", "-o", "-"]))
 try:

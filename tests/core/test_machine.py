@@ -68,7 +68,7 @@ def test_threads_share_one_heap() -> None:
     program = """
 import ctypes, sys
 from threading import Thread
-from nlwfa_core.machine import share_one_heap
+from nlwfa_core.lab.machine import share_one_heap
 library = ctypes.CDLL(None)
 library.malloc.restype = ctypes.c_void_p
 if sys.argv[1] == "shared":

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics.next_symbols import score_next
 from nlwfa_core.metrics.perplexity import pautomac_score
-from nlwfa_core.metrics.scores import Model, TestSet, evaluate, next_symbol_score
+from nlwfa_core.metrics.scores import TestSet, evaluate, next_symbol_score
+from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.sources.dyck import ALPHABET, Dyck

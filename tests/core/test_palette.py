@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.lab.palette import ACCENT, BLUES, COLOURS, MARK, REDS
-from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.names import LEARNERS
 
 EYES = {
     "usual": np.eye(3),

@@ -30,9 +30,9 @@ PROGRAM = """
 import dataclasses, hashlib, json, sys
 import torch
 from threadpoolctl import threadpool_info
-from nlwfa_core.data import no_files
-from nlwfa_core.experiment import run
-from nlwfa_core.recipe import Recipe
+from nlwfa_core.experiment.data import no_files
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import Recipe
 
 recipes = [Recipe.from_json(text) for text in json.load(sys.stdin)]
 architectures = [library["architecture"] for library in threadpool_info() if library["internal_api"] == "openblas"]

@@ -16,9 +16,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
-from nlwfa_core.learning.learners import LEARNERS
-from nlwfa_core.learning.opponents import OF_STATES
-from nlwfa_core.learning.steps import REFINEMENTS
+from nlwfa_core.learning.names import LEARNERS, OF_STATES, REFINEMENTS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
 recipes = st.builds(

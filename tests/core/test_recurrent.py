@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.opponents import OF_STATES, fit_opponent
+from nlwfa_core.learning.names import OF_STATES
+from nlwfa_core.learning.opponents import fit_opponent
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.recurrent import BATCH, Network, batches, fit_recurrent
 from nlwfa_core.metrics.scores import next_symbol_score

@@ -11,10 +11,11 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import LEARNERS, fit, needs_boundary
+from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.likelihood import _as_distribution, _balanced, _Trained
+from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.learning.rollout import Continuations, Rollout, through
-from nlwfa_core.learning.steps import REFINEMENTS, Refinement
+from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA

@@ -14,10 +14,11 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.jobs.snapshots import Snapshot, aligning_turn, first_strings, plane, snapshot
+from nlwfa_core.jobs.snapshots import Snapshot, aligning_turn, plane, snapshot
 from nlwfa_core.lab.views import prefix_states
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
+from nlwfa_core.learning.reading import first_strings
 from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie

@@ -17,7 +17,7 @@ from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.lab.formulas.spectral import spectral, steps, weight_by_hand
 from nlwfa_core.lab.views import hankel_alphabet
-from nlwfa_core.learning.learners import needs_boundary
+from nlwfa_core.learning.names import needs_boundary
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

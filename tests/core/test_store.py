@@ -16,17 +16,8 @@ from safetensors.numpy import save
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.models.files import (
-    RECURRENT_ARRAYS,
-    LearnedModel,
-    SavedModel,
-    from_json,
-    load_model,
-    read_capped,
-    save_model,
-    to_json,
-    write_atomically,
-)
+from nlwfa_core.files import from_json, read_capped, to_json, write_atomically
+from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel, SavedModel, load_model, save_model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.wfa import WFA

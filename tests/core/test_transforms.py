@@ -13,8 +13,9 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import STATISTICS, Basis, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import bounded_sample, exact_hankel
-from nlwfa_core.hankel.transforms import output_layer, reading, transformed
+from nlwfa_core.hankel.transforms import transformed
 from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.reading import output_layer, reading
 from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA, factor_automaton, prefix_automaton, string_automaton

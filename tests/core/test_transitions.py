@@ -8,7 +8,8 @@ import torch
 
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import LEARNERS, fit
+from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.transitions import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA

@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from ...errors import RecipeError
-from ...models.files import to_json
+from ...files import to_json
 from ...models.wfa import WFA
 from ...strings.words import Alphabet
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,24 +22,7 @@ from ...strings.words import Words
 from .automata import dot, openfst, pautomac, weights_json
 from .drawings import heat_map_png, loss_svgs, singular_values_svg
 
-MOMENT = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive knows
 AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac, "automaton.openfst.txt": openfst}
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """An archive of files in the order given.
-
-    >>> zipped({"a.txt": b"a"}) == zipped({"a.txt": b"a"})
-    True
-    """
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            entry = zipfile.ZipInfo(name, MOMENT)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, data)
-    return buffer.getvalue()
 
 
 def model_files(result: Result) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...errors import RecipeError
-from ...metrics.scores import Model
+from ...models.model import Model
 from ...models.nlwfa import LINKS, NLWFA, activate
 from ...models.wfa import WFA
 from ...rounding import settled_product

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...experiment.recipe import HankelRecipe, Recipe
-from ...learning.learners import LEARNERS
+from ...learning.names import LEARNERS
 
 COUNTS = {
     "string": "the share of training strings that equal $uv$",
