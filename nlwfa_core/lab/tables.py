@@ -150,10 +150,13 @@ def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
     }
     found = {name: (shares[0], float(below[0])) for name, given in scores.items() for shares, below in [next_shares(given)]}
     negative = [f"{name} ({below:.1%} of the bars)" for name, (_, below) in found.items() if below > 0]
-    none = [name for name, (shares, _) in found.items() if not shares.any()]
+    zero = [name for name, given in scores.items() if not given.any()]
+    endless = [name for name, (shares, _) in found.items() if not shares.any() and name not in zero]
     sentences = [f"Negative scores, drawn without their sign: {'; '.join(negative)}."] if negative else []
-    if none:
-        sentences.append(f"All scores are 0, or one is not finite, so there are no bars: {'; '.join(none)}.")
+    if zero:
+        sentences.append(f"Every symbol has score 0 here, so all are tied and there are no bars: {'; '.join(zero)}.")
+    if endless:
+        sentences.append(f"A score is not a finite number, so there are no bars: {'; '.join(endless)}.")
     return tuple(sentences)
 
 
