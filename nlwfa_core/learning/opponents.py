@@ -39,7 +39,7 @@ def fit_opponent(
 
     Examples
     --------
-    >>> from ..words import Alphabet, Words
+    >>> from nlwfa_core.strings.words import Alphabet, Words
     >>> fit_opponent("uniform", Sample.of(Words.of([(0,)]), Alphabet(("a", "b"))), num_states=1).weights(Words.of([()])).round(3)
     array([0.333])
     """

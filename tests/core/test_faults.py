@@ -283,5 +283,11 @@ def test_only_what_people_read_has_the_time_of_day() -> None:
     for path in Path(nlwfa_core.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime")):
-                users |= {path.stem for alias in node.names if alias.name in ("time", "datetime")}
-    assert users <= {"recorder", "history", "history_tables", "ownership", "bundles"}  # moments that are written down, and shown
+                users |= {f"{path.parent.name}.{path.stem}" for alias in node.names if alias.name in ("time", "datetime")}
+    assert users <= {
+        "history.recorder",
+        "history.runs",
+        "lab.history",
+        "history.owners",
+        "history.bundles",
+    }  # moments that are written down, and shown

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import islice, product
 from pathlib import Path
 from random import Random
@@ -32,6 +33,10 @@ from nlwfa_core.sources.formats import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
+
+# The first address of a kind of database imports what knows that kind: 5 MB that are none of the address's.
+for kind in ("mysql", "postgresql", "sqlite", "oracle", "mssql"):
+    import_module(f"sqlalchemy.dialects.{kind}")
 
 IN_JSON = ("recipe", "model.json", "result.json", "sweep")
 ANY = st.recursive(

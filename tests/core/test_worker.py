@@ -122,10 +122,10 @@ def test_many_reports_are_few_messages_and_no_loss_is_lost() -> None:
 
 def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
     code = (
-        "import os; from nlwfa_core import experiment, worker\n"
+        "import os; from nlwfa_core.experiment import pipeline; from nlwfa_core.jobs import worker\n"
         "def prints(*_):\n"
         "    print('a library prints'); os.write(1, b'and C'); raise worker.RecipeError('no')\n"
-        "experiment.prepare = prints; worker.main()"
+        "pipeline.prepare = prints; worker.main()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1) as process:
         assert process.stdin is not None
