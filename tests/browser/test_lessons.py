@@ -138,6 +138,7 @@ def test_ten_strings_are_pasted(page: Page, lab: str) -> None:
 def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str) -> None:
     visit(page, lab, "data", **QUICK)
     write(page, "rank", 5)
+    expect(keyed(page, "undo")).to_contain_text("Undo: rank 2 → 5")
     write(page, "rank", 6)
     expect(keyed(page, "undo")).to_contain_text("Undo: rank 5 → 6")
     keyed(page, "undo").get_by_role("button").first.click()
