@@ -39,7 +39,7 @@ architectures = [library["architecture"] for library in threadpool_info() if lib
 scores = [dataclasses.asdict(run(recipe).scores) for recipe in recipes]
 print(json.dumps({"openblas": architectures, "torch": torch.backends.cpu.get_cpu_capability(), "scores": scores}))
 """
-LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "SP" and recipe.refinement.objective == "none"]
+LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "SP"]  # refined on rows or not at all
 QUICK_NETWORKS = [
     key
     for key, recipe in WANTED.items()
