@@ -41,7 +41,7 @@ RELATIVE_ERROR = 2.0**-29
 BLOCK = 2**20
 
 
-def settled(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
+def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
     """The products of some states and a matrix, rows that are zero by the rule set to 0. In place.
 
     Parameters
@@ -55,18 +55,18 @@ def settled(products: FloatArray, states: FloatArray, magnitudes: FloatArray) ->
     Examples
     --------
     >>> states, A = np.array([[0.1, 0.2, -0.3]]), np.ones((3, 1))
-    >>> (states @ A).tolist(), settled(states @ A, states, np.abs(A)).tolist()
+    >>> (states @ A).tolist(), flush_rows(states @ A, states, np.abs(A)).tolist()
     ([[5.551115123125783e-17]], [[0.0]])
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        places = suspects(sizes(products), sizes(states) * largest_gain(magnitudes))
+        places = candidates(sizes(products), sizes(states) * largest_gain(magnitudes))
     if len(places):
         bounds = RELATIVE_ERROR * (np.abs(states[places]) @ magnitudes)
         products[places[(np.abs(products[places]) <= bounds).all(axis=1)]] = 0.0
     return products
 
 
-def settled_product(state: FloatArray, matrix: FloatArray) -> FloatArray:
+def flush_product(state: FloatArray, matrix: FloatArray) -> FloatArray:
     """sᵀA, the zero vector where only rounding is left: one state of one string, as it is written out by hand.
 
     Parameters
@@ -75,14 +75,14 @@ def settled_product(state: FloatArray, matrix: FloatArray) -> FloatArray:
     matrix : array, shape (k, m)
     """
     product: FloatArray = state @ matrix
-    return settled(product.reshape(1, -1), state.reshape(1, -1), np.abs(matrix)).reshape(product.shape)
+    return flush_rows(product.reshape(1, -1), state.reshape(1, -1), np.abs(matrix)).reshape(product.shape)
 
 
-def settled_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
+def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
     """The same for each entry on its own, where the columns of A are different questions: weights and next-symbol scores. In place.
 
     >>> states, A = np.array([[0.1, 0.2, -0.3]]), np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
-    >>> settled_entries(states @ A, states, np.abs(A)).tolist()
+    >>> flush_entries(states @ A, states, np.abs(A)).tolist()
     [[0.0, 0.1]]
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -101,7 +101,7 @@ def settled_entries(products: FloatArray, states: FloatArray, magnitudes: FloatA
     return products
 
 
-def settled_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray) -> FloatArray:
+def flush_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray) -> FloatArray:
     """The states of a prefix tree, those that are zero by the rule, and all behind them, set to 0. In place.
 
     Parameters
@@ -115,7 +115,7 @@ def settled_states(states: FloatArray, parent: IntArray, symbol: IntArray, magni
     """
     size = sizes(states)
     with np.errstate(over="ignore", invalid="ignore"):
-        places = 1 + suspects(size[1:], size[parent[1:]] * largest_gain(magnitudes)[symbol[1:]])
+        places = 1 + candidates(size[1:], size[parent[1:]] * largest_gain(magnitudes)[symbol[1:]])
     zero = np.zeros(len(states), dtype=bool)
     zero[vanishing(places, states[places], states[parent[places]], symbol[places], magnitudes)] = True
     ancestors = parent
@@ -163,7 +163,7 @@ def largest_gain(magnitudes: FloatArray) -> FloatArray:
     return gain
 
 
-def suspects(after: FloatArray, bounds: FloatArray) -> IntArray:
+def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
     """Where sizes are so small that the rule has to be asked: what satisfies it satisfies this, too. Exact zeros need no rule, and
     where numbers overflow there is none."""
     return np.flatnonzero((after <= bounds) & (after > 0) & (bounds < np.inf))

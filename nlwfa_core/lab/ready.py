@@ -15,7 +15,7 @@ from pathlib import Path
 from ..experiment.data import no_files
 from ..experiment.pipeline import Prepared, prepare, run, save_result
 from ..experiment.recipe import PRESETS, Recipe
-from ..learning.names import LEARNERS, is_unsettled
+from ..learning.names import LEARNERS, depends_on_processor
 from .lessons import Lesson, read_lessons
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -26,11 +26,11 @@ def wanted(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in LEARNERS]
-    return {recipe.key(): recipe for recipe in recipes if not _is_unsettled(recipe)}
+    return {recipe.key(): recipe for recipe in recipes if not _depends_on_processor(recipe)}
 
 
-def _is_unsettled(recipe: Recipe) -> bool:
-    return is_unsettled(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
+def _depends_on_processor(recipe: Recipe) -> bool:
+    return depends_on_processor(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
 
 
 def make(folder: Path, lessons: Iterable[Lesson], anew: bool = False) -> list[str]:

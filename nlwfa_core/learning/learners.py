@@ -19,7 +19,7 @@ from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from ..threads import on_one_thread
 from .completion import linear_transitions
-from .names import LEARNERS, UNSETTLED, Learner, check_learner, is_unsettled
+from .names import LEARNERS, PROCESSOR_DEPENDENT, Learner, check_learner, depends_on_processor
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .reading import as_network, first_strings, mapped
 from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
@@ -143,8 +143,8 @@ def fit(
     if refinement.objective != "none":
         seconds = {**seconds, "refinement": perf_counter() - started}
     svd, messages = steps.svd, [log.message for log in logs if log.message]
-    if is_unsettled(learner, hankel.transform, refinement.objective):
-        messages.append(UNSETTLED)
+    if depends_on_processor(learner, hankel.transform, refinement.objective):
+        messages.append(PROCESSOR_DEPENDENT)
     if svd is not None and model.num_states < rank:
         messages.append(
             f"Rank {rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "

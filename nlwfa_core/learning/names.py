@@ -36,7 +36,7 @@ LEARNERS = {
 }
 
 
-UNSETTLED = (
+PROCESSOR_DEPENDENT = (
     "Refined by likelihood, this model ends elsewhere on another type of processor, by some hundredths in its word error rate. "
     "fac.non and both.non with the row transform do not: there a softmax keeps outputs positive."
 )
@@ -48,7 +48,7 @@ def check_learner(learner: str) -> None:
         raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
 
 
-def is_unsettled(learner: str, transform: str, objective: str) -> bool:
+def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
     """Whether training ends elsewhere on another processor, by more than the digits that pages show.
 
     Measured (docs/method-notes.md): so it is with refinement by likelihood, but where a softmax makes the outputs positive. Others

@@ -86,7 +86,7 @@ def train(
     report: Report,
     cancelled: CancelCheck,
     look: Look | None = None,
-    leave_start: Callable[[], None] | None = None,
+    first_step: Callable[[], None] | None = None,
 ) -> TrainingLog:
     """Minimise `loss_of()` over `layers` by full-batch Adamax, in place.
 
@@ -98,8 +98,8 @@ def train(
         One of `SCHEDULES`: the learning rate stays as it is (the paper names none other), or falls to 0 along half a cosine.
     look : callable, optional
         Passed on with every report.
-    leave_start : callable, optional
-        What takes the place of the first step, where the start is a saddle point (see `nudge`).
+    first_step : callable, optional
+        Replaces the first step where the start is a saddle point (see `nudge`).
 
     Raises
     ------
@@ -125,8 +125,8 @@ def train(
             for layer, kept in zip(layers, best, strict=True):
                 kept.copy_(layer.detach())
         report(Progress(stage, epoch, epochs, value, look=look))
-        if epoch == 0 and leave_start is not None:
-            leave_start()
+        if epoch == 0 and first_step is not None:
+            first_step()
         elif epoch < epochs:
             loss.backward()  # type: ignore[no-untyped-call]
             if schedule == "cosine":

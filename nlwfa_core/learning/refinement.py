@@ -74,7 +74,7 @@ def refine_hankel(
         report=report,
         cancelled=cancelled,
         look=look,
-        leave_start=None if steps.svd is None else lambda: nudge(tensors, options.seed),
+        first_step=None if steps.svd is None else lambda: nudge(tensors, options.seed),
     )
     first, *others = to_arrays(tensors)
     maps_learned, decoder_learned = tuple(others[: len(transitions)]), tuple(others[len(transitions) :])

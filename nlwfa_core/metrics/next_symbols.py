@@ -86,8 +86,8 @@ def score_next(
             # A score that is nan predicts nothing: it must not win the arg max.
             ranked = np.where(np.isnan(scores), -np.inf, scores)
             largest = np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
-        nearness = RELATIVE_ERROR * largest
-        likeliest, inner = _highest(ranked, nearness), _highest(ranked[:, :-1], nearness)
+        tolerance = RELATIVE_ERROR * largest
+        likeliest, inner = _highest(ranked, tolerance), _highest(ranked[:, :-1], tolerance)
         if floor:
             sums = magnitudes.sum(axis=1, keepdims=True)
             magnitudes = np.maximum(np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=sums > 0), floor)
@@ -117,15 +117,15 @@ def score_next(
         num_predictions=num_predictions,
         num_impossible=int(times[impossible].sum()),
         num_negative=int((scores < 0).sum()),
-        ndcg5=float(_gains(ranked, nearness, likeliest, trie, begins, ends, truth).sum() / num_predictions),
+        ndcg5=float(_gains(ranked, tolerance, likeliest, trie, begins, ends, truth).sum() / num_predictions),
         next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
     )
 
 
-def _highest(scores: FloatArray, nearness: FloatArray) -> BoolArray:
+def _highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
     """Which scores of each row are its highest, or equal to it; none where all are −∞."""
     highest = scores.max(axis=1)
-    chosen: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - nearness)[:, None]
+    chosen: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - tolerance)[:, None]
     return chosen
 
 
@@ -136,8 +136,8 @@ def likeliest(scores: FloatArray) -> list[int]:
     ([1, 2], [0, 1, 2], [1])
     """
     finite = np.where(np.isnan(scores), -np.inf, scores)
-    nearness = RELATIVE_ERROR * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-    return np.flatnonzero(_highest(finite[None], np.array([nearness]))[0]).tolist()
+    tolerance = RELATIVE_ERROR * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    return np.flatnonzero(_highest(finite[None], np.array([tolerance]))[0]).tolist()
 
 
 def _followed(chosen: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
@@ -155,7 +155,7 @@ def _followed(chosen: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -
 
 def _gains(
     scores: FloatArray,
-    nearness: FloatArray,
+    tolerance: FloatArray,
     equal: BoolArray,
     trie: Trie,
     begins: IntArray,
@@ -180,7 +180,7 @@ def _gains(
         if not (number[rank < size] > 0).any():  # what is left was nan, or −∞
             break
         left[equal] = -np.inf
-        equal = _highest(left, nearness)
+        equal = _highest(left, tolerance)
     return gains if truth is None else begins * gains / (discounts @ -np.sort(-truth, axis=1)[:, :size].T)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import RecipeError
-from ..rounding import settled, settled_entries
+from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
@@ -122,9 +122,9 @@ class NLWFA:
         if self.nonlinear_transitions:
             return states
         if np.ndim(symbol) == 0:
-            return settled(states, before, self.magnitudes[symbol])
+            return flush_rows(states, before, self.magnitudes[symbol])
         for row, one in enumerate(np.asarray(symbol).tolist()):  # few: see `strings.rolling.end_states`
-            settled(states[row], before[row], self.magnitudes[one])
+            flush_rows(states[row], before[row], self.magnitudes[one])
         return states
 
     @cached_property
@@ -203,7 +203,7 @@ class NLWFA:
     def _outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
         """φ' of states up to some columns of its last layer, which is linear: exactly 0 where only rounding is left."""
         hidden = self.decode(states)
-        return settled_entries(hidden @ columns, hidden, np.abs(columns))
+        return flush_entries(hidden @ columns, hidden, np.abs(columns))
 
     def _linked(self, outputs: FloatArray) -> FloatArray:
         if self.link == "identity":

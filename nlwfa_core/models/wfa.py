@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import RecipeError
-from ..rounding import settled_entries, settled_product, settled_states
+from ..rounding import flush_entries, flush_product, flush_states
 from ..strings.rolling import end_states
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
@@ -60,7 +60,7 @@ class WFA:
         return len(self.transitions)
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
-        """Each row times A_σ (see `rolling.Transitions`), as computed: not settled by the rule of `rounding`."""
+        """Each row times A_σ (see `rolling.Transitions`), as computed, without the rule of `rounding`."""
         following: FloatArray = states @ self.transitions[symbol]
         return following
 
@@ -71,13 +71,13 @@ class WFA:
 
     def states(self, trie: Trie) -> FloatArray:
         """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding is left."""
-        return settled_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
+        return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); exactly 0 where only rounding is left. A shared prefix is computed once."""
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
-            return settled_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
+            return flush_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix u, for a WFA of *string* probabilities.
@@ -92,7 +92,7 @@ class WFA:
         with np.errstate(over="ignore", invalid="ignore"):
             following = np.column_stack((*(self.transitions @ goes_on), self.termination))  # (k, num_symbols + 1)
             magnitudes = np.column_stack((*(self.magnitudes @ np.abs(goes_on)), np.abs(self.termination)))
-            return settled_entries(states @ following, states, magnitudes)
+            return flush_entries(states @ following, states, magnitudes)
 
     @cached_property
     def summed_transitions(self) -> FloatArray:
@@ -134,7 +134,7 @@ class WFA:
         """Σ_x f(x) over all strings; ∞ where that sum diverges."""
         with np.errstate(over="ignore", invalid="ignore"):
             return (
-                float(settled_product(self.initial, self.prefix_termination[:, None])[0])
+                float(flush_product(self.initial, self.prefix_termination[:, None])[0])
                 if self.spectral_radius < 1
                 else float("inf")
             )

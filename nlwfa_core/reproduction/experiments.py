@@ -27,7 +27,7 @@ TEST = (
     *("num_words", "num_zero", "num_negative", "num_nonfinite", "num_impossible", "uniform_log2_pauto", "true_log2_pauto"),
     "share_tied",
 )
-# What a weight of 0 is raised to, as a share of all, so that log₂ Pauto is finite: in a column of its own.
+# What a weight of 0 is raised to, as a share of all, so that log₂ Pauto is finite; the result has its own column.
 FLOOR = 1e-30
 FLOORED = "kl_floored"
 SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), "seconds")

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..rounding import largest_gain, sizes, suspects, vanishing
+from ..rounding import candidates, largest_gain, sizes, vanishing
 from .words import FloatArray, IntArray, Words, check_symbols
 
 # (states (n, num_states), symbol) -> the states one symbol further, (n, num_states)
@@ -70,7 +70,7 @@ def end_states(
             if gain is not None and magnitudes is not None:
                 bounds, size = size.take(parents) * gain.take(following), np.abs(states) @ ones
                 if (size < bounds).any():
-                    rows = suspects(size, bounds)
+                    rows = candidates(size, bounds)
                     rows = vanishing(rows, states[rows], before[parents[rows]], following[rows], magnitudes)
                     states[rows], size[rows] = 0.0, 0.0
         ends[order[: len(at)]] = states.take(at, axis=0)

@@ -282,8 +282,8 @@ def chain_log2_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArra
     reached = np.zeros(trie.num_nodes)
     with np.errstate(divide="ignore"):
         reached[1:] = np.log2(next_probabilities[trie.parent[1:], trie.symbol[1:]])
-        ended = np.log2(next_probabilities[ends, -1])
+        end_logs = np.log2(next_probabilities[ends, -1])
     for start, end in pairwise(trie.levels[1:].tolist()):
         reached[start:end] += reached[trie.parent[start:end]]
-    weights: FloatArray = reached[ends] + ended
+    weights: FloatArray = reached[ends] + end_logs
     return weights

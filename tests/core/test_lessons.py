@@ -18,7 +18,7 @@ from nlwfa_core.experiment.pipeline import Result, build_hankel, run
 from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
 from nlwfa_core.lab.ready import ASSETS
 from nlwfa_core.lab.views import most_frequent
-from nlwfa_core.learning.names import is_unsettled
+from nlwfa_core.learning.names import depends_on_processor
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.strings.words import Words
 
@@ -183,7 +183,7 @@ def test_no_lesson_rests_on_rounding(name: str) -> None:
         text = step.text + step.answer
         assert not re.search(r"10\^\{?-\s*(1[0-9]|[2-9][0-9])|e-(1[0-9]|[2-9][0-9])", text)
         for recipe in step.models:
-            assert not is_unsettled(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
+            assert not depends_on_processor(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The same numbers on every processor: linear algebra and torch choose their kernels by it, and here they are told which to take.
+"""The same numbers on every processor: OpenBLAS and torch choose their kernels by it, and each can be set to another.
 
 Each kernel runs in a process of its own. Whatever this processor can't run is left out.
 """

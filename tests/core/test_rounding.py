@@ -18,7 +18,7 @@ from nlwfa_core.learning.spectral import TruncatedSVD, fit_spectral, truncated_s
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.rounding import RELATIVE_ERROR, settled, settled_entries
+from nlwfa_core.rounding import RELATIVE_ERROR, flush_entries, flush_rows
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Words
@@ -98,8 +98,8 @@ def test_infinities_are_left_alone() -> None:
     states, A = np.array([[1e200, -1e200], [np.inf, 1.0]]), np.array([[1e200], [1.0]])
     with np.errstate(over="ignore", invalid="ignore"):
         product = states @ A
-    assert settled(product.copy(), states, np.abs(A)).tolist() == product.tolist()
-    assert settled_entries(product.copy(), states, np.abs(A)).tolist() == product.tolist()
+    assert flush_rows(product.copy(), states, np.abs(A)).tolist() == product.tolist()
+    assert flush_entries(product.copy(), states, np.abs(A)).tolist() == product.tolist()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 4))

@@ -13,7 +13,7 @@ from ...errors import RecipeError
 from ...models.model import Model
 from ...models.nlwfa import LINKS, NLWFA, activate
 from ...models.wfa import WFA
-from ...rounding import settled_product
+from ...rounding import flush_product
 from ...strings.trie import Trie
 from ...strings.words import Alphabet, FloatArray, Word, Words
 from .calculation import Block, Calculation, cleaned
@@ -74,11 +74,11 @@ def _linear(model: WFA, word: Word, alphabet: Alphabet) -> Calculation:
     state = _row(model.initial)
     steps = [Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", state)]
     for place, symbol in enumerate(word, start=1):
-        state = settled_product(state, model.transitions[symbol])
+        state = flush_product(state, model.transitions[symbol])
         made = rf"\mathbf{{z}}_{{{place}}} = \mathbf{{z}}_{{{place - 1}}}\mathbf{{A}}_{{{_tex(symbol, alphabet)}}}"
         steps.append(Block(f"z{place}", f"z{place - 1} · A_{alphabet.symbols[symbol]}", made, state))
     factors = _dot(state[0], model.termination, f"z{len(word)}", "α∞")
-    weight = float(settled_product(state, model.termination[:, None])[0, 0])
+    weight = float(flush_product(state, model.termination[:, None])[0, 0])
     return Calculation(alphabet.decode(word), tuple(given), tuple(steps), "sum of the products", factors, weight, ())
 
 

@@ -17,7 +17,7 @@ from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, we
 from ...learning.steps import Kept
 from ...models.nlwfa import NLWFA
 from ...models.wfa import WFA
-from ...rounding import settled_product
+from ...rounding import flush_product
 from ...strings.sample import Sample
 from ...strings.words import Alphabet, FloatArray, Word
 from . import recipe as formulas
@@ -241,16 +241,16 @@ def weight_by_hand(learned: Spectral, word: Word) -> tuple[list[FloatArray], lis
     model, maps = learned.model, learned.maps
     states = [model.initial]
     for symbol in word:
-        states.append(settled_product(states[-1], maps.transitions[symbol]))
+        states.append(flush_product(states[-1], maps.transitions[symbol]))
     if isinstance(model, WFA):
-        return states, [], float(settled_product(states[-1], model.termination[:, None])[0])
+        return states, [], float(flush_product(states[-1], model.termination[:, None])[0])
     if model.reading == "conditional":
         chosen = zip(states, (*word, model.num_symbols), strict=True)
-        factors = [float(settled_product(state, model.output[:, [symbol]])[0]) for state, symbol in chosen]
+        factors = [float(flush_product(state, model.output[:, [symbol]])[0]) for state, symbol in chosen]
         return states, factors, float(np.prod(factors))
     if model.reading == "boundary":
-        states.append(settled_product(states[-1], maps.transitions[model.num_symbols]))
-    value = float(settled_product(states[-1], model.termination[:, None])[0])
+        states.append(flush_product(states[-1], maps.transitions[model.num_symbols]))
+    value = float(flush_product(states[-1], model.termination[:, None])[0])
     return states, [], value**2 if model.link == "square" else value
 
 
