@@ -37,6 +37,9 @@ class Lanes(Protocol):
 
     def submit(self, lane: Lane, recipe: str, uploads: str) -> Future[Files | str]: ...
 
+    def cancel(self, future: Future[Files | str]) -> None:
+        """Give up a run, before the lanes are closed."""
+
 
 class Agenda:
     """The runs that are left, and which lane goes on with which of them.
@@ -111,6 +114,9 @@ class Processes:
                 self._executors[lane] = self._start()
         raise AssertionError
 
+    def cancel(self, future: Future[Files | str]) -> None:
+        """Nothing to do: `close` kills the processes, and loky fails what is left; a cancelled future would break its thread."""
+
     def close(self) -> None:
         for executor in self._executors.values():
             executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
@@ -154,6 +160,9 @@ class Cluster:
         where = {"workers": [address], "allow_other_workers": True} if address else {}
         future: Future[Files | str] = self._executor.submit(work, recipe, uploads, **where)
         return future
+
+    def cancel(self, future: Future[Files | str]) -> None:
+        future.cancel()
 
 
 @contextmanager

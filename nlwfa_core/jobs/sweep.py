@@ -125,7 +125,7 @@ def _results(missing: Mapping[str, Recipe], lanes: Lanes, uploads: str, recorder
                     yield key, future.result()
     finally:
         for future, (key, _) in flying.items():
-            future.cancel()
+            lanes.cancel(future)
             recorder.tell(key, missing[key], "interrupted")
 
 

@@ -1,6 +1,6 @@
 """Results that come with the lab, so that a class of thirty waits for nothing: those of the lessons and of the presets.
 
-`python -m nlwfa_core.lab.ready` makes what is missing in `assets/results`; `--all` makes everything anew.
+`python -m nlwfa_core.lab.ready` makes what is missing in `assets/results`; `--all` makes everything again.
 """
 
 from __future__ import annotations

@@ -122,8 +122,6 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
     assert not disk.refused and step == (10 if what == "model" else 14)  # folder; for each: a file, writing, the disk, a name
 
 
-# loky's own thread may find a run cancelled in the moment in which it hands it out. It says so, and nothing is lost.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_sweep_on_a_full_disk_says_so_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipes = {recipe.key(): recipe for recipe in (recipe_of(seed=seed) for seed in range(4))}
     kept, full = sweeping._keep, []

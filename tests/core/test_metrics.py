@@ -172,10 +172,11 @@ def test_rates_weigh_strings_as_drawn() -> None:
 
 @pytest.mark.parametrize("model", [COIN.wfa, ring(3)])
 def test_the_true_model_has_the_lowest_expected_rates(model: Model) -> None:
-    """Over all words up to a length, weighed by their probability, in units of 1e-6, but for those that are longer."""
-    words = all_words(2, 8)
-    missing = 1 - model.weights(words).sum()
-    sample = Sample(words, np.maximum(np.round(1e6 * model.weights(words)), 1).astype(np.int64), AB)
+    """Over all words up to a length, weighed by their probability, in units of 1e-12. Longer words are missing from what follows a
+    prefix: a share of the strings, each at up to 14 prefixes."""
+    words = all_words(2, 13)
+    sample = Sample(words, np.maximum(np.round(1e12 * model.weights(words)), 1).astype(np.int64), AB)
+    missing = 14 * (1 - model.weights(words).sum()) / (next_symbol_score(model, sample).num_predictions / sample.num_strings)
     true = next_symbol_score(model, sample)
     for other in (Uniform(2), NGram.fit(sample, 1), Fixed((0.5, 0.2, 0.3))):
         worse = next_symbol_score(other, sample)

@@ -1,6 +1,6 @@
 """The same numbers on every processor: OpenBLAS and torch choose their kernels by it, and each can be set to another.
 
-Each kernel runs in a process of its own. Whatever this processor can't run is left out.
+Each kernel runs in a separate process. Kernels that this processor can't run are skipped.
 """
 
 from __future__ import annotations
