@@ -15,7 +15,7 @@ import pytest
 
 from nlwfa_core.experiment.pipeline import load_result
 from nlwfa_core.lab.ready import ASSETS
-from tests.core.test_ready import TOLERANCES, WANTED, assert_same_scores
+from tests.core.lab.test_ready import TOLERANCES, WANTED, assert_same_scores
 
 CPUINFO = Path("/proc/cpuinfo")
 FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() else set()

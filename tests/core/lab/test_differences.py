@@ -9,7 +9,7 @@ import numpy as np
 from nlwfa_core import HankelRecipe, RefinementRecipe
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, differing, parallel_axes, ranking, run_table
-from tests.core.test_sweeps import BASE, outcome
+from tests.core.experiment.test_sweeps import BASE, outcome
 
 
 def test_only_what_differs_is_told() -> None:

@@ -16,7 +16,7 @@ from nlwfa_core.jobs import pausing
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.runner import JobStatus, Runner
 from nlwfa_core.models.files import SavedModel, save_model
-from tests.core.test_jobs import endless, new_worker, over, pytestmark, recipe_of, runner, status, training, wait_for
+from tests.core.jobs.test_jobs import endless, new_worker, over, pytestmark, recipe_of, runner, status, training, wait_for
 
 __all__ = ["pytestmark", "runner"]
 

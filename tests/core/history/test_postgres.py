@@ -23,10 +23,10 @@ from nlwfa_core.history.listing import Query, choices, chosen, listed
 from nlwfa_core.history.owners import Own
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import Event, History, Run
-from tests.core import test_history as usual
+from tests.core.history import test_history as usual
+from tests.core.history.test_history import states
+from tests.core.history.test_listing import ROWS
 from tests.core.small import recipe_of, wait_for
-from tests.core.test_history import states
-from tests.core.test_listing import ROWS
 
 SERVER = os.environ.get("NLWFA_TEST_POSTGRES", "")
 
