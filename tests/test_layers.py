@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.imports import APP, CORE, PAGES, core_imports, imports, package_of, top_level, unresolved
+
 # Each imports only from those before it. First files that all may use, then packages: the library's, the lab's, the command line.
 # A new one fails here until it has its place.
 ORDER = (
@@ -38,49 +37,24 @@ TORCH = tuple(
     for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood", "least_squares", "recurrent")
 )
 
-CORE = {".".join(path.relative_to(ROOT / "nlwfa_core").with_suffix("").parts): path for path in (ROOT / "nlwfa_core").rglob("*.py")}
-PAGES = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in (ROOT / "pages").rglob("*.py")}
-APP = {"app": ROOT / "app.py"} if (ROOT / "app.py").exists() else {}
-
-
-def imports(module: str, path: Path, eager: bool = False) -> Iterator[str]:
-    """Absolute dotted names of all that a file imports, at any depth or only when it is loaded; `from a import b` gives a.b."""
-    package, tree = module.split(".")[:-1], ast.parse(path.read_text(encoding="utf-8"))
-    for node in tree.body if eager else ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = ["nlwfa_core", *package][: len(package) + 2 - node.level] if node.level else []
-            start = ".".join([*base, *([node.module] if node.module else [])])
-            yield from (f"{start}.{alias.name}" for alias in node.names)
-
-
-def top_level(path: Path) -> set[str]:
-    """What a file imports from outside, by the first part of the name."""
-    return {name.split(".")[0] for name in imports("", path)}
-
-
-def core_imports(module: str, eager: bool = False) -> set[str]:
-    """The modules of nlwfa_core that one of them imports; a package's own name stands for its `__init__`."""
-    found = set()
-    for name in imports(module, CORE[module], eager):
-        if name.split(".")[0] != "nlwfa_core":
-            continue
-        parts = name.split(".")[1:]
-        known = [".".join(parts[:end]) for end in range(len(parts), 0, -1) if ".".join(parts[:end]) in CORE]
-        found.add(known[0] if known else ".".join([*parts[:1], "__init__"]))
-    return found
-
-
-def package_of(module: str) -> str:
-    return module.split(".")[0]
-
 
 def test_every_package_has_its_place_and_its_story() -> None:
     assert {package_of(module) for module in CORE} - {"__init__"} == set(ORDER)
     for module, path in CORE.items():
         if module.endswith("__init__"):
             assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), module
+
+
+def test_a_stranger_sees_at_most_twenty_entries() -> None:
+    root = CORE["__init__"].parent
+    assert (
+        len([entry for entry in root.iterdir() if (entry.is_dir() and (entry / "__init__.py").exists()) or entry.suffix == ".py"])
+        <= 20
+    )
+
+
+def test_every_imported_name_exists() -> None:
+    assert unresolved() == []
 
 
 @pytest.mark.parametrize("module", sorted(set(CORE) - {"__init__"}))  # the public names come from everywhere
