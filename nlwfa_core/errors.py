@@ -27,6 +27,19 @@ class Cancelled(Exception):
     """Raised by a learner when its `cancelled` callback answers true. Not an error: nobody did anything wrong."""
 
 
+def sentence_of(error: Exception) -> str:
+    """Say in a sentence why a run failed: our own errors speak for themselves, and all others are errors of the program.
+
+    >>> sentence_of(RecipeError("rank: 0 given, at least 1 needed")), sentence_of(KeyError("rank"))
+    ('rank: 0 given, at least 1 needed', "The run stopped with an error inside the program: KeyError: 'rank'")
+    """
+    if isinstance(error, RecipeError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank."
+    return f"The run stopped with an error inside the program: {type(error).__name__}: {error}"
+
+
 def plural(number: int, noun: str) -> str:
     """
     >>> plural(1, "line"), plural(3000, "line")

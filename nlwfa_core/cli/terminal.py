@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from .. import limits
-from ..errors import Cancelled, FormatError, RecipeError
+from ..errors import Cancelled, FormatError, RecipeError, sentence_of
 from ..files import read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import count_strings
@@ -90,8 +90,8 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         return _fail(str(error))
     except SystemExit:
         return 0  # typer's answer, on its way to print a help text, to a reader that has seen enough
-    except MemoryError:
-        return _fail("there is not enough memory for this: try fewer prefixes and suffixes, or a smaller rank")
+    except MemoryError as error:
+        return _fail(sentence_of(error))
 
 
 def _print(output: Output) -> None:

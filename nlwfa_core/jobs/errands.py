@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread, local
 from time import sleep
 
-from ..errors import RecipeError
+from ..errors import sentence_of
 from ..experiment.data import no_files
 from ..experiment.pipeline import Workbench, save_result
 from ..experiment.recipe import Recipe
@@ -39,13 +39,10 @@ def work(recipe: str, uploads: str) -> Files | str:
         with TemporaryDirectory(prefix="nlwfa-run-") as folder:
             save_result(Path(folder), result, sync=False)
             return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
-    except RecipeError as error:
-        return str(error)
-    except MemoryError:
-        bench.prepared = None
-        return "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank."
     except Exception as error:
-        return f"Training broke off with an error inside the program: {type(error).__name__}: {error}"
+        if isinstance(error, MemoryError):
+            bench.prepared = None
+        return sentence_of(error)
 
 
 def follow(parent: int) -> None:

@@ -23,7 +23,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, BinaryIO
 
-from ..errors import Cancelled, RecipeError
+from ..errors import Cancelled, RecipeError, sentence_of
 from ..experiment.data import no_files
 from ..experiment.pipeline import Result, Workbench, save_result
 from ..experiment.recipe import Recipe
@@ -221,14 +221,12 @@ class Trainer:
         except Cancelled:
             self.outbox.end("cancelled")
         except RecipeError as error:
-            self.outbox.end("failed", str(error))
-        except MemoryError:
-            log.exception("out of memory, %s", folder)
-            self.bench.prepared = None
-            self.outbox.end("failed", "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank.")
+            self.outbox.end("failed", sentence_of(error))
         except Exception as error:
-            log.exception("training broke off, %s", folder)
-            self.outbox.end("failed", f"Training broke off with an error inside the program: {type(error).__name__}: {error}")
+            log.exception("a run failed, %s", folder)
+            if isinstance(error, MemoryError):
+                self.bench.prepared = None
+            self.outbox.end("failed", sentence_of(error))
         else:
             self.outbox.end("done")
 
