@@ -47,10 +47,7 @@ def test_every_package_has_its_place_and_its_story() -> None:
 
 def test_a_stranger_sees_at_most_twenty_entries() -> None:
     root = CORE["__init__"].parent
-    assert (
-        len([entry for entry in root.iterdir() if (entry.is_dir() and (entry / "__init__.py").exists()) or entry.suffix == ".py"])
-        <= 20
-    )
+    assert len([*root.glob("*.py"), *root.glob("*/__init__.py")]) <= 20
 
 
 def test_every_imported_name_exists() -> None:
