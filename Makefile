@@ -2,6 +2,7 @@
 # make test   runs every check and test
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there
+# make map    draws docs/architecture.svg from what the packages import
 # make results   makes anew what assets/results ships: the results of lessons and presets
 # Both set up their own virtual environment in .venv; nothing else is needed but Python 3.11 or newer.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -9,7 +10,7 @@ BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
 PORT ?= 8501
 
-.PHONY: lab test screens results lock audit clean
+.PHONY: lab test screens map results lock audit clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -23,6 +24,9 @@ test: .venv/dev
 
 screens: .venv/dev
 	$(BIN)/python -m tests.browser.take_screens
+
+map: .venv/dev
+	$(BIN)/python -m tests.architecture
 
 .venv/lab: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
