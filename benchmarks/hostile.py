@@ -187,7 +187,7 @@ def _automaton() -> Reader:
     def read(data: bytes) -> object:
         return read_pautomac_model(data, num_symbols=2 if len(data) % 2 else None)
 
-    return Reader((AUTOMATON,), read, floor=2 * 8 * limits.MAX_AUTOMATON_NUMBERS)
+    return Reader((AUTOMATON,), read, floor=2 * 8 * limits.most("automaton_numbers"))
 
 
 def _values() -> Reader:
@@ -249,7 +249,7 @@ def _upload() -> Reader:
         return load_data(DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data)
 
     whole = b"string,count\n" + b"".join(b"%s,%d\n" % (b"ab" * n, n) for n in range(1, 9))
-    return Reader((*STRINGS, whole), read, times=2 * CHARACTERS, floor=6 * limits.MAX_STRINGS)
+    return Reader((*STRINGS, whole), read, times=2 * CHARACTERS, floor=6 * limits.most("strings"))
 
 
 def _kept_runs() -> Reader:

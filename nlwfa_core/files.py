@@ -144,7 +144,7 @@ class FileShelf:
 
     def put(self, data: bytes) -> str:
         """Keep a file; returns its SHA-256, 64 hexadecimal digits."""
-        limits.check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
+        limits.check_at_most("bytes in the file", len(data), limits.most("file_bytes"))
         name = hashlib.sha256(data).hexdigest()
         if not (self.directory / name).exists():
             make_directory(self.directory)
@@ -155,4 +155,4 @@ class FileShelf:
         """Raises RecipeError if there is no such file."""
         if not re.fullmatch("[0-9a-f]{64}", name) or not (self.directory / name).exists():
             raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
-        return read_capped(self.directory / name, limits.MAX_FILE_BYTES)
+        return read_capped(self.directory / name, limits.most("file_bytes"))

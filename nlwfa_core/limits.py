@@ -1,8 +1,8 @@
-"""What the readers, recipes and the queue accept, checked before anything is allocated. One place, so that a server can be sized.
+"""Limits on what readers, recipes and the queue accept, checked before any memory is allocated.
 
-The numbers of `LIMITS` are defaults. A settings file in TOML, the one that NLWFA_LIMITS names or else `limits.toml` in NLWFA_HOME,
-sets others, a line each, as `rank = 20`, for every process that is started with it. Where it can't be followed, the defaults stand,
-and `check_settings`, which all that serves people asks first, says so.
+`LIMITS` holds the defaults. A settings file in TOML (the one that NLWFA_LIMITS names, otherwise `limits.toml` in NLWFA_HOME) may
+change them, one to a line, such as `rank = 20`, for every process started with it. If that file can't be read, the defaults apply;
+servers and commands call `check_settings` first and refuse to start.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from .errors import RecipeError
+from .errors import FormatError, RecipeError
 
 FILE, VARIABLE, HOME = "limits.toml", "NLWFA_LIMITS", "NLWFA_HOME"
 MAX_SETTINGS_BYTES = 2**16
-LARGEST = 2**53 - 1  # whole numbers that a browser knows
+LARGEST = 2**53 - 1  # the largest integer that JavaScript represents exactly
+WHOLE_FILE = 0  # the line to blame when a file as a whole exceeds a limit
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Limit:
     ----------
     default : int
     what : str
-        What is counted, as errors and the documentation say it.
+        What is counted, as errors and the documentation describe it.
     """
 
     default: int
@@ -56,10 +57,40 @@ LIMITS = {
 }
 
 
-def check_at_most(what: str, given: int, allowed: int) -> None:
-    """Raise RecipeError if `given` is above `allowed`."""
-    if given > allowed:
-        raise RecipeError(f"{what}: {given:,} given, at most {allowed:,} allowed")
+def most(name: str) -> int:
+    """The limit in force under a name of `LIMITS`."""
+    return IN_FORCE[name]
+
+
+def ceiling(name: str) -> int:
+    """The largest value that a stored recipe or model may have.
+
+    It may come from a server that allows more, or from before a limit was lowered, so the default is accepted too.
+    """
+    return max(LIMITS[name].default, IN_FORCE[name])
+
+
+def upload_megabytes() -> int:
+    """The largest upload, in whole megabytes, the unit of Streamlit's upload widget."""
+    return -(-most("file_bytes") // 2**20)
+
+
+def check_at_most(what: str, number: int, maximum: int, line: int | None = None) -> None:
+    """Raise an error if `number` is above `maximum`.
+
+    Parameters
+    ----------
+    line : int, optional
+        The line of the file to blame, or WHOLE_FILE.
+
+    Raises
+    ------
+    RecipeError
+        A FormatError if there is a file to blame.
+    """
+    if number > maximum:
+        message = f"{what}: {number:,} given, at most {maximum:,} allowed"
+        raise RecipeError(message) if line is None else FormatError(message, line or None)
 
 
 def read_limits(data: bytes) -> dict[str, int]:
@@ -71,24 +102,24 @@ def read_limits(data: bytes) -> dict[str, int]:
     Raises
     ------
     RecipeError
-        If it is not TOML, names something that is no limit, or a limit is no whole number from 1 on.
+        If it is not TOML, if it names an unknown limit, or if a limit is not a whole number from 1 on.
     """
     check_at_most("bytes of the limits' file", len(data), MAX_SETTINGS_BYTES)
     try:
-        given = tomllib.loads(data.decode("utf-8-sig"))
+        numbers = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise RecipeError(f"the limits' file is not TOML: {error}") from None
-    for name, value in given.items():
+    for name, value in numbers.items():
         if name not in LIMITS:
             near = get_close_matches(name, LIMITS) or LIMITS
             raise RecipeError(f"{name[:40]!r} is no limit; {'nearest' if near is not LIMITS else 'there are'}: {', '.join(near)}")
         if type(value) is not int or not 1 <= value <= LARGEST:
             raise RecipeError(f"{name}: {str(value)[:40]} given, a whole number from 1 to {LARGEST:,} needed")
-    return given
+    return numbers
 
 
 def settings_file() -> Path | None:
-    """The file that sets limits, if there is one."""
+    """The path of the settings file, or None if there is none."""
     if named := os.environ.get(VARIABLE):
         return Path(named)
     home = os.environ.get(HOME)
@@ -96,7 +127,7 @@ def settings_file() -> Path | None:
 
 
 def settings() -> tuple[dict[str, int], RecipeError | None]:
-    """What the settings file says; nothing, and why, where it can't be followed."""
+    """The limits that the settings file sets; none, and the error, if it can't be read."""
     path = settings_file()
     try:
         return (read_limits(path.read_bytes()) if path else {}), None
@@ -107,36 +138,10 @@ def settings() -> tuple[dict[str, int], RecipeError | None]:
 
 
 def check_settings() -> None:
-    """Raise RecipeError if there is a settings file that can't be followed."""
+    """Raise RecipeError if there is a settings file that could not be read."""
     if PROBLEM is not None:
         raise RecipeError(str(PROBLEM))
 
 
-def ceiling(name: str) -> int:
-    """What a recipe or a model may say at all: it may come from a server that allows more, or from before a limit was lowered."""
-    return max(LIMITS[name].default, IN_FORCE[name])
-
-
-_GIVEN, PROBLEM = settings()
-IN_FORCE = {name: _GIVEN.get(name, limit.default) for name, limit in LIMITS.items()}
-
-MAX_FILE_BYTES = IN_FORCE["file_bytes"]
-MAX_FILE_MEGABYTES = -(-MAX_FILE_BYTES // 2**20)  # as a browser is told
-MAX_PASTED_BYTES = IN_FORCE["pasted_bytes"]
-MAX_STRINGS = IN_FORCE["strings"]
-MAX_STRING_LENGTH = IN_FORCE["string_length"]
-MAX_SYMBOLS = IN_FORCE["symbols"]
-MAX_GENERATED = IN_FORCE["generated_strings"]
-MAX_AUTOMATON_NUMBERS = IN_FORCE["automaton_numbers"]
-MAX_BASIS = IN_FORCE["basis"]
-MAX_RANK = IN_FORCE["rank"]
-MAX_EPOCHS = IN_FORCE["epochs"]
-MAX_TRAINING_SECONDS = IN_FORCE["training_seconds"]
-MAX_JOBS = IN_FORCE["jobs"]
-MAX_SESSION_JOBS = IN_FORCE["session_jobs"]
-MAX_PAUSED_JOBS = IN_FORCE["paused_jobs"]
-MAX_TRANSITION_NUMBERS = IN_FORCE["transition_numbers"]
-MAX_SHIFTED_ROWS = IN_FORCE["shifted_rows"]
-MAX_JACOBIAN_NUMBERS = IN_FORCE["jacobian_numbers"]
-# Distinct strings held while a file of any size is counted, unless more are asked for: a default of commands, no limit.
-MAX_DISTINCT = 1_000_000
+_SETTINGS, PROBLEM = settings()
+IN_FORCE = {name: _SETTINGS.get(name, limit.default) for name, limit in LIMITS.items()}

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from .. import limits
 from ..errors import RecipeError
 from ..experiment.best import fit_best
 from ..experiment.data import unseen_notes
@@ -25,6 +24,7 @@ from ..hankel.transforms import TRANSFORMS
 from ..learning.names import LEARNERS, REFINEMENTS, check_learner, needs_boundary
 from ..metrics.scores import TestSet
 from ..models.files import SavedModel, save_model
+from ..sources.counting import MAX_DISTINCT
 from ..strings.sample import Sample
 from .terminal import (
     STRINGS,
@@ -68,7 +68,7 @@ class Options:
     """What both commands take: how to count, and how to learn."""
 
     format: Format = "auto"
-    max_distinct: MaxDistinct = limits.MAX_DISTINCT
+    max_distinct: MaxDistinct = MAX_DISTINCT
     prefixes: Prefixes = HANKEL.num_prefixes
     suffixes: Suffixes = HANKEL.num_suffixes
     statistic: Statistic = HANKEL.statistic

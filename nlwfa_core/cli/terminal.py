@@ -154,7 +154,7 @@ def blaming(path: Path) -> Iterator[None]:
 
 
 def read_bytes(path: Path) -> bytes:
-    return read_capped(path, limits.MAX_FILE_BYTES)
+    return read_capped(path, limits.most("file_bytes"))
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
@@ -172,8 +172,8 @@ def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tup
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
                 counts = count_strings(chain([head], iter(partial(file.read, PIECE), b"")), max_distinct)
                 return counts.sample(), (*counts.notes, *filter(None, [counts.bound]))
-            limits.check_at_most(f"bytes in {path}", os.fstat(file.fileno()).st_size, limits.MAX_FILE_BYTES)
-            whole = read_strings(head + file.read(limits.MAX_FILE_BYTES), format)
+            limits.check_at_most(f"bytes in {path}", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
+            whole = read_strings(head + file.read(limits.most("file_bytes")), format)
             return whole.sample(), whole.notes
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None

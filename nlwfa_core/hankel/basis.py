@@ -85,7 +85,7 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
     for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
         if number < 1:
             raise RecipeError(f"{name}: {number} given, at least 1 needed")
-        limits.check_at_most(name, number, limits.MAX_BASIS)
+        limits.check_at_most(name, number, limits.most("basis"))
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
     strings = (sample.words, sample.counts, sample.num_symbols)

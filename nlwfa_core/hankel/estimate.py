@@ -38,7 +38,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     if basis.num_symbols != sample.num_symbols:
         raise RecipeError(f"the basis has {basis.num_symbols} symbols, the sample {sample.num_symbols}")
     num_prefixes = len(basis.prefixes)
-    limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.MAX_SHIFTED_ROWS)
+    limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows"))
     words = sample.words
     starts, owners = words, np.arange(len(words))
     begins = words.offsets[:-1] + owners  # a word of length L has L + 1 places

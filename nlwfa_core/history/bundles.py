@@ -75,7 +75,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     RecipeError
         If it is not a sound bundle; nothing is changed then.
     """
-    check_at_most("bytes in the file", len(data), limits.MAX_FILE_BYTES)
+    check_at_most("bytes in the file", len(data), limits.most("file_bytes"))
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
         place = Path(folder)
         labels = _unpack(data, place)

@@ -34,7 +34,7 @@ class Durations:
 
 def overtime(job: Job) -> str | None:
     """Why a running job is stopped, once it has had its time; the time that it was held is not counted."""
-    allowed = limits.MAX_TRAINING_SECONDS
+    allowed = limits.most("training_seconds")
     if job.state != "running" or job.worked < allowed:
         return None
     given = f"{job.worked:,.0f} seconds of training, at most {allowed:,} allowed here"

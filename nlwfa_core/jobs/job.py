@@ -267,8 +267,8 @@ class Line:
 
     def check_room(self, owner: str) -> None:
         """Raise RecipeError if an owner may line up no other job."""
-        if (mine := len(self.owners.get(owner, ()))) >= limits.MAX_SESSION_JOBS:
-            raise RecipeError(f"{mine} of your trainings wait, at most {limits.MAX_SESSION_JOBS} allowed. Let some end first.")
+        if (mine := len(self.owners.get(owner, ()))) >= limits.most("session_jobs"):
+            raise RecipeError(f"{mine} of your trainings wait, at most {limits.most('session_jobs')} allowed. Let some end first.")
 
     def append(self, job: Job) -> None:
         self.owners.setdefault(job.owner, deque()).append(job)

@@ -17,7 +17,7 @@ from .pool import Pool
 # A paused job goes on when nobody has asked about it, or touched it, for so long; and how often that is looked at.
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, LOOK_SECONDS = 60.0, 900.0, 5.0
 # Each keeps the memory of a process.
-MAX_PAUSED = limits.MAX_PAUSED_JOBS
+MAX_PAUSED = limits.most("paused_jobs")
 
 
 def pause(job: Job, owner: str, epochs: int, others: Iterable[Job], pool: Pool, interest_seconds: float) -> None:

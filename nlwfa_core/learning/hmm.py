@@ -170,8 +170,8 @@ def fit_hmm(
         If a number is not possible or a sample is empty.
     Cancelled
     """
-    if not 1 <= num_states <= limits.MAX_RANK:
-        raise RecipeError(f"states of an HMM: {num_states} given, allowed are 1 … {limits.MAX_RANK:,}")
+    if not 1 <= num_states <= limits.most("rank"):
+        raise RecipeError(f"states of an HMM: {num_states} given, allowed are 1 … {limits.most('rank'):,}")
     if iterations < 1 or not pseudo_count >= 0:
         raise RecipeError(f"EM: {iterations} iterations and pseudo-count {pseudo_count} given, at least 1 and 0 needed")
     if not len(train.words):

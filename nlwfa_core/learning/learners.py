@@ -119,7 +119,7 @@ def fit(
     if refinement.objective == "likelihood" and strings is None:
         raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
     asked = refinement.epochs if refinement.objective != "none" else 0
-    limits.check_at_most("epochs of the refinement", asked, limits.MAX_EPOCHS)
+    limits.check_at_most("epochs of the refinement", asked, limits.most("epochs"))
     check_cancelled(cancelled)
     kind, kept = LEARNERS[learner], kept or Kept()
     if kind.networks:
@@ -174,8 +174,8 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
             f"rank: {rank} given, allowed are 1 … {largest} "
             f"(the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes)"
         )
-    limits.check_at_most("rank", rank, limits.MAX_RANK)
-    limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.MAX_TRANSITION_NUMBERS)
+    limits.check_at_most("rank", rank, limits.most("rank"))
+    limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.most("transition_numbers"))
 
 
 def network_steps(
@@ -195,7 +195,7 @@ def network_steps(
     start: str = "random",
 ) -> Steps:
     """The two steps; with `known`, of the known cells and the known pairs of rows alone (see `functions.fit_values`)."""
-    limits.check_at_most("epochs", max(epochs), limits.MAX_EPOCHS)
+    limits.check_at_most("epochs", max(epochs), limits.most("epochs"))
     if known is None and hankel.statistic != "string" and not hankel.bounded:
         raise RecipeError(f"a network given {hankel.statistic} statistics: it can learn from those with boundary symbols only")
 

@@ -79,7 +79,7 @@ def refine_values(
     best, everything = problem.start, len(given.words)
     sizes = [min(len(best), everything)]
     most = max(min(restarts, TOGETHER) * sizes[0], (FEWEST + 1) * everything)  # strings × starts
-    limits.check_at_most("numbers in the Jacobians of a refinement", most * len(best), limits.MAX_JACOBIAN_NUMBERS)
+    limits.check_at_most("numbers in the Jacobians of a refinement", most * len(best), limits.most("jacobian_numbers"))
     while sizes[-1] < everything:
         sizes.append(min(2 * sizes[-1], everything))
     plain = _LeastSquares(problem, everything, 0.0)

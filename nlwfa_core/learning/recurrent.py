@@ -112,8 +112,8 @@ def fit_recurrent(
     """
     if kind not in GATES:
         raise RecipeError(f"kind of recurrent network: {kind!r} given, allowed: {', '.join(GATES)}")
-    if not 1 <= num_states <= limits.MAX_RANK or not 1 <= updates <= limits.ceiling("epochs"):
-        allowed = f"1 … {limits.MAX_RANK:,} and 1 … {limits.ceiling('epochs'):,}"
+    if not 1 <= num_states <= limits.most("rank") or not 1 <= updates <= limits.ceiling("epochs"):
+        allowed = f"1 … {limits.most('rank'):,} and 1 … {limits.ceiling('epochs'):,}"
         raise RecipeError(f"states and updates of a {kind}: {num_states:,} and {updates:,} given, allowed are {allowed}")
     if not (rate > 0 and 0 <= dropout < 1 and weight_decay >= 0):
         given = f"rate {rate}, dropout {dropout} and weight decay {weight_decay}"

@@ -85,7 +85,7 @@ class RunFile:
         """
         if not self.path.exists():
             return []
-        rows = csv.reader(io.StringIO(read_capped(self.path, limits.MAX_FILE_BYTES).decode(errors="replace")))
+        rows = csv.reader(io.StringIO(read_capped(self.path, limits.most("file_bytes")).decode(errors="replace")))
         try:
             if tuple(next(rows, ())) != self._header:
                 raise RecipeError(f"{self.path} has other columns than these runs: move it away, or choose another folder")

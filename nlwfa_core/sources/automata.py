@@ -50,8 +50,8 @@ def random_automaton(
     _check_size(num_states, num_symbols)
     if not 0 < density <= 1:
         raise RecipeError(f"density: {density} given, a share above 0, at most 1, needed")
-    if not 0 < mean_length <= limits.MAX_STRING_LENGTH:
-        raise RecipeError(f"mean_length: {mean_length} given, a number above 0, at most {limits.MAX_STRING_LENGTH:,}, needed")
+    if not 0 < mean_length <= limits.most("string_length"):
+        raise RecipeError(f"mean_length: {mean_length} given, a number above 0, at most {limits.most('string_length'):,}, needed")
     rng = np.random.default_rng(seed)
     initial = rng.dirichlet(np.ones(num_states))
     present = rng.random((num_symbols, num_states, num_states)) < density
@@ -95,7 +95,7 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
         If a number is out of range.
     """
     _check_size(num_states, num_symbols)
-    limits.check_at_most("num_states²", num_states**2, limits.MAX_RANK)
+    limits.check_at_most("num_states²", num_states**2, limits.most("rank"))
     if not 0 < radius < 1:
         raise RecipeError(f"radius: {radius} given, a number above 0 and below 1 needed")
     rng = np.random.default_rng(seed)
@@ -126,12 +126,12 @@ def _check_size(num_states: int, num_symbols: int) -> None:
     for name, number in (("num_states", num_states), ("num_symbols", num_symbols)):
         if number < 1:
             raise RecipeError(f"{name}: {number} given, at least 1 needed")
-    limits.check_at_most("num_states", num_states, limits.MAX_RANK)
-    limits.check_at_most("num_symbols", num_symbols, limits.MAX_SYMBOLS)
-    limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.MAX_TRANSITION_NUMBERS)
+    limits.check_at_most("num_states", num_states, limits.most("rank"))
+    limits.check_at_most("num_symbols", num_symbols, limits.most("symbols"))
+    limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers"))
 
 
-def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_length: int = limits.MAX_STRING_LENGTH) -> Words:
+def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
     """Strings drawn from an automaton that computes their probabilities, symbol by symbol, all at once.
 
     Parameters
@@ -147,7 +147,7 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     """
     if num_strings < 1:
         raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
-    limits.check_at_most("num_strings", num_strings, limits.MAX_GENERATED)
+    limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
     total = wfa.total_weight()
     if not abs(total - 1) <= ROUNDING:
         raise RecipeError(f"not a probability distribution: the sum over all strings is {total:g}, 1 needed")

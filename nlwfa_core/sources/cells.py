@@ -148,11 +148,11 @@ class _Symbols(dict[str, int]):
 
     def __init__(self, known: Sequence[str]) -> None:
         super().__init__((symbol, number) for number, symbol in enumerate(known))
-        self.kind = np.min_scalar_type(max(limits.MAX_SYMBOLS, len(known)))
+        self.kind = np.min_scalar_type(max(limits.most("symbols"), len(known)))
         self._surplus, self._room = array("q"), BLOCK
 
     def __missing__(self, symbol: str) -> int:
-        if len(self) < limits.MAX_SYMBOLS:
+        if len(self) < limits.most("symbols"):
             return self.setdefault(symbol, len(self))
         # 64 bits of each: only an error tells how many they are.
         self._surplus.append(hash(symbol))
@@ -183,8 +183,8 @@ def encode(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tuple[list
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
-    at_most("string length", longest, limits.MAX_STRING_LENGTH, line)
-    at_most("different symbols", met.number, limits.MAX_SYMBOLS)
+    at_most("string length", longest, limits.most("string_length"), line)
+    at_most("different symbols", met.number, limits.most("symbols"))
     if not met:
         raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
     found = list(met)[len(known) :]
@@ -203,7 +203,7 @@ def _encoded(cells: list[str], tokens: bool, met: _Symbols) -> tuple[Words, IntA
     """Packed words, of no symbols where one is too long; and their lengths."""
     rows = [_row(cell, tokens) for cell in cells]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    if lengths.max() > limits.MAX_STRING_LENGTH:
+    if lengths.max() > limits.most("string_length"):
         return Words.of([]), lengths
     symbols = np.fromiter(map(met.__getitem__, chain.from_iterable(rows)), dtype=met.kind, count=int(lengths.sum()))
     return Words(symbols, offsets_of(lengths)).packed(), lengths
@@ -212,6 +212,6 @@ def _encoded(cells: list[str], tokens: bool, met: _Symbols) -> tuple[Words, IntA
 def _row(cell: str, tokens: bool) -> Sequence[str]:
     if cell in ("", LAMBDA):
         return ()
-    if tokens and len(cell) > BLOCK and (number := num_tokens(cell)) > limits.MAX_STRING_LENGTH:
+    if tokens and len(cell) > BLOCK and (number := num_tokens(cell)) > limits.most("string_length"):
         return " " * number  # it is refused for its length
     return cell.split() if tokens else cell

@@ -34,12 +34,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import limits
 from ..errors import RecipeError, plural
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, offsets_of
 from .pautomac import Block, parse_pieces
 from .text import pieces
+
+MAX_DISTINCT = 1_000_000  # distinct strings held, unless the caller asks for another number
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ def symbol_type(num_symbols: int) -> np.dtype[Any]:
     return np.min_scalar_type(num_symbols - 1)
 
 
-def count_strings(reads: Iterable[bytes], max_distinct: int = limits.MAX_DISTINCT) -> Counts:
+def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> Counts:
     """Count the strings of a PAutomaC or SPiCe file of any size.
 
     >>> counts = count_strings([b"3 2\\n2 0 1\\n1", b" 1\\n2 0 1\\n"])
@@ -140,7 +141,7 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = limits.MAX_DISTINC
     return Counts(block.num_symbols, seen, missed, most_missed, num_strings, block.notes)
 
 
-def merge(first: Counts, second: Counts, max_distinct: int = limits.MAX_DISTINCT) -> Counts:
+def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Counts:
     """The counts of two shards as one: those of a single pass over both, if nothing was dropped. The larger alphabet holds.
 
     >>> shards = [count_strings([data]) for data in (b"2 2\\n1 0\\n1 1\\n", b"1 3\\n1 1\\n")]

@@ -156,7 +156,7 @@ class Dyck:
         wrong = num_blocks * min(q, 1 - q) + num_levels * float(reached @ np.minimum(p, 1 - p))
         return wrong / (2 * num_blocks + end)
 
-    def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.MAX_STRING_LENGTH) -> Words:
+    def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
         """Strings as drawn.
 
         Raises
@@ -168,8 +168,8 @@ class Dyck:
         """
         if num_strings < 1:
             raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
-        limits.check_at_most("num_strings", num_strings, limits.MAX_GENERATED)
-        limits.check_at_most("num_strings × mean length", math.ceil(num_strings * self.mean_length), limits.MAX_FILE_BYTES)
+        limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
+        limits.check_at_most("num_strings × mean length", math.ceil(num_strings * self.mean_length), limits.most("file_bytes"))
         rng = np.random.default_rng(seed)
         at_once = max(1, int(RULES_AT_ONCE / self.mean_length))
         return Words.joined(

@@ -150,7 +150,7 @@ def _filled(cleaned: bytes) -> Iterator[str]:
 
 def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
     known, parts, new = len(alphabet or ()), list[Words](), set[int]()
-    for block in parse_pieces(slices(cleaned), limits.MAX_STRINGS):
+    for block in parse_pieces(slices(cleaned), limits.most("strings")):
         parts.append(block.words.packed())
         if alphabet:
             new.update(np.unique(block.words.symbols[block.words.symbols >= known]).tolist())
@@ -178,7 +178,7 @@ class _Counts:
         for place, (text, line) in enumerate(zip(texts, lines, strict=True)):
             counts[place] = count = positive_count(text, line)
             self._total += count
-            at_most("sum of the counts", self._total, limits.MAX_STRINGS, line)
+            at_most("sum of the counts", self._total, limits.most("strings"), line)
         self.blocks.append(smallest(counts))
 
 

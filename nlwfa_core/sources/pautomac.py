@@ -69,7 +69,7 @@ def parse_strings(cleaned: bytes) -> Block:
     FormatError
         If a line or the header does not hold what it should.
     """
-    blocks = list(parse_pieces(slices(cleaned), limits.MAX_STRINGS))
+    blocks = list(parse_pieces(slices(cleaned), limits.most("strings")))
     return Block(Words.joined([block.words for block in blocks]), blocks[-1].num_symbols, blocks[-1].num_blank)
 
 
@@ -117,7 +117,7 @@ def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     if max_strings is not None:
         at_most("number of strings", num_strings, max_strings, line)
-    at_most("alphabet size", num_symbols, limits.MAX_SYMBOLS, line)
+    at_most("alphabet size", num_symbols, limits.most("symbols"), line)
     if num_symbols < 1:
         raise FormatError(f"alphabet size {num_symbols} given, at least 1 needed", line)
     return num_strings, num_symbols, line
@@ -129,8 +129,8 @@ def _strings(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: 
     lengths, declared = widths - 1, numbers[firsts]
     for row in np.flatnonzero(lengths != declared)[:1]:
         raise FormatError(f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
-    for row in np.flatnonzero(lengths > limits.MAX_STRING_LENGTH)[:1]:
-        at_most("string length", int(lengths[row]), limits.MAX_STRING_LENGTH, int(lines[row]))
+    for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
+        at_most("string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
     words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
@@ -259,8 +259,8 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     size = emitted if num_symbols is None else num_symbols
     if size < emitted:
         raise FormatError(f"the model emits symbol {emitted - 1}, and only {plural(size, 'symbol')} are allowed for")
-    at_most("alphabet size", size, limits.MAX_SYMBOLS)
-    at_most("symbols × states²", size * num_states**2, limits.MAX_AUTOMATON_NUMBERS)
+    at_most("alphabet size", size, limits.most("symbols"))
+    at_most("symbols × states²", size * num_states**2, limits.most("automaton_numbers"))
     initial, termination = np.zeros(num_states), np.zeros(num_states)
     transitions = np.zeros((size, num_states, num_states))
     for (state,), value in entries["I"].items():

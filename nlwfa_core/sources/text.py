@@ -33,9 +33,9 @@ def clean(data: bytes) -> bytes:
     FormatError
         If there is nothing, too much, or something other than UTF-8.
     """
-    at_most("file size in bytes", len(data), limits.MAX_FILE_BYTES)
+    at_most("file size in bytes", len(data), limits.most("file_bytes"))
     cleaned = unified(data.removeprefix(BYTE_ORDER_MARK))
-    at_most("lines", cleaned.count(b"\n"), limits.MAX_STRINGS + 1)
+    at_most("lines", cleaned.count(b"\n"), limits.most("strings") + 1)
     if not _is_visible(_decoded(cleaned)):
         raise _empty(len(data))
     return cleaned
@@ -117,7 +117,7 @@ def _whole_lines(reads: Iterable[bytes]) -> Iterator[bytes]:
             held, num_held = [], 0
         held.append(read[cut:])
         num_held += len(read) - cut
-        at_most("bytes without a line end", num_held, limits.MAX_FILE_BYTES)
+        at_most("bytes without a line end", num_held, limits.most("file_bytes"))
     if num_held:
         yield b"".join(held)
 
@@ -164,7 +164,7 @@ def positive_count(text: str, line: int) -> int:
     count = int(token) if len(token) <= 18 else (-1 if token[0] == "-" else 10**18)
     if count < 1:
         raise FormatError(f"count {shown(token)} given, at least 1 needed", line)
-    at_most("count", count, limits.MAX_STRINGS, line)
+    at_most("count", count, limits.most("strings"), line)
     return count
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError
+from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.experiment import sweeps
 from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
 from nlwfa_core.jobs.runner import num_cores
@@ -19,7 +19,6 @@ from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
 from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.lab.tables import SCORE_TITLES, scores_csv
 from nlwfa_core.learning.names import LEARNERS, OF_STATES
-from nlwfa_core.limits import MAX_GENERATED, MAX_RANK
 from pages.shared import address, blocks, pins, runs
 from pages.shared.text import literal
 
@@ -91,7 +90,7 @@ def sweep_controls(recipe: Recipe) -> Sweep:
 
 def _ranks(recipe: Recipe) -> list[int]:
     """The same whatever the learner: what one of them can't do is said where it is asked for."""
-    options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, MAX_RANK)]
+    options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
     return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
 
@@ -99,7 +98,7 @@ def _ranks(recipe: Recipe) -> list[int]:
 def _sizes(recipe: Recipe) -> list[int]:
     """Sources that draw strings draw as many as one likes; of a file there are no more than it has."""
     own = runs.data(recipe.data).train.num_strings
-    most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], MAX_GENERATED))
+    most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], limits.most("generated_strings")))
     options = sorted({size for size in SIZES if size < most} | {own, most})
     default = [size for size in options if size <= own][-4:]
     return st.pills(

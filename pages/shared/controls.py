@@ -13,13 +13,12 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, limits
 from nlwfa_core.experiment.fields import beyond, flat, lowered
 from nlwfa_core.experiment.recipe import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
-from nlwfa_core.limits import MAX_BASIS, MAX_EPOCHS, MAX_GENERATED, MAX_RANK
 from nlwfa_core.sources.formats import FORMATS
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared.navigation import navigation
@@ -120,7 +119,7 @@ def set_recipe(recipe: Recipe) -> None:
 
 def set_rank(rank: int) -> None:
     """Make the sidebar say another rank. For callbacks."""
-    st.session_state["rank"] = min(rank, MAX_RANK)
+    st.session_state["rank"] = min(rank, limits.most("rank"))
 
 
 def _apply_preset() -> None:
@@ -163,10 +162,14 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
         values["num_symbols"] = right.number_input("Symbols", 1, 100, default.num_symbols, **_bound("num_symbols"))
     elif source == "upload":
         values["upload_format"] = st.selectbox("Format of the strings", FORMATS, **_bound("upload_format"))
-    values["num_strings"] = _whole("Training strings (at most)", default.num_strings, MAX_GENERATED, "num_strings")
+    values["num_strings"] = _whole(
+        "Training strings (at most)", default.num_strings, limits.most("generated_strings"), "num_strings"
+    )
     with st.expander("Held-out strings and seed"):
-        values["num_validation"] = _whole("Validation strings", default.num_validation, MAX_GENERATED, "num_validation")
-        values["num_test"] = _whole("Test strings", default.num_test, MAX_GENERATED, "num_test")
+        values["num_validation"] = _whole(
+            "Validation strings", default.num_validation, limits.most("generated_strings"), "num_validation"
+        )
+        values["num_test"] = _whole("Test strings", default.num_test, limits.most("generated_strings"), "num_test")
         values["seed"] = _whole("Seed of the strings", default.seed, 2**31 - 1, DATA_SEED, smallest=0)
     return values | _upload_fields(source)
 
@@ -189,9 +192,9 @@ def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
     st.subheader("Hankel matrix", divider="grey")
     left, right = st.columns(2)
     with left:
-        prefixes = _whole("Prefixes", default.num_prefixes, MAX_BASIS, "num_prefixes")
+        prefixes = _whole("Prefixes", default.num_prefixes, limits.most("basis"), "num_prefixes")
     with right:
-        suffixes = _whole("Suffixes", default.num_suffixes, MAX_BASIS, "num_suffixes")
+        suffixes = _whole("Suffixes", default.num_suffixes, limits.most("basis"), "num_suffixes")
     with left:
         statistic = _choice("Statistic", STATISTICS, default.statistic, "statistic")
     with right:
@@ -205,17 +208,17 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     values: dict[str, Any] = dict(default)
     values["learner"] = _choice("Learner", LEARNERS, default.learner, "learner")
     st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
-    values["rank"] = _whole("Rank k (number of states)", default.rank, MAX_RANK, "rank")
+    values["rank"] = _whole("Rank k (number of states)", default.rank, limits.most("rank"), "rank")
     if not LEARNERS[values["learner"]].networks:
         return values
     with st.expander("Networks"):
         written = st.selectbox("Widths of the hidden layers, times k", LAYERS, **_bound("hidden"))
         values["hidden"] = tuple(int(number) for number in written.split(","))
         values["epochs_factorisation"] = _whole(
-            "Epochs, factorisation", default.epochs_factorisation, MAX_EPOCHS, "epochs_factorisation", smallest=0
+            "Epochs, factorisation", default.epochs_factorisation, limits.most("epochs"), "epochs_factorisation", smallest=0
         )
         values["epochs_transitions"] = _whole(
-            "Epochs, transitions", default.epochs_transitions, MAX_EPOCHS, "epochs_transitions", smallest=0
+            "Epochs, transitions", default.epochs_transitions, limits.most("epochs"), "epochs_transitions", smallest=0
         )
         for field, label in (
             ("rate_factorisation", "Learning rate, factorisation"),
@@ -235,10 +238,10 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
     if values["objective"] == "none":
         return values
     with st.expander("Options of the refinement"):
-        values["epochs"] = _whole("Epochs, refinement", default.epochs, MAX_EPOCHS, "epochs_refinement", smallest=0)
+        values["epochs"] = _whole("Epochs, refinement", default.epochs, limits.most("epochs"), "epochs_refinement", smallest=0)
         values["rate"] = _rate("Learning rate, refinement", default.rate, "rate_refinement")
         if values["objective"] == "likelihood":
-            values["batch"] = _whole("Strings a step", default.batch, MAX_GENERATED, "batch")
+            values["batch"] = _whole("Strings a step", default.batch, limits.most("generated_strings"), "batch")
             values["weight_decay"] = st.number_input(
                 "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", **_bound("weight_decay")
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError
+from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.history import listing
 from nlwfa_core.history.bundles import MAX_RUNS, import_runs
 from nlwfa_core.history.database import told
@@ -14,7 +14,6 @@ from nlwfa_core.history.listing import Choices, Query
 from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, Run
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab.export.script import uploads_of
-from nlwfa_core.limits import MAX_FILE_MEGABYTES
 from pages.shared import controls, exports, pins, runs
 from pages.shared.history_view import UNDER_WAY, Shelf, expect
 from pages.shared.navigation import switch
@@ -236,7 +235,7 @@ def import_control(shelf: Shelf) -> None:
         return
     with st.expander("Bring in a bundle", icon=":material/upload:", key="history.bring"):
         st.markdown("A file that *Export* made, here or in another lab. Runs that are here already stay as they are.")
-        st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=MAX_FILE_MEGABYTES, on_change=_import)
+        st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=limits.upload_megabytes(), on_change=_import)
         st.caption(
             "Every file in it is checked before anything is kept, and nothing in it is ever run. Uploaded strings are not in it."
         )

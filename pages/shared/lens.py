@@ -8,11 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe
+from nlwfa_core import Recipe, limits
 from nlwfa_core.lab import lens, views
 from nlwfa_core.lab import singular_values as cut
 from nlwfa_core.lab.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
-from nlwfa_core.limits import MAX_RANK
 from pages.shared import controls, runs
 from pages.shared.navigation import ASSETS
 from pages.shared.text import literal
@@ -179,5 +178,5 @@ def rank_cut(recipe: Recipe) -> None:
 
 def _set_rank() -> None:
     rank = st.session_state[CUT].get("rank")
-    if type(rank) is int and 1 <= rank <= MAX_RANK:
+    if type(rank) is int and 1 <= rank <= limits.most("rank"):
         controls.set_rank(rank)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nlwfa_core import RecipeError
-from nlwfa_core.limits import MAX_FILE_MEGABYTES, MAX_GENERATED, MAX_PASTED_BYTES
+from nlwfa_core import RecipeError, limits
 from nlwfa_core.sources.formats import read_strings
 from pages.shared import controls, runs
 from pages.shared.text import literal
@@ -47,7 +46,7 @@ def own_strings(opened: bool) -> None:
 def _upload_control(field: str, label: str, text: str) -> None:
     """A place to drop a file, which becomes part of the recipe by the hash of its content."""
     file = st.file_uploader(
-        label, key=f"upload.{field}", help=text, max_upload_size=MAX_FILE_MEGABYTES, on_change=_keep_uploads, args=(field,)
+        label, key=f"upload.{field}", help=text, max_upload_size=limits.upload_megabytes(), on_change=_keep_uploads, args=(field,)
     )
     name = st.session_state.get(field)
     if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
@@ -65,7 +64,9 @@ def _keep_uploads(field: str) -> None:
     try:
         names = before | {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
         # Whoever brings strings wants all of them used, whatever the last example took.
-        new = {"source": "upload", "num_strings": MAX_GENERATED} if field == "upload" and files.get(field) else {}
+        new = (
+            {"source": "upload", "num_strings": limits.most("generated_strings")} if field == "upload" and files.get(field) else {}
+        )
         if names["upload"]:
             runs.data(controls.current().data.changed(**{"source": "upload", **new, **names}))
     except RecipeError as error:
@@ -93,12 +94,16 @@ def _paste_control() -> None:
 def _use_pasted() -> None:
     text = st.session_state.get(PASTED) or ""
     try:
-        if (size := len(text.encode())) > MAX_PASTED_BYTES:
-            raise RecipeError(f"bytes pasted: {size:,} given, at most {MAX_PASTED_BYTES:,} allowed; upload them as a file")
+        if (size := len(text.encode())) > limits.most("pasted_bytes"):
+            raise RecipeError(
+                f"bytes pasted: {size:,} given, at most {limits.most('pasted_bytes'):,} allowed; upload them as a file"
+            )
         name = runs.runner().files.put(text.encode())
         # Strings by hand are few: none can be spared for a test.
         test = name if text.count("\n") < FEW else ""
-        new = {"source": "upload", "num_strings": MAX_GENERATED, "upload_format": "auto"} | dict.fromkeys(controls.UPLOADS, "")
+        new = {"source": "upload", "num_strings": limits.most("generated_strings"), "upload_format": "auto"} | dict.fromkeys(
+            controls.UPLOADS, ""
+        )
         new |= {"upload": name, "upload_test": test}
         data = runs.data(controls.current().data.changed(**new))
         read = read_strings(text.encode())

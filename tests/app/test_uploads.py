@@ -114,7 +114,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "the file is empty: 0 bytes given"),
     "blank": (b" \n\n", "the file is empty: 3 bytes given"),
     "all strings empty": ("λ\nλ\nλ\n".encode(), "every string is empty"),
-    "a string too long": (b"ab\n" + b"a" * (limits.MAX_STRING_LENGTH + 1), "line 2: string length: 10,001 given, at most 10,000"),
+    "a string too long": (
+        b"ab\n" + b"a" * (limits.most("string_length") + 1),
+        "line 2: string length: 10,001 given, at most 10,000",
+    ),
     "too many symbols": (b"9 10001\n", "line 1: alphabet size: 10,001 given, at most 10,000"),
     "too many different symbols": (
         " ".join(map(str, range(10_001))).replace(" 50 ", "\n50 ").encode(),
@@ -172,7 +175,7 @@ def test_a_bad_first_file_leaves_the_generated_strings() -> None:
 def test_a_file_too_large_is_one_sentence_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     app = upload(open_lab("data", **QUICK), LINES)
     before = counts(app)
-    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 1000)
+    monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 1000)
     upload(app, b"ab\n" * 400)
     assert len(complaints(app)) == 1 and "1,200 given, at most 1,000 allowed" in complaints(app)[0]
     assert counts(app) == before

@@ -173,8 +173,8 @@ def test_a_large_file_of_tokens() -> None:
 
 
 def test_a_line_that_counts_for_millions_takes_no_millions_of_numbers() -> None:
-    sample = Sample(Words.of([(0,)]), np.array([limits.MAX_STRINGS]), Alphabet(("a", "b")))
-    assert memory(lambda: sample.split([limits.MAX_STRINGS - 200, 100, 100], 0)) < 5 * limits.MAX_STRINGS
+    sample = Sample(Words.of([(0,)]), np.array([limits.most("strings")]), Alphabet(("a", "b")))
+    assert memory(lambda: sample.split([limits.most("strings") - 200, 100, 100], 0)) < 5 * limits.most("strings")
 
 
 @pytest.mark.parametrize("num_words", [1, 255, 256, 300])

@@ -107,7 +107,7 @@ from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import *
 from nlwfa_core.sources.formats import read_strings
 limits.check_settings()
-print(limits.MAX_RANK, limits.ceiling("rank"), QUEUE, limits.MAX_SYMBOLS)
+print(limits.most("rank"), limits.ceiling("rank"), QUEUE, limits.most("symbols"))
 small = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))
 for action in (
     lambda: check_allowed(Recipe()),

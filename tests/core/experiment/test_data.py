@@ -191,7 +191,7 @@ def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyP
     with pytest.raises(RecipeError, match="bytes in the file: 314,572,800 given, at most 209,715,200 allowed"):
         shelf.put(Large())
     name = shelf.put(b"abc\n")
-    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 3)
+    monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 3)
     with pytest.raises(RecipeError, match="4 given, at most 3 allowed"):
         shelf.get(name)
 

@@ -133,7 +133,7 @@ def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(RecipeError, match="num_prefixes: 0 given, at least 1 needed"):
         select_basis(sample, 0, 5)
     with pytest.raises(RecipeError, match="num_suffixes: 50,001 given, at most 50,000 allowed"):
-        select_basis(sample, 5, limits.MAX_BASIS + 1)
+        select_basis(sample, 5, limits.most("basis") + 1)
     with pytest.raises(RecipeError, match="the sample has no strings"):
         select_basis(sample_of([]), 5, 5)
     basis = select_basis(sample, 5, 5)
@@ -141,6 +141,6 @@ def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
         estimate_hankel(sample, basis, "bigram")
     with pytest.raises(RecipeError, match="the basis has 3 symbols, the sample 2"):
         estimate_hankel(Sample.of(Words.of([(0,)]), Alphabet.numbered(2)), basis)
-    monkeypatch.setattr(limits, "MAX_SHIFTED_ROWS", 5)
+    monkeypatch.setitem(limits.IN_FORCE, "shifted_rows", 5)
     with pytest.raises(RecipeError, match="prefixes × symbols: 12 given, at most 5 allowed"):
         estimate_hankel(sample, basis)

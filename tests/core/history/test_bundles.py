@@ -136,7 +136,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, history: History, bundle: bytes,
 
 
 def test_a_bundle_is_an_upload_like_others(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 10)
+    monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 10)
     with pytest.raises(RecipeError, match="bytes in the file: 11 given, at most 10 allowed"):
         import_runs(tmp_path, history, bytes(11))
 

@@ -47,7 +47,7 @@ def test_what_has_been_done_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_TRAINING_SECONDS", 600)
+    monkeypatch.setitem(limits.IN_FORCE, "training_seconds", 600)
     running = job()
     assert overtime(running) is None  # it waits
     running.begin()

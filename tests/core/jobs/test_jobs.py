@@ -266,7 +266,7 @@ def test_a_result_that_cannot_be_saved_fails_with_a_sentence(runner: Runner, tmp
 
 
 def test_a_session_may_line_up_so_many(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_SESSION_JOBS", 1)
+    monkeypatch.setitem(limits.IN_FORCE, "session_jobs", 1)
     blocker = runner.submit(endless(), "a")
     wait_for(lambda: status(runner, blocker).state == "running")
     waiting = runner.submit(recipe_of(seed=1), "a")
@@ -284,13 +284,13 @@ def test_what_asks_for_too_much_does_not_line_up(runner: Runner, monkeypatch: py
 
 
 def test_a_training_has_its_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_TRAINING_SECONDS", 1)
+    monkeypatch.setitem(limits.IN_FORCE, "training_seconds", 1)
     monkeypatch.setattr(jobs, "WATCH_SECONDS", 0.1)
     key = runner.submit(endless(), "a")
     told = over(runner, key)
     said = r"Stopped: \d+ seconds of training, at most 1 allowed here\. Try fewer epochs, fewer strings or a smaller basis\."
     assert told.state == "failed" and re.fullmatch(said, str(told.message))
-    monkeypatch.setattr(limits, "MAX_TRAINING_SECONDS", 600)
+    monkeypatch.setitem(limits.IN_FORCE, "training_seconds", 600)
     assert over(runner, runner.submit(recipe_of(), "a")).state == "done"  # its worker is free again
 
 

@@ -69,7 +69,7 @@ def test_options_out_of_range_are_refused(dyck: HankelMatrix, monkeypatch: pytes
         fit(dyck, "fac.non", 3, schedule="step")
     with pytest.raises(RecipeError, match="hidden: 2,1 given"):
         fit(dyck, "fac.non", 3, hidden=(2, 1))
-    monkeypatch.setattr(limits, "MAX_TRANSITION_NUMBERS", 10)
+    monkeypatch.setitem(limits.IN_FORCE, "transition_numbers", 10)
     with pytest.raises(RecipeError, match="symbols × rank²: 18 given, at most 10 allowed"):
         fit(dyck, "SP", 3)
 

@@ -119,7 +119,7 @@ def test_what_can_not_be_refined_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
             refine_values(model, strings, **{name: -1})
     with pytest.raises(RecipeError, match="every value is 0"):
         refine_values(model, replace(strings, values=np.zeros(7)))
-    monkeypatch.setattr(limits, "MAX_JACOBIAN_NUMBERS", 10_000)
+    monkeypatch.setitem(limits.IN_FORCE, "jacobian_numbers", 10_000)
     with pytest.raises(RecipeError, match="numbers in the Jacobians of a refinement: 10,752 given, at most 10,000 allowed"):
         refine_values(model, strings)
 

@@ -183,7 +183,7 @@ def test_large_files_are_refused_unread(tmp_path: Path, monkeypatch: pytest.Monk
         file.truncate(300 * 2**20)
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("read"))
     with pytest.raises(RecipeError, match=r"bytes in .*large: 314,572,800 given, at most 209,715,200 allowed"):
-        read_capped(path, limits.MAX_FILE_BYTES)
+        read_capped(path, limits.most("file_bytes"))
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from nlwfa_core.cli.terminal import read_sample
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.sources.counting import Counts, count_strings, merge
+from nlwfa_core.sources.counting import MAX_DISTINCT, Counts, count_strings, merge
 from nlwfa_core.sources.formats import begins_as_pautomac, read_strings
 from nlwfa_core.sources.pautomac import parse_pieces, write_pautomac
 from nlwfa_core.sources.text import PIECE, pieces
@@ -77,7 +77,7 @@ def test_symbols_of_all_widths_are_kept(num_symbols: int) -> None:
 @pytest.mark.skipif(not COMPETITIONS, reason="the competitions' files are not part of the project")
 def test_the_competitions_files_are_counted_as_they_are_read() -> None:
     for path in COMPETITIONS:
-        sample, notes = read_sample(path, "auto", limits.MAX_DISTINCT)
+        sample, notes = read_sample(path, "auto", MAX_DISTINCT)
         whole = read_strings(path.read_bytes())
         assert_same(sample, whole.sample())
         assert notes == whole.notes
@@ -119,7 +119,7 @@ BAD_FILES = [
 def test_bad_files_are_blamed_on_the_same_line(
     monkeypatch: pytest.MonkeyPatch, data: bytes, line: int | None, message: str
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_STRING_LENGTH", 10)
+    monkeypatch.setitem(limits.IN_FORCE, "string_length", 10)
     with pytest.raises(FormatError, match=message) as whole:
         read_strings(data, "pautomac")
     for size in range(1, len(data) + 2):
@@ -140,8 +140,8 @@ def test_leading_zeros_are_read_as_numbers() -> None:
 
 def test_limits_are_those_of_a_line_not_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written([(0, 1)] * 30)
-    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 20)
-    monkeypatch.setattr(limits, "MAX_STRINGS", 2)
+    monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 20)
+    monkeypatch.setitem(limits.IN_FORCE, "strings", 2)
     assert count_strings(cut(data, 4)).num_strings == 30
     with pytest.raises(FormatError, match="bytes without a line end: 28 given, at most 20 allowed"):
         count_strings(cut(b"1 1\n" + b" " * 100, 8))
@@ -305,7 +305,7 @@ def test_fit_says_what_it_dropped(train: Path, capsys: pytest.CaptureFixture[str
 def test_only_pautomac_files_may_be_large(train: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     lines = train.with_name("lines")
     lines.write_text("abba\n" * 100)
-    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 400)
+    monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 400)
     assert main(fit(train)) == main(fit(train, "--format", "pautomac")) == 0
     assert main(fit(lines)) == main(fit(train, "--format", "tokens")) == 2
     assert capsys.readouterr().err.count("given, at most 400 allowed") == 2

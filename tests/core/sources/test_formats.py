@@ -174,17 +174,17 @@ BAD_FILES = [
 
 @pytest.mark.parametrize(("data", "format", "line", "message"), BAD_FILES)
 def test_bad_files_are_refused(monkeypatch: pytest.MonkeyPatch, data: bytes, format: str, line: int | None, message: str) -> None:
-    monkeypatch.setattr(limits, "MAX_STRING_LENGTH", 10)
+    monkeypatch.setitem(limits.IN_FORCE, "string_length", 10)
     with pytest.raises(RecipeError, match=message) as caught:
         read_strings(data, format)
     assert getattr(caught.value, "line", None) == line
 
 
 def test_large_files_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_STRINGS", 2)
+    monkeypatch.setitem(limits.IN_FORCE, "strings", 2)
     with pytest.raises(FormatError, match="lines: 4 given, at most 3 allowed"):
         read_strings(b"a\nb\na\nb\n")
-    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 4)
+    monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 4)
     with pytest.raises(FormatError, match="file size in bytes: 5 given, at most 4 allowed"):
         read_strings(b"abcde")
 
