@@ -21,8 +21,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from nlwfa_core.experiment.grids import table
-from nlwfa_core.experiment.pipeline import load_result
 from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.results import load_result
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.sources.counting import Counts, count_strings, merge
 from nlwfa_core.sources.dyck import Dyck

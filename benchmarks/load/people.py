@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from nlwfa_core.experiment.fields import with_fields
-from nlwfa_core.experiment.recipe import PRESETS, Recipe
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import Recipe
 from pages.shared import navigation
 
 from .client import Seen, Session

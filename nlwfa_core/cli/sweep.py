@@ -9,7 +9,7 @@ import typer
 
 from ..errors import RecipeError, plural
 from ..experiment.grids import Grid, table
-from ..experiment.pipeline import load_result
+from ..experiment.results import load_result
 from ..files import MAX_JSON_BYTES, read_capped
 from ..jobs.sweep import run_missing
 from .terminal import Output, check_writable, progress_bar, write_file

@@ -5,6 +5,10 @@ Fields that several parts of a recipe call alike have names of their own here. `
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +47,9 @@ LIMITED = {
     "rank": "rank",
     **dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), "epochs"),
 }
+
+MAX_LINK = 2_000  # characters
+MAX_TEXT = 20_000  # bytes of JSON behind it: a small text must not unpack to a large one
 
 
 def flat(recipe: Recipe) -> dict[str, Any]:
@@ -111,6 +118,29 @@ def differences(before: Recipe, after: Recipe) -> dict[str, tuple[Any, Any]]:
     """Flat name -> the values of two recipes, where they differ."""
     old, new = flat(before), flat(after)
     return {name: (old[name], new[name]) for name in old if old[name] != new[name]}
+
+
+def recipe_code(recipe: Recipe) -> str:
+    """
+    >>> recipe_of(recipe_code(Recipe())) == Recipe()
+    True
+    """
+    text = json.dumps(recipe.model_dump(mode="json", exclude_defaults=True), separators=(",", ":"), sort_keys=True)
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def recipe_of(code: str) -> Recipe:
+    """The inverse of `recipe_code`. Raises RecipeError for anything else."""
+    if len(code) > MAX_LINK:
+        raise RecipeError(f"A recipe in a link has at most {MAX_LINK:,} characters; this one has {len(code):,}.")
+    try:
+        packed = base64.b64decode(code + "=" * (-len(code) % 4), altchars=b"-_", validate=True)
+        text = zlib.decompressobj().decompress(packed, MAX_TEXT + 1)
+    except (ValueError, binascii.Error, zlib.error):
+        raise RecipeError("This link does not hold a recipe: it was cut short or changed on the way.") from None
+    if len(text) > MAX_TEXT:
+        raise RecipeError(f"The recipe in this link is larger than {MAX_TEXT:,} bytes.")
+    return Recipe.from_json(text.decode(errors="replace"))
 
 
 def _layers(text: str) -> tuple[int, ...]:

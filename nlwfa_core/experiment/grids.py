@@ -16,8 +16,8 @@ from ..errors import RecipeError
 from ..files import from_json
 from ..limits import check_at_most
 from ..metrics.scores import Scores
-from .pipeline import Result
 from .recipe import Recipe, Record, Seed
+from .results import Result
 from .sweeps import Outcome, Sweep
 
 MAX_RUNS = 100_000

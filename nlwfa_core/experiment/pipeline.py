@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from ..errors import RecipeError
-from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..hankel.matrix import HankelMatrix, bounded_sample
 from ..hankel.transforms import transformed
 from ..learning.learners import Fit, FitReport, fit
 from ..learning.opponents import fit_opponent
-from ..learning.progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..learning.steps import Kept, Refinement
-from ..metrics.scores import Scores, evaluate
-from ..models.files import LearnedModel, SavedModel, load_model, save_model
+from ..metrics.scores import evaluate
+from ..models.files import LearnedModel
 from ..models.model import Model
 from ..models.ngram import NGram, Uniform
 from ..models.recurrent import RecurrentModel
 from ..models.wfa import WFA, mass_messages
 from ..strings.sample import Sample
-from ..strings.words import Alphabet
 from ..threads import on_one_thread
 from .data import Data, Files, load_data, no_files
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What a recipe led to.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    model : WFA, NLWFA or, of an opponent, RecurrentModel
-    alphabet : Alphabet
-    report : FitReport
-    scores : Scores
-        On the test set.
-    validation : Scores or None
-        On the validation set, for choices; None where there is no such set.
-    notes : tuple of str
-        Sentences for the user: about the data, the basis and the learning.
-    seconds : dict
-        Stage -> wall time.
-    """
-
-    recipe: Recipe
-    model: LearnedModel
-    alphabet: Alphabet
-    report: FitReport
-    scores: Scores
-    validation: Scores | None
-    notes: tuple[str, ...]
-    seconds: dict[str, float]
+from .results import Result
 
 
 def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
@@ -237,54 +202,3 @@ def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
     models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
     models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
     return models if data.true_model is None else models | {"true model": data.true_model}
-
-
-def save_result(directory: Path, result: Result, sync: bool = True) -> None:
-    """Write a result's folder: its model, then `result.json`, which marks it as whole. `sync` as in `write_atomically`."""
-    save_model(directory, SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}), sync)
-    record = {
-        "recipe": result.recipe.model_dump(mode="json"),
-        "report": asdict(result.report),
-        "scores": asdict(result.scores),
-        "validation": asdict(result.validation) if result.validation else None,
-        "notes": result.notes,
-        "seconds": result.seconds,
-    }
-    write_atomically(directory / "result.json", to_json(record).encode(), sync)
-
-
-def load_result(directory: Path) -> Result:
-    """Read a result's folder back; torch is not needed. Raises RecipeError if it does not hold one."""
-    record = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
-    saved = load_model(directory)
-    try:
-        report = _report_of(record["report"])
-        scores = _scores_of(record["scores"])
-        validation = _scores_of(record["validation"]) if record["validation"] else None
-        notes, seconds = tuple(record["notes"]), dict(record["seconds"])
-        recipe = Recipe.model_validate(record["recipe"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RecipeError(f"result.json in {directory} is not a result: {error}") from None
-    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds)
-
-
-def _scores_of(record: dict[str, Any]) -> Scores:
-    return Scores(**{name: _number(value) for name, value in record.items()})
-
-
-def _report_of(record: dict[str, Any]) -> FitReport:
-    values = record["singular_values"]
-    logs = [TrainingLog(**{**log, "losses": np.array([_number(x) for x in log["losses"]])}) for log in record["logs"]]
-    return FitReport(
-        **{
-            **record,
-            "singular_values": None if values is None else np.array(values),
-            "logs": tuple(logs),
-            "messages": tuple(record["messages"]),
-        }
-    )
-
-
-def _number(value: Any) -> Any:
-    """Back from the strings that stand for ∞ and nan."""
-    return float(value) if isinstance(value, str) else value

@@ -14,8 +14,8 @@ from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores
 from ..metrics.spread import Spread
-from .pipeline import Result
 from .recipe import Recipe
+from .results import Result
 
 MAX_RUNS = 200
 MAX_SEEDS = 10

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
-from ..experiment.pipeline import Result, load_result, save_result
+from ..experiment.results import Result, load_result, save_result
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, zipped
 from ..limits import check_at_most
 from ..version import __version__

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from ..experiment.pipeline import Result, load_result
 from ..experiment.recipe import Recipe
+from ..experiment.results import Result, load_result
 from ..files import plain
 from ..limits import check_at_most
 from ..metrics.diagnostics import diagnostics

@@ -10,8 +10,9 @@ from time import sleep
 
 from ..errors import sentence_of
 from ..experiment.data import no_files
-from ..experiment.pipeline import Workbench, save_result
+from ..experiment.pipeline import Workbench
 from ..experiment.recipe import Recipe
+from ..experiment.results import save_result
 from ..files import FileShelf
 
 FOLLOW_SECONDS = 1.0

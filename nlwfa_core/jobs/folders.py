@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import RecipeError
-from ..experiment.pipeline import Result, load_result
+from ..experiment.results import Result, load_result
 from .job import Job
 
 # The parts of `Result.seconds` that add up to the whole.

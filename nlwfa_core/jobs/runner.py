@@ -16,8 +16,8 @@ from threading import Condition, Thread
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.fields import check_allowed
-from ..experiment.pipeline import Result
 from ..experiment.recipe import Recipe
+from ..experiment.results import Result
 from ..files import FileShelf
 from ..history.recorder import Recorder
 from . import pausing

@@ -25,8 +25,9 @@ from typing import Any, BinaryIO
 
 from ..errors import Cancelled, RecipeError, sentence_of
 from ..experiment.data import no_files
-from ..experiment.pipeline import Result, Workbench, save_result
+from ..experiment.pipeline import Workbench
 from ..experiment.recipe import Recipe
+from ..experiment.results import Result, save_result
 from ..files import FileShelf
 from ..learning.progress import Progress
 from .gate import Gate

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ..errors import FormatError, RecipeError
 from ..experiment.fields import FIELDS, with_fields
-from ..experiment.recipe import PRESETS, Recipe
+from ..experiment.presets import PRESETS
+from ..experiment.recipe import Recipe
 
 START = PRESETS["first-steps"][1]
 HEADING = ("title", "minutes", "summary", "recipe", "strings")

@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..experiment.data import no_files
-from ..experiment.pipeline import Prepared, prepare, run, save_result
-from ..experiment.recipe import PRESETS, Recipe
+from ..experiment.pipeline import Prepared, prepare, run
+from ..experiment.presets import PRESETS
+from ..experiment.recipe import Recipe
+from ..experiment.results import save_result
 from ..learning.names import LEARNERS, depends_on_processor
 from .lessons import Lesson, read_lessons
 

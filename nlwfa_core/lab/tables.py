@@ -11,7 +11,7 @@ from dataclasses import fields
 import numpy as np
 
 from ..experiment.data import Data
-from ..experiment.pipeline import Result
+from ..experiment.results import Result
 from ..learning.names import LEARNERS, OF_STATES
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import Scores

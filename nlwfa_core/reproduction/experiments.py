@@ -11,7 +11,8 @@ from itertools import product
 from ..errors import RecipeError
 from ..experiment.data import load_data
 from ..experiment.pipeline import Prepared, prepare, reference_models, run
-from ..experiment.recipe import GENERATION, PRESETS, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from ..experiment.presets import PRESETS
+from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from ..metrics.scores import Scores, evaluate
 from .runs import Finished, Run, Value
 from .settings import SETTINGS

@@ -15,7 +15,7 @@ from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, limits
 from nlwfa_core.experiment.fields import beyond, flat, lowered
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary

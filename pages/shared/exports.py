@@ -11,8 +11,8 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.experiment.links import recipe_code
-from nlwfa_core.experiment.pipeline import Result
+from nlwfa_core.experiment.fields import recipe_code
+from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import zipped
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.lab import tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.links import recipe_code, recipe_of
+from nlwfa_core.experiment.fields import recipe_code, recipe_of
 from pages.shared.text import literal
 
 NAMES = ("A", "B")

@@ -16,9 +16,9 @@ import streamlit as st
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, select_basis
 from nlwfa_core.experiment import pipeline as experiment
-from nlwfa_core.experiment.data import Data, load_data
-from nlwfa_core.experiment.pipeline import Result, no_files
+from nlwfa_core.experiment.data import Data, load_data, no_files
 from nlwfa_core.experiment.recipe import MODELS
+from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.history.bundles import export_runs
 from nlwfa_core.history.database import told

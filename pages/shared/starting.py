@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import Recipe
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.presets import PRESETS
 from pages.shared import controls, lessons, pins, runs
 from pages.shared.navigation import switch
 from pages.shared.text import literal

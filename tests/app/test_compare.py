@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlwfa_core import run
-from nlwfa_core.experiment.links import recipe_code
+from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.sweeps import Sweep
 from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.lab.tables import number

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import run
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, no_files
+from nlwfa_core.experiment.data import load_data, no_files
+from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.lab.approximations import LAYERS, model_block
 from pages.shared.navigation import ASSETS
 from tests.app.lab import QUICK, complaints, given_to, go, lens_payload, open_lab, recipe_of, trained

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = """
 import json
 from nlwfa_core.experiment.fields import flat
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.presets import PRESETS
 from tests.app.lab import open_lab
 found = []
 app = open_lab()

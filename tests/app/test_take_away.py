@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import LearningRecipe, Recipe, RecipeError, load_model, run
-from nlwfa_core.experiment.links import recipe_code
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.fields import recipe_code
+from nlwfa_core.experiment.presets import PRESETS
 from pages.shared import exports, runs
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
 from tests.app.test_uploads import LINES, upload

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.presets import PRESETS
 from pages.shared.undo import described
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 

@@ -16,7 +16,8 @@ import pytest
 
 import nlwfa_core
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import load_result, run, save_result
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.history import database, recorder
 from nlwfa_core.history import runs as history
 from nlwfa_core.history.recorder import Recorder

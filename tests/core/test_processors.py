@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core.experiment.pipeline import load_result
+from nlwfa_core.experiment.results import load_result
 from nlwfa_core.lab.ready import ASSETS
 from tests.core.lab.test_ready import TOLERANCES, WANTED, assert_same_scores
 

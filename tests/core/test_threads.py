@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Fifty states, far more than the strings can tell apart: whatever is rounded otherwise shows.
 SCRIPT = """
 from nlwfa_core import run
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.presets import PRESETS
 result = run(PRESETS["first-steps"][1].with_learner("SP", 50))
 print(result.model.transitions.tobytes().hex()[:10_000], result.scores)
 """

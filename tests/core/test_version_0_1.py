@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from nlwfa_core import Recipe, run
-from nlwfa_core.experiment.links import recipe_code, recipe_of
-from nlwfa_core.experiment.pipeline import load_result
+from nlwfa_core.experiment.fields import recipe_code, recipe_of
+from nlwfa_core.experiment.results import load_result
 from nlwfa_core.history.bundles import import_runs
 from nlwfa_core.history.listing import Query, listed
 from nlwfa_core.history.runs import History

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import RecipeError
 from ...experiment.data import Data
-from ...experiment.pipeline import Result
+from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
 from ...metrics.scores import TestSet
 from ...models.files import SavedModel, save_model

@@ -9,7 +9,7 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
 from ...experiment.data import Data
-from ...experiment.pipeline import Result
+from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
 from ...metrics.diagnostics import diagnostics
 from ...metrics.scores import Scores

@@ -1,12 +1,17 @@
-"""Flat names: every field has one, and what is set under it stands in the recipe."""
+"""A recipe's fields under flat names, and as the text of a link: whatever goes in comes out, and nothing else comes in."""
 
 from __future__ import annotations
 
+import base64
+import zlib
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
-from nlwfa_core.experiment.fields import FIELDS, differences, flat, with_fields
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.fields import FIELDS, MAX_LINK, MAX_TEXT, differences, flat, recipe_code, recipe_of, with_fields
+from nlwfa_core.experiment.presets import PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -45,3 +50,45 @@ def test_what_can_not_be_set_is_refused(fields: dict[str, str], message: str) ->
 def test_only_differences_are_named() -> None:
     after = Recipe(data=DataRecipe(seed=4), learning=LearningRecipe(rank=3))
     assert differences(Recipe(), after) == {"data_seed": (0, 4), "rank": (10, 3)}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_survive_an_address(name: str) -> None:
+    recipe = PRESETS[name][1]
+    code = recipe_code(recipe)
+    assert recipe_of(code) == recipe
+    assert len(code) < 400 and code.replace("-", "").replace("_", "").isalnum()
+
+
+@given(seed=st.integers(0, 2**31 - 1), share=st.floats(0, 1), rank=st.integers(1, 100))
+def test_numbers_come_back_to_the_last_bit(seed: int, share: float, rank: int) -> None:
+    recipe = Recipe(data=DataRecipe(seed=seed, split_probability=share), learning=LearningRecipe(rank=rank))
+    assert recipe_of(recipe_code(recipe)) == recipe
+
+
+@given(st.text(max_size=60))
+def test_other_text_is_no_link(text: str) -> None:
+    try:
+        recipe_of(text)
+    except RecipeError:
+        return
+    assert recipe_of(text) == recipe_of(recipe_code(recipe_of(text)))
+
+
+def packed(data: bytes) -> str:
+    return base64.urlsafe_b64encode(zlib.compress(data, 9)).decode()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("x" * (MAX_LINK + 1), "at most"),
+        ("AAAA", "does not hold a recipe"),
+        (packed(b" " * 10 * MAX_TEXT), "larger than"),
+        (packed(b'{"learning":{"rank":0}}'), "rank: 0 given"),
+        (packed(b"\xff\xfe"), "recipe"),
+    ],
+)
+def test_what_is_wrong_with_a_link_is_said(code: str, said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        recipe_of(code)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import load_result, run, save_result
+from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.history import bundles
 from nlwfa_core.history.bundles import Imported, export_runs, import_runs
 from nlwfa_core.history.runs import History

@@ -18,8 +18,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import run, save_result
+from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE, connect
 from nlwfa_core.history.presence import Presence

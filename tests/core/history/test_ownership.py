@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import run, save_result
+from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE
 from nlwfa_core.history.listing import Query, listed

@@ -15,8 +15,9 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import load_result, run
+from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.experiment.results import load_result
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.runner import JobStatus, Runner
 from nlwfa_core.models.nlwfa import NLWFA

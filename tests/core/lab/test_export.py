@@ -22,7 +22,8 @@ from nbclient import NotebookClient
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, load_model, run
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.pipeline import Result, build_hankel, prepare
+from nlwfa_core.experiment.pipeline import build_hankel, prepare
+from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf, zipped
 from nlwfa_core.lab.export.automata import dot, openfst, pautomac, quoted, weights_json
 from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals

@@ -15,8 +15,8 @@ from PIL import Image
 from scipy import sparse
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, no_files
+from nlwfa_core.experiment.data import load_data, no_files
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe
 from nlwfa_core.hankel.basis import STATISTICS, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel

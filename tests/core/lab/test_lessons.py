@@ -14,7 +14,8 @@ from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.errors import FormatError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.fields import with_fields
-from nlwfa_core.experiment.pipeline import Result, build_hankel, run
+from nlwfa_core.experiment.pipeline import build_hankel, run
+from nlwfa_core.experiment.results import Result
 from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
 from nlwfa_core.lab.ready import ASSETS
 from nlwfa_core.lab.views import most_frequent

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from nlwfa_core.experiment.pipeline import Result, load_result, run
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.lab.lessons import read_lessons
 from nlwfa_core.lab.ready import ASSETS, make, wanted

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
-from nlwfa_core.experiment.recipe import PRESETS
+from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.lab.palette import COLOURS
 from nlwfa_core.metrics.spread import Spread
 from nlwfa_core.reproduction import experiments

@@ -11,8 +11,9 @@ import pytest
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.pipeline import Prepared, Result, load_result, prepare, reference_models, run, save_result
+from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.experiment.selection import best_rank, select_rank
 from nlwfa_core.files import FileShelf
 from nlwfa_core.learning.names import LEARNERS, OF_STATES
