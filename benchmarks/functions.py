@@ -16,10 +16,10 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import ValuedStrings, known_transitions, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.functions import fit_values
-from nlwfa_core.learning.least_squares import TOGETHER
 from nlwfa_core.learning.reading import as_network
+from nlwfa_core.learning.refine_values import TOGETHER
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
+from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa

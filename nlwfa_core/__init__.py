@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .hankel.estimate import estimate_hankel
     from .hankel.values import value_scores
     from .lab.export.drawings import heat_map_png, loss_svgs, singular_values_svg
-    from .learning.functions import fit_values
     from .learning.learners import fit
+    from .learning.values import fit_values
     from .metrics.scores import TestSet, evaluate
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
@@ -48,7 +48,7 @@ HOMES = {
     "estimate_hankel": "hankel.estimate",
     "evaluate": "metrics.scores",
     "fit": "learning.learners",
-    "fit_values": "learning.functions",
+    "fit_values": "learning.values",
     "heat_map_png": "lab.export.drawings",
     "load_model": "models.files",
     "loss_svgs": "lab.export.drawings",

@@ -34,7 +34,17 @@ ORDER = (
 )
 TORCH = tuple(
     f"learning.{name}"
-    for name in ("networks", "factorisation", "transitions", "rollout", "refinement", "likelihood", "least_squares", "recurrent")
+    for name in (
+        "kernels",
+        "networks",
+        "factorisation",
+        "transitions",
+        "rollout",
+        "refine_hankel",
+        "refine_likelihood",
+        "refine_values",
+        "recurrent",
+    )
 )
 
 

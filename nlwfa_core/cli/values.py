@@ -10,8 +10,8 @@ import typer
 
 from ..experiment.recipe import HankelRecipe, LearningRecipe
 from ..hankel.values import value_scores
-from ..learning.functions import REFINEMENTS, TRANSFORMS
-from ..learning.functions import fit_values as learn
+from ..learning.values import REFINEMENTS, TRANSFORMS
+from ..learning.values import fit_values as learn
 from ..models.files import SavedModel, load_model, save_model
 from ..sources.valued import ValueFile, read_values
 from ..strings.words import Alphabet

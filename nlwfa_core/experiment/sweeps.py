@@ -13,7 +13,7 @@ from ..errors import RecipeError
 from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores
-from ..metrics.spread import Spread
+from ..metrics.seeds import Spread
 from .recipe import Recipe
 from .results import Result
 

@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import sparse
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from .networks import activate, one_thread, seeded_layers, to_arrays, train
+from .kernels import SparseRows, activate, observed_error, reconstruction_error
+from .networks import one_thread, seeded_layers, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .spectral import truncated_svd
 from .steps import Factorisation
 
 STARTS = ("random", "svd")
 LINEAR = 1e-4  # the largest state at the start from the SVD
-CELLS_AT_ONCE = 2**14  # of the masked loss: what is gathered for them stays in the processor's cache
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
@@ -148,86 +146,3 @@ def start_at_svd(layers: Sequence[torch.Tensor], matrix: sparse.csr_array, rank:
             layer[k:, :k] = 0
         last.zero_()
         last[:k] = torch.from_numpy(V.T / c)
-
-
-class SparseRows:
-    """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients.
-
-    Each row may stand for several: `counts`, shape (num_rows,), says for how many.
-    """
-
-    def __init__(self, matrix: sparse.csr_array, counts: npt.NDArray[Any] | None = None) -> None:
-        weights = np.ones(matrix.shape[0]) if counts is None else counts.astype(np.float64)
-        self.matrix = matrix
-        self.transposed = matrix.T.tocsr()
-        self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))  # of each stored cell
-        self.counts = torch.from_numpy(weights)[:, None]
-        self.squared_norm = float(weights @ (matrix**2).sum(axis=1))
-
-    def times(self, dense: torch.Tensor) -> torch.Tensor:
-        """H W, shape (num_rows, k)."""
-        return _Product.apply(dense, self.matrix, self.transposed)  # type: ignore[no-any-return,no-untyped-call]
-
-
-def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """‖Y D − H‖² without the dense product: ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², C the rows' counts. Same gradient, to rounding.
-
-    Costs O(nnz·k + (num_rows + n)·k²). The three terms cancel near zero: float64 keeps about 1e-16 of ‖H‖².
-    """
-    return _ReconstructionError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
-
-
-def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """Σ c_i ((Y D)_ij − H_ij)² over the cells that H stores, zeros among them; c the rows' counts. Costs O(nnz·k)."""
-    return _ObservedError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
-
-
-class _WrittenOut(torch.autograd.Function):
-    """An error of Y D whose gradients, towards Y and D, were found with it."""
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return *(gradients[0] * gradient for gradient in ctx.gradients), None
-
-
-class _ReconstructionError(_WrittenOut):
-    """The gradients are 2 (CY DDᵀ − C HDᵀ) towards Y and 2 (YᵀCY D − (HᵀCY)ᵀ) towards D."""
-
-    @staticmethod
-    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
-        Y, D = left.detach(), right.detach()
-        CY, HDt = H.counts * Y, torch.from_numpy(H.matrix @ D.T.contiguous().numpy())
-        inner, outer = Y.T @ CY, D @ D.T
-        HtCY = torch.from_numpy(H.transposed @ CY.numpy())
-        ctx.gradients = 2 * (CY @ outer - H.counts * HDt), 2 * (inner @ D - HtCY.T)
-        return torch.sum(inner * outer) - 2 * torch.sum(CY * HDt) + H.squared_norm
-
-
-class _ObservedError(_WrittenOut):
-    """With E the weighted residual on the stored cells, the gradients are 2 E Dᵀ towards Y and 2 Yᵀ E towards D."""
-
-    @staticmethod
-    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
-        Y, D = left.detach().numpy(), right.detach().numpy()
-        columns, Dt = H.matrix.indices, np.ascontiguousarray(D.T)
-        residual = -H.matrix.data
-        for start in range(0, len(residual), CELLS_AT_ONCE):
-            part = slice(start, start + CELLS_AT_ONCE)
-            residual[part] += np.einsum("ck,ck->c", Y[H.rows[part]], Dt[columns[part]])
-        weighted = residual * H.counts.numpy()[H.rows, 0]
-        E = sparse.csr_array((2 * weighted, columns, H.matrix.indptr), shape=H.matrix.shape)
-        ctx.gradients = torch.from_numpy(E @ Dt), torch.from_numpy((E.T @ Y).T)
-        return torch.tensor(residual @ weighted)
-
-
-class _Product(torch.autograd.Function):
-    """H W with H constant: the gradient towards W is Hᵀ G. The products are scipy's: torch's own CSR is still a beta."""
-
-    @staticmethod
-    def forward(ctx: Any, dense: torch.Tensor, matrix: sparse.csr_array, transposed: sparse.csr_array) -> torch.Tensor:
-        ctx.transposed = transposed
-        return torch.from_numpy(matrix @ dense.detach().numpy())
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return torch.from_numpy(ctx.transposed @ gradients[0].numpy()), None, None

@@ -130,13 +130,13 @@ def fit(
         steps = _spectral(hankel, rank, kept, report)
     started = perf_counter()
     if refinement.objective == "hankel":
-        from .refinement import refine_hankel
+        from .refine_hankel import refine_hankel
 
         steps = refine_hankel(hankel, steps, refinement, report, cancelled)
     model = _model(hankel, steps)
     logs, seconds = steps.logs, steps.seconds
     if refinement.objective == "likelihood" and strings:
-        from .likelihood import refine_likelihood
+        from .refine_likelihood import refine_likelihood
 
         model, log = refine_likelihood(model, *strings, refinement, report, cancelled, first_strings(hankel))
         logs = (*logs, log)

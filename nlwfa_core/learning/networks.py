@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import torch
 
 from ..errors import RecipeError
 from ..strings.words import FloatArray
+from .kernels import DTYPE
 from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled
 
-DTYPE = torch.float64
 SCHEDULES = ("constant", "cosine")
 # Of a layer's root mean square: large enough to leave a saddle in a few steps, small beside what is learned.
 NUDGE = 1e-3
@@ -38,25 +37,6 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """θ: tanh, or the identity."""
-    return _Tanh.apply(values) if nonlinear else values  # type: ignore[no-untyped-call]
-
-
-class _Tanh(torch.autograd.Function):
-    """numpy's tanh: five times as quick as torch's."""
-
-    @staticmethod
-    def forward(ctx: Any, values: torch.Tensor) -> torch.Tensor:
-        outputs = torch.from_numpy(np.tanh(values.detach().numpy()))
-        ctx.save_for_backward(outputs)
-        return outputs
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return torch.ops.aten.tanh_backward(gradients[0], *ctx.saved_tensors)
 
 
 def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:

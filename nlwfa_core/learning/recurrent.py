@@ -16,7 +16,8 @@ from ..errors import RecipeError
 from ..models.recurrent import GATES, RecurrentModel
 from ..strings.sample import Sample
 from .early_stopping import BestSoFar
-from .networks import DTYPE, one_thread
+from .kernels import DTYPE
+from .networks import one_thread
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
 BATCH = 64  # strings

@@ -55,11 +55,11 @@ class Rollout:
 
 
 def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """`networks.activate` by torch's own tanh: `least_squares` differentiates what is rolled out by torch's function transforms."""
+    """`kernels.activate` by torch's own tanh: `refine_values` differentiates what is rolled out by torch's function transforms."""
     return torch.tanh(values) if nonlinear else values
 
 
-def through(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
+def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
     """G_σ as a step, given its layers, shapes (num_maps, width_i, width_{i+1}).
 
     `unit` divides each state by its length, which linear models allow whose scores count up to a factor: states of long prefixes

@@ -5,9 +5,7 @@ g_σ(z) = θ(θ(zᵀE)F), k → 2k → k, hidden and output units θ, squared er
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +13,9 @@ import torch
 from scipy import sparse
 
 from ..strings.words import FloatArray, IntArray
-from .networks import DTYPE, one_thread, seeded_layers, to_arrays, train
+from .kernels import BatchedSquaredError, squared_error
+from .networks import one_thread, seeded_layers, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
-
-# Hidden units of one block: half a megabyte, so that what a block needs stays in a core's cache.
-BLOCK = 65_536
 
 
 @one_thread()
@@ -71,10 +67,10 @@ def fit_transitions(
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
     each = np.ones(shifted.shape) if weights is None else weights
     counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), each)
-    error = _SquaredError(states, targets, counts / norm, nonlinear)
+    error = BatchedSquaredError(states, targets, counts / norm, nonlinear)
 
     def loss() -> torch.Tensor:
-        return _WithGradients.apply(error, *layers) + spread / norm  # type: ignore[no-any-return,no-untyped-call]
+        return squared_error(error, layers) + spread / norm
 
     places = _first_reached(shifted, min(MAX_SHOWN, num_prefixes))
 
@@ -111,75 +107,6 @@ def _first_reached(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[in
         if parent < (row := int(shifted[parent, symbol])):
             places[row] = parent, symbol
     return places
-
-
-class _SquaredError:
-    """Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖² and its gradient, written out: a third of autograd's time, and no array past a block's.
-
-    A block is some symbols and some classes. Its states stand in columns: these products are quickest that way round.
-
-    Parameters
-    ----------
-    states : array, shape (num_classes, rank)
-    targets : array, shape (num_symbols, num_classes, rank)
-    weights : array, shape (num_symbols, num_classes)
-    nonlinear : bool
-    """
-
-    def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool) -> None:
-        self.nonlinear = nonlinear
-        self.Z = torch.from_numpy(states).T.contiguous()  # (rank, num_classes)
-        self.T = torch.from_numpy(targets).mT.contiguous()  # (num_symbols, rank, num_classes)
-        self.doubled = torch.from_numpy(2 * weights[:, None])  # (num_symbols, 1, num_classes)
-
-    def __call__(self, *layers: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """The error, and its gradients towards F, or E and F."""
-        gradients = [torch.zeros_like(layer) for layer in layers]
-        total, F, hidden = torch.zeros((), dtype=DTYPE), layers[-1], len(layers) == 2
-        for symbols, columns in self._blocks(F.shape[1]):
-            T = self.T[symbols, :, columns]
-            Z = self.Z[:, columns].expand(len(T), -1, -1)
-            A = self._activated(layers[0][symbols].mT @ Z) if hidden else Z  # (symbols, inputs of F, columns)
-            G = self._activated(F[symbols].mT @ A)  # (symbols, rank, columns)
-            difference = G - T
-            dG = difference * self.doubled[symbols, :, columns]
-            total += torch.dot(dG.view(-1), difference.view(-1)) / 2
-            dG = self._before(dG, G)
-            gradients[-1][symbols].baddbmm_(A, dG.mT)
-            if hidden:
-                gradients[0][symbols].baddbmm_(Z, self._before(F[symbols] @ dG, A).mT)
-        return total, gradients
-
-    def _blocks(self, wide: int) -> Iterator[tuple[slice, slice]]:
-        num_symbols, _, num_classes = self.T.shape
-        across = min(num_classes, max(1, BLOCK // wide))
-        deep = min(num_symbols, max(1, BLOCK // (wide * across)))
-        for row in range(0, num_symbols, deep):
-            for column in range(0, num_classes, across):
-                yield slice(row, row + deep), slice(column, column + across)
-
-    def _activated(self, values: torch.Tensor) -> torch.Tensor:
-        """θ, in place."""
-        if self.nonlinear:
-            np.tanh(values.numpy(), out=values.numpy())
-        return values
-
-    def _before(self, gradient: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-        """The gradient before θ: tanh' = 1 − tanh²."""
-        return torch.ops.aten.tanh_backward(gradient, outputs) if self.nonlinear else gradient
-
-
-class _WithGradients(torch.autograd.Function):
-    """What a `_SquaredError` gives, for autograd."""
-
-    @staticmethod
-    def forward(ctx: Any, error: _SquaredError, *layers: torch.Tensor) -> torch.Tensor:
-        value, ctx.gradients = error(*layers)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, *outer: Any) -> Any:
-        return None, *(outer[0] * gradient for gradient in ctx.gradients)
 
 
 def _class_targets(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..metrics.spread import Spread
+from ..metrics.seeds import Spread
 
 # Learner -> x -> seed -> value.
 Curves = Mapping[str, Mapping[int, Mapping[int, float]]]

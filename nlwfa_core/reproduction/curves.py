@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from ..learning.names import LEARNERS
-from ..metrics.spread import Spread
+from ..metrics.seeds import Spread
 from .claims import CLAIMS, Curves, compare, verdict
 from .experiments import FLOOR, FLOORED, LINES, REFERENCE, Experiment
 from .markdown import TITLES, Body, figure, table, why

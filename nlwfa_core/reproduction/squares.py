@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from ..metrics.spread import Spread
+from ..metrics.seeds import Spread
 from .experiments import Experiment
 from .markdown import TITLES, Body, figure, table, why
 from .reasons import SQUARED

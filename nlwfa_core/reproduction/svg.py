@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from ..lab.palette import DASHES, MARKERS, colour_of, kind_of
-from ..metrics.spread import Spread
+from ..metrics.seeds import Spread
 
 WIDE, NARROW, HEIGHT, LEFT, TOP, BOTTOM, GAP = 400, 240, 300, 70, 70, 60, 24
 STROKES = {"solid": "none", "dot": "2 4", "dash": "8 5"}

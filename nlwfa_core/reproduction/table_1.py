@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..learning.names import LEARNERS
-from ..metrics.spread import Spread
+from ..metrics.seeds import Spread
 from .experiments import LINES, REFERENCE, Experiment
 from .markdown import Body, table, why
 from .reasons import COMMON, VERBS

@@ -9,7 +9,7 @@ from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.sweeps import Sweep
 from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.lab.tables import number
-from nlwfa_core.metrics.spread import Spread
+from nlwfa_core.metrics.seeds import Spread
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from ...metrics.spread import Spread
+from ...metrics.seeds import Spread
 from ..palette import DASHES, MARKERS, METRIC_TITLES, colour_of, kind_of
 from .parts import layout
 

@@ -12,7 +12,7 @@ from nlwfa_core.experiment.sweeps import MAX_RUNS, Outcome, Sweep, curves, seede
 from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
-from nlwfa_core.metrics.spread import Spread
+from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

@@ -12,9 +12,9 @@ from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.likelihood import _as_distribution, _balanced, _Trained
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
-from nlwfa_core.learning.rollout import Continuations, Rollout, through
+from nlwfa_core.learning.refine_likelihood import _as_distribution, _balanced, _Trained
+from nlwfa_core.learning.rollout import Continuations, Rollout, transition_step
 from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
@@ -38,7 +38,7 @@ def test_states_are_those_of_the_model() -> None:
     model = random_nlwfa(3, 2, seed=1)
     trie = Trie.of(all_words(2, 4), 2)
     rollout = Rollout(trie)
-    step = through([torch.from_numpy(layer) for layer in model.transitions], True)
+    step = transition_step([torch.from_numpy(layer) for layer in model.transitions], True)
     states = rollout.states(torch.from_numpy(model.initial), step)[rollout.place]
     np.testing.assert_allclose(states.numpy(), model.states(trie), rtol=1e-12)
 

@@ -48,7 +48,7 @@ def test_symbols_trained_together_are_trained_apart(nonlinear: bool, block: int,
 
     Autograd agrees with our gradient, however symbols and classes are cut into blocks.
     """
-    monkeypatch.setattr("nlwfa_core.learning.transitions.BLOCK", block)
+    monkeypatch.setattr("nlwfa_core.learning.kernels.UNITS_PER_BLOCK", block)
     theta = torch.tanh if nonlinear else torch.Tensor.contiguous
     together, _ = fit_transitions(LATENT, SHIFTED, nonlinear=nonlinear, epochs=30, learning_rate=0.01)
     first = [fit_transitions(LATENT, SHIFTED, epochs=0)[0][index][:1] for index in (0, 1)]

@@ -18,7 +18,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.lab.palette import COLOURS
-from nlwfa_core.metrics.spread import Spread
+from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.reproduction import experiments
 from nlwfa_core.reproduction.claims import Claim, compare, verdict
 from nlwfa_core.reproduction.experiments import SCORE_COLUMNS, Bench, Experiment, dyck, squared, verbs

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.values import ValuedStrings
-from nlwfa_core.learning import least_squares
-from nlwfa_core.learning.least_squares import refine_values
 from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.refine_values import _LeastSquares, _Problem, refine_values
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_wfa
@@ -67,8 +66,8 @@ def test_no_step_changes_nothing() -> None:
 
 
 def test_the_jacobian_is_that_of_finite_differences() -> None:
-    problem = least_squares._Problem(random_network(2, 0, (True, True), "square", True), valued(np.arange(7.0), 2))
-    squares = least_squares._LeastSquares(problem, 7, 0.5)
+    problem = _Problem(random_network(2, 0, (True, True), "square", True), valued(np.arange(7.0), 2))
+    squares = _LeastSquares(problem, 7, 0.5)
     J = squares._jacobians(problem.start[None])[0]
     steps = 1e-6 * torch.eye(len(problem.start), dtype=torch.float64)
     both = (squares._all_residuals(problem.start + sign * steps) for sign in (1, -1))

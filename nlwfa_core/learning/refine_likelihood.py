@@ -19,9 +19,10 @@ from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
-from .networks import DTYPE, activate, nudge, one_thread, to_arrays
+from .kernels import DTYPE, activate
+from .networks import nudge, one_thread, to_arrays
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
-from .rollout import Continuations, through
+from .rollout import Continuations, transition_step
 from .steps import Refinement
 
 SMALLEST_PROBABILITY = 1e-8  # what is impossible must not stop the training
@@ -94,19 +95,19 @@ class _Trained:
         model = self.model
         transitions = self.transitions
         if isinstance(model, WFA):
-            states = tree.states(self.initial, through(transitions, False, unit=True))
+            states = tree.states(self.initial, transition_step(transitions, False, unit=True))
             A = transitions[0]
             goes_on = torch.linalg.solve(torch.eye(model.num_states) - A.sum(dim=0), self.output)
             scores: torch.Tensor = states @ torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
             return scores
         homogeneous = not (model.nonlinear_transitions or model.nonlinear_termination or model.reading == "conditional")
-        walk = through(transitions, model.nonlinear_transitions, homogeneous)
+        walk = transition_step(transitions, model.nonlinear_transitions, homogeneous)
         states = tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
         if model.reading == "conditional":
             return self._decoded(drop(states)) @ self.output
         goes_on, step = (
             self.output[:, 1:] if model.reading == "string" else self.output,
-            through(transitions, model.nonlinear_transitions),
+            transition_step(transitions, model.nonlinear_transitions),
         )
         ending = step(states, model.num_symbols) if model.reading == "boundary" else states
         followed = [(step(states, symbol), goes_on) for symbol in range(model.num_symbols)] + [(ending, self.output[:, :1])]

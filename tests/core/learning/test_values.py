@@ -10,9 +10,9 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed
-from nlwfa_core.learning.functions import fit_values, map_messages
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.values import fit_values, map_messages
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_wfa

@@ -18,9 +18,10 @@ from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
-from .networks import DTYPE, one_thread
+from .kernels import DTYPE
+from .networks import one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .rollout import Rollout, theta, through
+from .rollout import Rollout, theta, transition_step
 
 TOGETHER = 128  # random starts in one batch
 # Batches take turns in how they balance the lengths: strings are divided by their length's usual size to these powers.
@@ -175,7 +176,7 @@ class _LeastSquares:
     def _residuals(self, vector: torch.Tensor) -> torch.Tensor:
         problem = self.problem
         initial, *layers, termination = problem.parts(vector)
-        states = self.rollout.states(initial, through(layers[: problem.num_layers], problem.nonlinear[0]))[self.ends]
+        states = self.rollout.states(initial, transition_step(layers[: problem.num_layers], problem.nonlinear[0]))[self.ends]
         for layer in layers[problem.num_layers :]:
             states = theta(states @ layer, problem.nonlinear[1])
         outputs = states @ termination

@@ -15,10 +15,10 @@ from scipy import sparse
 from ..hankel.matrix import HankelMatrix
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
-from .factorisation import SparseRows, reconstruction_error
-from .networks import activate, nudge, one_thread, to_arrays, train
+from .kernels import SparseRows, activate, reconstruction_error
+from .networks import nudge, one_thread, to_arrays, train
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
-from .rollout import Rollout, through
+from .rollout import Rollout, transition_step
 from .steps import Refinement, Steps
 
 
@@ -49,7 +49,7 @@ def refine_hankel(
     H = SparseRows(sparse.csr_array(hankel.matrix[matched] / scale), weights)
 
     def loss() -> torch.Tensor:
-        step = through(maps, nonlinear[0])
+        step = transition_step(maps, nonlinear[0])
         states = rollout.states(start, step)
         Y = torch.cat([states, *(step(states[nodes], symbol) for symbol, nodes, _ in edges)])
         for layer in hidden:
@@ -61,7 +61,7 @@ def refine_hankel(
 
     @torch.no_grad()
     def look() -> RowStates:
-        states = rollout.states(start, through(maps, nonlinear[0]))
+        states = rollout.states(start, transition_step(maps, nonlinear[0]))
         return RowStates(rows[nodes_shown], states[rollout.place[torch.from_numpy(nodes_shown)]].numpy())
 
     log = train(

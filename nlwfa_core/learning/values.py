@@ -105,7 +105,7 @@ def fit_values(
     if not kind.networks and transform == "none":
         model = WFA(steps.initial, steps.transitions[0], model.termination)
     if refine == "values":
-        from .least_squares import refine_values
+        from .refine_values import refine_values
 
         started = perf_counter()
         model, log = refine_values(model, given, restarts=restarts, seed=seed, report=report, cancelled=cancelled)

@@ -1,0 +1,198 @@
+"""Sums that training computes thousands of times, with their gradients written out by hand for speed.
+
+Each is a function of tensors; autograd would give the same gradients, to rounding, in several times the time or memory. They stand
+here so that the steps of learning (`factorisation`, `transitions`) read as their formulas. Products with sparse matrices are
+scipy's, because torch's own CSR format is still a beta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from ..strings.words import FloatArray
+
+DTYPE = torch.float64
+# Stored cells of H that `observed_error` gathers at once: they stay in the processor's cache.
+CELLS_PER_BLOCK = 2**14
+# Hidden units of one block of `BatchedSquaredError`: half a megabyte, so that what a block needs stays in a core's cache.
+UNITS_PER_BLOCK = 65_536
+
+
+def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
+    """θ: tanh, or the identity."""
+    return _Tanh.apply(values) if nonlinear else values  # type: ignore[no-untyped-call]
+
+
+class _Tanh(torch.autograd.Function):
+    """numpy's tanh: five times as quick as torch's."""
+
+    @staticmethod
+    def forward(ctx: Any, values: torch.Tensor) -> torch.Tensor:
+        outputs = torch.from_numpy(np.tanh(values.detach().numpy()))
+        ctx.save_for_backward(outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return torch.ops.aten.tanh_backward(gradients[0], *ctx.saved_tensors)
+
+
+class SparseRows:
+    """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients.
+
+    Each row may stand for several: `counts`, shape (num_rows,), says for how many.
+    """
+
+    def __init__(self, matrix: sparse.csr_array, counts: npt.NDArray[Any] | None = None) -> None:
+        weights = np.ones(matrix.shape[0]) if counts is None else counts.astype(np.float64)
+        self.matrix = matrix
+        self.transposed = matrix.T.tocsr()
+        self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))  # of each stored cell
+        self.counts = torch.from_numpy(weights)[:, None]
+        self.squared_norm = float(weights @ (matrix**2).sum(axis=1))
+
+    def times(self, dense: torch.Tensor) -> torch.Tensor:
+        """H W, shape (num_rows, k)."""
+        return _Product.apply(dense, self.matrix, self.transposed)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
+    """‖Y D − H‖² without the dense product: ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², C the rows' counts. Same gradient, to rounding.
+
+    Costs O(nnz·k + (num_rows + n)·k²). The three terms cancel near zero: float64 keeps about 1e-16 of ‖H‖².
+    """
+    return _ReconstructionError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
+    """Σ c_i ((Y D)_ij − H_ij)² over the cells that H stores, zeros among them; c the rows' counts. Costs O(nnz·k)."""
+    return _ObservedError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _WrittenOut(torch.autograd.Function):
+    """An error of Y D whose gradients, towards Y and D, were found with it."""
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return *(gradients[0] * gradient for gradient in ctx.gradients), None
+
+
+class _ReconstructionError(_WrittenOut):
+    """The gradients are 2 (CY DDᵀ − C HDᵀ) towards Y and 2 (YᵀCY D − (HᵀCY)ᵀ) towards D."""
+
+    @staticmethod
+    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
+        Y, D = left.detach(), right.detach()
+        CY, HDt = H.counts * Y, torch.from_numpy(H.matrix @ D.T.contiguous().numpy())
+        inner, outer = Y.T @ CY, D @ D.T
+        HtCY = torch.from_numpy(H.transposed @ CY.numpy())
+        ctx.gradients = 2 * (CY @ outer - H.counts * HDt), 2 * (inner @ D - HtCY.T)
+        return torch.sum(inner * outer) - 2 * torch.sum(CY * HDt) + H.squared_norm
+
+
+class _ObservedError(_WrittenOut):
+    """With E the weighted residual on the stored cells, the gradients are 2 E Dᵀ towards Y and 2 Yᵀ E towards D."""
+
+    @staticmethod
+    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
+        Y, D = left.detach().numpy(), right.detach().numpy()
+        columns, Dt = H.matrix.indices, np.ascontiguousarray(D.T)
+        residual = -H.matrix.data
+        for start in range(0, len(residual), CELLS_PER_BLOCK):
+            part = slice(start, start + CELLS_PER_BLOCK)
+            residual[part] += np.einsum("ck,ck->c", Y[H.rows[part]], Dt[columns[part]])
+        weighted = residual * H.counts.numpy()[H.rows, 0]
+        E = sparse.csr_array((2 * weighted, columns, H.matrix.indptr), shape=H.matrix.shape)
+        ctx.gradients = torch.from_numpy(E @ Dt), torch.from_numpy((E.T @ Y).T)
+        return torch.tensor(residual @ weighted)
+
+
+class _Product(torch.autograd.Function):
+    """H W with H constant: the gradient towards W is Hᵀ G. The products are scipy's: torch's own CSR is still a beta."""
+
+    @staticmethod
+    def forward(ctx: Any, dense: torch.Tensor, matrix: sparse.csr_array, transposed: sparse.csr_array) -> torch.Tensor:
+        ctx.transposed = transposed
+        return torch.from_numpy(matrix @ dense.detach().numpy())
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return torch.from_numpy(ctx.transposed @ gradients[0].numpy()), None, None
+
+
+class BatchedSquaredError:
+    """Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖² and its gradient, written out: a third of autograd's time, and no array past a block's.
+
+    A block is some symbols and some classes. Its states stand in columns: these products are quickest that way round.
+
+    Parameters
+    ----------
+    states : array, shape (num_classes, rank)
+    targets : array, shape (num_symbols, num_classes, rank)
+    weights : array, shape (num_symbols, num_classes)
+    nonlinear : bool
+    """
+
+    def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool) -> None:
+        self.nonlinear = nonlinear
+        self.Z = torch.from_numpy(states).T.contiguous()  # (rank, num_classes)
+        self.T = torch.from_numpy(targets).mT.contiguous()  # (num_symbols, rank, num_classes)
+        self.doubled = torch.from_numpy(2 * weights[:, None])  # (num_symbols, 1, num_classes)
+
+    def __call__(self, *layers: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """The error, and its gradients towards F, or E and F."""
+        gradients = [torch.zeros_like(layer) for layer in layers]
+        total, F, hidden = torch.zeros((), dtype=DTYPE), layers[-1], len(layers) == 2
+        for symbols, columns in self._blocks(F.shape[1]):
+            T = self.T[symbols, :, columns]
+            Z = self.Z[:, columns].expand(len(T), -1, -1)
+            A = self._activated(layers[0][symbols].mT @ Z) if hidden else Z  # (symbols, inputs of F, columns)
+            G = self._activated(F[symbols].mT @ A)  # (symbols, rank, columns)
+            difference = G - T
+            dG = difference * self.doubled[symbols, :, columns]
+            total += torch.dot(dG.view(-1), difference.view(-1)) / 2
+            dG = self._before(dG, G)
+            gradients[-1][symbols].baddbmm_(A, dG.mT)
+            if hidden:
+                gradients[0][symbols].baddbmm_(Z, self._before(F[symbols] @ dG, A).mT)
+        return total, gradients
+
+    def _blocks(self, wide: int) -> Iterator[tuple[slice, slice]]:
+        num_symbols, _, num_classes = self.T.shape
+        across = min(num_classes, max(1, UNITS_PER_BLOCK // wide))
+        deep = min(num_symbols, max(1, UNITS_PER_BLOCK // (wide * across)))
+        for row in range(0, num_symbols, deep):
+            for column in range(0, num_classes, across):
+                yield slice(row, row + deep), slice(column, column + across)
+
+    def _activated(self, values: torch.Tensor) -> torch.Tensor:
+        """θ, in place."""
+        if self.nonlinear:
+            np.tanh(values.numpy(), out=values.numpy())
+        return values
+
+    def _before(self, gradient: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+        """The gradient before θ: tanh' = 1 − tanh²."""
+        return torch.ops.aten.tanh_backward(gradient, outputs) if self.nonlinear else gradient
+
+
+def squared_error(error: BatchedSquaredError, layers: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The error that some layers make, as a tensor with gradients."""
+    return _SquaredError.apply(error, *layers)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _SquaredError(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, error: BatchedSquaredError, *layers: torch.Tensor) -> torch.Tensor:
+        value, ctx.gradients = error(*layers)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Any) -> Any:
+        return None, *(outer[0] * gradient for gradient in ctx.gradients)
