@@ -43,9 +43,9 @@ from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.reproduction.runs import Finished, Run, RunFile
 from nlwfa_core.sources.counting import count_strings
-from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
-from nlwfa_core.sources.valued import read_values
+from nlwfa_core.sources.values import read_values
 from nlwfa_core.strings.words import Alphabet
 
 from . import ROOT

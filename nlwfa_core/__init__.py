@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from .metrics.scores import TestSet, evaluate
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
-    from .sources.formats import read_strings
-    from .sources.valued import read_values
+    from .sources.files import read_strings
+    from .sources.values import read_values
     from .version import __version__ as __version__
 
 # Public name -> the module that holds it.
@@ -53,8 +53,8 @@ HOMES = {
     "load_model": "models.files",
     "loss_svgs": "lab.export.drawings",
     "prepare": "experiment.pipeline",
-    "read_strings": "sources.formats",
-    "read_values": "sources.valued",
+    "read_strings": "sources.files",
+    "read_values": "sources.values",
     "reference_models": "experiment.pipeline",
     "run": "experiment.pipeline",
     "save_model": "models.files",

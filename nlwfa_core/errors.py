@@ -1,21 +1,26 @@
-"""The errors that a user can fix. Pages and the command line catch these and nothing else."""
+"""The errors that a user can fix, and the few words that many messages share.
+
+Pages and the command line catch these errors and no others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class RecipeError(ValueError):
-    """Something that was asked for can't be done as asked: the message says what was wrong, what was given and what is allowed."""
+    """A request that can't be carried out; the message says what was wrong, what was given and what is allowed."""
 
 
 class FormatError(RecipeError):
-    """A file can't be read.
+    """A file that can't be read.
 
     Parameters
     ----------
     message : str
         What was wrong, what was given, what is allowed.
     line : int or None
-        The line of the file, counted from 1, where that was seen.
+        The line of the file to blame, counted from 1.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -24,7 +29,7 @@ class FormatError(RecipeError):
 
 
 class Cancelled(Exception):
-    """Raised by a learner when its `cancelled` callback answers true. Not an error: nobody did anything wrong."""
+    """Raised by a learner when its `cancelled` callback returns true. Not an error: nobody did anything wrong."""
 
 
 def sentence_of(error: Exception) -> str:
@@ -41,8 +46,18 @@ def sentence_of(error: Exception) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """
+    """A number with its noun.
+
     >>> plural(1, "line"), plural(3000, "line")
     ('1 line', '3,000 lines')
     """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """The first names of a list that may be long.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b, …'
+    """
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

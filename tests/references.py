@@ -6,6 +6,8 @@ The series are the standard small examples of the field (Berstel and Reutenauer,
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,7 +20,9 @@ import numpy as np
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.strings.words import FloatArray, Word, Words
+from nlwfa_core.sources.dyck import Dyck
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 
 # The competitions' files are not part of the project: tests that want them skip without them.
 DATA = Path(os.environ.get("NLWFA_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -201,3 +205,47 @@ def witten_bell(strings: Sequence[Word], num_symbols: int, order: int, history: 
         if following:
             probability = (following[symbol] + len(following) * probability) / (following.total() + len(following))
     return probability
+
+
+def write_lines(words: Words, alphabet: Alphabet) -> str:
+    """A text file of one string a line, λ for the empty word."""
+    return "".join(alphabet.decode(word) + "\n" for word in words)
+
+
+def write_csv(sample: Sample) -> str:
+    """A CSV file with the columns string and count."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("tokens" if sample.alphabet.separator else "characters", "count"))
+    writer.writerows(zip(map(sample.alphabet.decode, sample.words), sample.counts.tolist(), strict=True))
+    return buffer.getvalue()
+
+
+def prefix_automaton(wfa: WFA) -> WFA:
+    """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*) ([B], A the sum of the A_σ)."""
+    return WFA(wfa.initial, wfa.transitions, wfa.prefix_termination)
+
+
+def factor_automaton(wfa: WFA) -> WFA:
+    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to how often a factor stands in a string, on average ([B])."""
+    initial = WFA(wfa.termination, wfa.transitions.transpose(0, 2, 1), wfa.initial).prefix_termination
+    return WFA(initial, wfa.transitions, wfa.prefix_termination)
+
+
+def bayes_wer(grammar: Dyck, end: bool = True) -> float:
+    """The lowest possible word error rate on a Dyck grammar: expected wrong predictions of the true model's arg max per prediction.
+
+    There are num_blocks · nesting levels inside blocks, and one at the top, where num_blocks is half the mean length. Wrong are
+    min(q, 1 − q) predictions after each `[`, with q = `nesting`, and min(p_n, 1 − p_n) after the n-th block of a level.
+
+    Parameters
+    ----------
+    end : bool
+        Whether the end of a string is predicted too. If not, nothing but `[` can follow a block at the top level: no error there.
+    """
+    q, num_blocks = grammar.nesting, grammar.mean_length / 2
+    p = grammar.continue_probabilities(2000)  # P(N ≥ n) falls like (4 s (1 − s))ⁿ: enough for s up to 0.4
+    at_least = np.concatenate(([1.0], np.cumprod(p[:-1])))  # P(N ≥ n)
+    num_levels = num_blocks * q + end
+    wrong = num_blocks * min(q, 1 - q) + num_levels * float(at_least @ np.minimum(p, 1 - p))
+    return wrong / (2 * num_blocks + end)

@@ -25,8 +25,7 @@ from ..errors import Cancelled, FormatError, RecipeError, sentence_of
 from ..files import read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import count_strings
-from ..sources.formats import StringFile, begins_as_pautomac, read_strings
-from ..sources.text import PIECE, shown
+from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_strings
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 
@@ -158,7 +157,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
-    """The strings of a file, as `sources.formats.read_strings`; an error names the file."""
+    """The strings of a file, as `sources.files.read_strings`; an error names the file."""
     data = read_bytes(path)
     with blaming(path):
         return read_strings(data, format, alphabet)
@@ -168,9 +167,9 @@ def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tup
     """The training strings of a file, counted, and notes: PAutomaC and SPiCe files of any size, others up to the limit."""
     try:
         with path.open("rb") as file, blaming(path):
-            head = file.read(PIECE)
+            head = file.read(PIECE_BYTES)
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
-                counts = count_strings(chain([head], iter(partial(file.read, PIECE), b"")), max_distinct)
+                counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), max_distinct)
                 return counts.sample(), (*counts.notes, *filter(None, [counts.bound]))
             limits.check_at_most(f"bytes in {path}", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
             whole = read_strings(head + file.read(limits.most("file_bytes")), format)
@@ -196,7 +195,7 @@ def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) ->
     """Raise RecipeError if a word over `used`, which begins as `alphabet`, has a symbol that is not in `alphabet`."""
     for place in np.flatnonzero(words.symbols >= len(alphabet))[:1]:
         number = int(np.searchsorted(words.offsets, place, side="right"))
-        symbol = shown(used.symbols[words.symbols[place]])
+        symbol = quoted(used.symbols[words.symbols[place]])
         raise RecipeError(f"{path}: string {number:,}: symbol {symbol} is not in the model's alphabet of {alphabet.summary}")
 
 

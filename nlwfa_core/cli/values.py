@@ -13,7 +13,7 @@ from ..hankel.values import value_scores
 from ..learning.values import REFINEMENTS, TRANSFORMS
 from ..learning.values import fit_values as learn
 from ..models.files import SavedModel, load_model, save_model
-from ..sources.valued import ValueFile, read_values
+from ..sources.values import ValueFile, read_values
 from ..strings.words import Alphabet
 from .learn import HANKEL, LAYERS, LEARNING, Epochs, Hidden, Learner, Prefixes, Rate, Schedule, Suffixes, Width, whole_numbers
 from .terminal import AsJson, Output, Seed, blaming, check_known, check_writable, file_name, progress_bar, read_bytes

@@ -13,7 +13,7 @@ from ..metrics.scores import TestSet
 from ..models.model import Model
 from ..sources.automata import random_automaton, sample_words, squared_automaton
 from ..sources.dyck import ALPHABET, Dyck
-from ..sources.formats import read_strings, shipped_verbs
+from ..sources.files import read_strings, shipped_verbs
 from ..sources.pautomac import read_pautomac_model, read_solution
 from ..sources.tomita import LANGUAGES, tomita_automaton
 from ..strings.sample import Sample

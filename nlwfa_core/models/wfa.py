@@ -140,19 +140,12 @@ class WFA:
             )
 
 
-def prefix_automaton(wfa: WFA) -> WFA:
-    """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*) ([B], A the sum of the A_σ)."""
-    return WFA(wfa.initial, wfa.transitions, wfa.prefix_termination)
-
-
-def factor_automaton(wfa: WFA) -> WFA:
-    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to how often a factor stands in a string, on average ([B])."""
-    initial = WFA(wfa.termination, wfa.transitions.transpose(0, 2, 1), wfa.initial).prefix_termination
-    return WFA(initial, wfa.transitions, wfa.prefix_termination)
-
-
 def string_automaton(wfa: WFA, statistic: str) -> WFA:
-    """Back to string probabilities: the inverse of `prefix_automaton`, `factor_automaton`, or nothing, by statistic."""
+    """Convert an automaton of prefix or factor probabilities to one of string probabilities.
+
+    "prefix": α∞ becomes (I − A) α∞, where A is the sum of the A_σ, because f(x) = f(xΣ*) − Σ_σ f(xσΣ*). "factor": α₀ᵀ becomes
+    α₀ᵀ (I − A) too. "string": nothing changes.
+    """
     initial, termination = wfa.initial, wfa.termination
     if statistic == "factor":
         initial = initial - initial @ wfa.summed_transitions

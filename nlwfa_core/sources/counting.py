@@ -37,8 +37,7 @@ import numpy as np
 from ..errors import RecipeError, plural
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, offsets_of
-from .pautomac import Block, parse_pieces
-from .text import pieces
+from .files import Block, parse_pautomac, pieces
 
 MAX_DISTINCT = 1_000_000  # distinct strings held, unless the caller asks for another number
 
@@ -124,13 +123,13 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
     Raises
     ------
     FormatError
-        As `sources.pautomac.parse_pieces`.
+        As `sources.files.parse_pautomac`.
     """
     _check_room(max_distinct)
     seen: Counter[bytes] = Counter()
     missed: dict[bytes, int] = {}
     most_missed = num_strings = 0
-    for block in parse_pieces(pieces(reads)):
+    for block in parse_pautomac(pieces(reads)):
         num_held = len(seen)
         seen.update(_keys(block))
         num_strings += len(block.words)

@@ -79,16 +79,12 @@ class Dyck:
         """Mean length of a string, its end not counted: 2 (1 − split) / (1 − 2 split − wrap)."""
         return 2 * (1 - self.split) / (1 - 2 * self.split - self.wrap)
 
-    def continue_probability(self, num_blocks: int) -> float:
-        """p_n = P(N > n | N ≥ n): after its n-th block closes, that a level goes on with another.
+    def continue_probabilities(self, count: int) -> FloatArray:
+        """p_1 … p_count, shape (count,), where p_n = P(N > n | N ≥ n): a level that has n blocks gets another one.
 
-        >>> [round(Dyck().continue_probability(n), 3) for n in (1, 2, 3)]
+        >>> Dyck().continue_probabilities(3).round(3).tolist()
         [0.2, 0.36, 0.431]
         """
-        return float(self.continue_probabilities(num_blocks)[num_blocks - 1])
-
-    def continue_probabilities(self, count: int) -> FloatArray:
-        """p_1 … p_count, shape (count,)."""
         return _continue_probabilities(self.split, 1 << max(count - 1, 0).bit_length())[:count]
 
     def next_scores(self, trie: Trie) -> FloatArray:
@@ -136,25 +132,6 @@ class Dyck:
             scores[nodes, OPEN] = going_on[closed[nodes]]
             scores[nodes, np.where(opener[nodes] == 0, END, CLOSE)] = 1 - going_on[closed[nodes]]
         return scores, log_prefixes
-
-    def bayes_wer(self, end: bool = True) -> float:
-        """The lowest word error rate there is: expected wrong predictions over expected predictions, arg max of the true model.
-
-        Levels arise B·nesting times inside blocks and once as the whole string, where B is the mean number of blocks, half the mean
-        length. Wrong are min(q, 1 − q) after each `[` with q = `nesting`, and min(p_n, 1 − p_n) after the n-th block of a level.
-
-        Parameters
-        ----------
-        end : bool
-            Whether the end of the string is a symbol to predict. If not, the predictions are those of a string's own symbols, and
-            between its blocks at the outermost level nothing but `[` can be one: no error there.
-        """
-        q, num_blocks = self.nesting, self.mean_length / 2
-        p = self.continue_probabilities(_terms(self.split))
-        reached = np.concatenate(([1.0], np.cumprod(p[:-1])))  # P(N ≥ n)
-        num_levels = num_blocks * q + end
-        wrong = num_blocks * min(q, 1 - q) + num_levels * float(reached @ np.minimum(p, 1 - p))
-        return wrong / (2 * num_blocks + end)
 
     def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
         """Strings as drawn.

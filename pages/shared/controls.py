@@ -19,7 +19,7 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
-from nlwfa_core.sources.formats import FORMATS
+from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared.navigation import navigation
 from pages.shared.text import literal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
-from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.files import read_strings
 from pages.shared import controls, runs
 from pages.shared.text import literal
 

@@ -105,7 +105,7 @@ from nlwfa_core.jobs.runner import QUEUE
 from nlwfa_core.experiment.fields import check_allowed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import *
-from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.files import read_strings
 limits.check_settings()
 print(limits.most("rank"), limits.ceiling("rank"), QUEUE, limits.most("symbols"))
 small = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))

@@ -27,7 +27,7 @@ from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
-from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.strings.words import Alphabet, Words
 

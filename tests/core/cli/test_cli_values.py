@@ -15,7 +15,7 @@ from nlwfa_core.hankel.values import value_scores
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.files import load_model
-from nlwfa_core.sources.valued import read_values
+from nlwfa_core.sources.values import read_values
 from tests.references import all_words, ring
 
 Run = Callable[..., tuple[int, str, str]]

@@ -18,11 +18,11 @@ from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.reading import output_layer, reading
 from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models.nlwfa import NLWFA
-from nlwfa_core.models.wfa import WFA, factor_automaton, prefix_automaton, string_automaton
+from nlwfa_core.models.wfa import WFA, string_automaton
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Word, Words
-from tests.references import REFERENCES, Reference, all_words, closure_words, full_basis
+from tests.references import REFERENCES, Reference, all_words, closure_words, factor_automaton, full_basis, prefix_automaton
 
 AB = Alphabet(("a", "b"))
 STRINGS = st.lists(st.lists(st.integers(0, 1), max_size=6).map(tuple), min_size=1, max_size=12)

@@ -16,7 +16,7 @@ from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.hankel.values import VALUE, ValuedStrings, known_transitions, observed_hankel, value_scores
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.sources.automata import random_automaton
-from nlwfa_core.sources.valued import read_values
+from nlwfa_core.sources.values import read_values
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words, full_basis
 

@@ -35,7 +35,7 @@ from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, sample_words, squared_automaton
-from nlwfa_core.sources.formats import read_strings
+from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.strings.words import Alphabet, Words
 

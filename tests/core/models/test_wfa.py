@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.models.wfa import WFA, prefix_automaton, string_automaton
+from nlwfa_core.models.wfa import WFA, string_automaton
 from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
@@ -22,6 +22,7 @@ from tests.references import (
     REFERENCES,
     Reference,
     all_words,
+    prefix_automaton,
     ring,
     state_by_matrices,
     weight_by_matrices,

@@ -22,9 +22,8 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.sources.counting import MAX_DISTINCT, Counts, count_strings, merge
-from nlwfa_core.sources.formats import begins_as_pautomac, read_strings
-from nlwfa_core.sources.pautomac import parse_pieces, write_pautomac
-from nlwfa_core.sources.text import PIECE, pieces
+from nlwfa_core.sources.files import PIECE_BYTES, begins_as_pautomac, parse_pautomac, pieces, read_strings
+from nlwfa_core.sources.pautomac import write_pautomac
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import DATA
@@ -130,7 +129,7 @@ def test_bad_files_are_blamed_on_the_same_line(
 
 def test_no_header_is_no_file() -> None:
     with pytest.raises(FormatError, match="the file holds no numbers"):
-        list(parse_pieces([]))
+        list(parse_pautomac([]))
 
 
 def test_leading_zeros_are_read_as_numbers() -> None:
@@ -329,6 +328,6 @@ def test_the_head_of_a_file_tells_its_format(tmp_path: Path) -> None:
     (tmp_path / "wrong").write_bytes(wrong)
     with pytest.raises(RecipeError, match="line 2: length 2 is declared"):
         read_sample(tmp_path / "wrong", "auto", 10)
-    many = b"%d 2\n" % PIECE + b"1 0\n" * PIECE
+    many = b"%d 2\n" % PIECE_BYTES + b"1 0\n" * PIECE_BYTES
     (tmp_path / "many").write_bytes(many)
-    assert read_sample(tmp_path / "many", "auto", 10)[0].counts.tolist() == [PIECE]
+    assert read_sample(tmp_path / "many", "auto", 10)[0].counts.tolist() == [PIECE_BYTES]

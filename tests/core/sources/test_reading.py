@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.sources.formats import StringFile, read_strings
-from nlwfa_core.sources.pautomac import parse_strings, read_solution
-from nlwfa_core.sources.valued import read_values
+from nlwfa_core.sources.files import StringFile, parse_pautomac, pieces_of, read_strings
+from nlwfa_core.sources.pautomac import read_solution
+from nlwfa_core.sources.values import read_values
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
@@ -27,11 +27,9 @@ CELLS = st.text("abλ é,\n", max_size=4)
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How much is read at once: a line, some, all; and short words are merged twice, or once."""
     for name in (
-        "sources.text.BLOCK",
-        "sources.cells.BLOCK",
+        "sources.files.BLOCK_BYTES",
+        "sources.files.PIECE_BYTES",
         "strings.words.BLOCK",
-        "sources.text.PIECE",
-        "sources.pautomac.PIECE",
     ):
         monkeypatch.setattr(f"nlwfa_core.{name}", request.param)
     monkeypatch.setattr("nlwfa_core.strings.sample.LONG", 2 if request.param == 5 else 16)
@@ -89,7 +87,7 @@ def test_pautomac(words: list[tuple[int, ...]], blank: int) -> None:
     lines = [f"{len(words)} 301", *(" ".join(map(str, (len(word), *word))) for word in words)]
     data = ("\n" * (1 + blank)).join(lines).encode()
     same(read_strings(data, "pautomac"), words, [1] * len(words), Alphabet.numbered(301).symbols)
-    assert list(parse_strings(data).words) == words
+    assert list(Words.joined([block.words for block in parse_pautomac(pieces_of(data))])) == words
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=2), st.sampled_from([0.5, -0.0, 0.0, 1e300])), min_size=1, max_size=12))
@@ -127,7 +125,7 @@ def test_solutions(values: list[float], blank: int) -> None:
         (b"a,1\n" + b'"a,b",' * 200_000 + b"c\n", "csv", "line 2: 200,001 columns given"),
         (b"a,1\n" + b"a" * 1_100_000 + b",1\n", "csv", "line 2: not a CSV file: field larger than field limit"),
         (b"1 2\n" + b"0 " * 200_000, "pautomac", "line 2: length 0 is declared, and 199,999 symbols follow"),
-        (b"\xef\xbb\xbf" * 2, "pautomac", "the file is empty: 3 bytes given"),
+        (b"\xef\xbb\xbf" * 2, "pautomac", r"line 1: '\\ufeff' is not a whole number"),
     ],
 )
 def test_errors_are_those_of_the_whole_file(data: bytes, format: str, message: str) -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.sources import formats
-from nlwfa_core.sources.formats import FORMATS, read_strings, shipped_verbs, write_csv, write_lines
+from nlwfa_core.sources import files
+from nlwfa_core.sources.files import FORMATS, read_strings, shipped_verbs
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
-from tests.references import DATA
+from tests.references import DATA, write_csv, write_lines
 
 PAUTOMAC = DATA / "pautomac"
 PROBLEMS = sorted(path.name.split(".")[0] for path in PAUTOMAC.glob("*.pautomac_model.txt")) or ["1"]
@@ -189,23 +189,6 @@ def test_large_files_are_refused_before_they_are_parsed(monkeypatch: pytest.Monk
         read_strings(b"abcde")
 
 
-@pytest.mark.parametrize(
-    ("words", "alphabet"),
-    [
-        ([(0, 1)], Alphabet(("a", " "))),
-        ([(0,)], Alphabet(("a", "λ"))),
-        ([(0,)], Alphabet(("a", "\n"))),
-        ([(0,)], Alphabet(("a b", "c"))),
-        ([(0,)], Alphabet(("", "c"))),
-    ],
-)
-def test_what_could_not_be_read_back_is_not_written(words: list[tuple[int, ...]], alphabet: Alphabet) -> None:
-    with pytest.raises(RecipeError, match="would be lost in a text file"):
-        write_lines(Words.of(words), alphabet)
-    with pytest.raises(RecipeError, match="would be lost in a text file"):
-        write_csv(Sample.of(Words.of(words), alphabet))
-
-
 def test_a_space_inside_a_string_is_a_character() -> None:
     words, alphabet = Words.of([(1, 0, 1)]), Alphabet((" ", "a"))
     assert list(read_strings(write_lines(words, alphabet).encode(), "characters").words) == [(1, 0, 1)]
@@ -296,6 +279,6 @@ def test_shipped_verbs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     verbs = shipped_verbs()
     assert set(verbs.alphabet.symbols) <= set("abcdefghijklmnopqrstuvwxyz")
     assert verbs.format == "characters" and len(verbs.words) > 1000 and verbs.words.lengths.min() > 0
-    monkeypatch.setattr(formats, "VERBS", tmp_path / "verbs.txt")
+    monkeypatch.setattr(files, "VERBS", tmp_path / "verbs.txt")
     with pytest.raises(RecipeError, match="the list of verbs is missing"):
         shipped_verbs()

@@ -1,0 +1,761 @@
+"""Reading strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters or tokens, CSV with counts.
+
+The way of a file, from top to bottom of this module: its bytes are checked and cleaned once; lines are taken a block at a time;
+PAutomaC's numbers become words directly, while lines and CSV rows first become cells, whose symbols are then numbered.
+`read_strings` does all of it, and guesses the format if asked to.
+
+In the three text formats white space around a string is ignored, and a string that is empty, or λ alone, is the empty word.
+Symbols are numbered in the order of their written forms (numbers by size), so an alphabet does not depend on the order of lines.
+
+Memory is proportional to the file: an uploaded file may have 200 MB, and one line of two bytes takes fifty as a Python object. So
+no list of all lines is ever made, and words are packed into the smallest integers that hold them until all of them are there.
+
+What else the competitions publish (solutions, models) is in `pautomac`, CSV files of values in `values`, and corpora that are too
+large for one file in memory in `counting`.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import AnyStr
+
+import numpy as np
+
+from .. import limits
+from ..errors import FormatError, RecipeError, listed, plural
+from ..limits import WHOLE_FILE, check_at_most
+from ..strings.sample import Sample
+from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
+
+FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
+CSV_HEADERS = ("string", "characters", "tokens")  # names of the first column; "string" leaves open what a symbol is
+VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLANK = re.compile(rb"[ \t\n\v\f]")
+COMMA = re.compile(",")
+TOKEN = re.compile(r"\S+")
+INTEGER = re.compile(r"[+-]?[0-9]+")
+MAX_DIGITS = 18  # integers of this many digits fit into an int64
+# Bytes that are parsed at once: few enough for the resulting arrays to stay in the processor's cache.
+PIECE_BYTES = 2**17
+# The same where each line becomes a Python object: smaller, because a line may have a single byte.
+BLOCK_BYTES = 2**15
+
+
+# Bytes and lines
+
+
+def clean(data: bytes) -> bytes:
+    """UTF-8 without a byte order mark, with every line ended by "\\n" alone.
+
+    >>> clean(b"ab\\r\\nc\\r")
+    b'ab\\nc\\n'
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, too large, or not UTF-8.
+    """
+    check_at_most("file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
+    cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
+    check_at_most("lines", cleaned.count(b"\n"), limits.most("strings") + 1, WHOLE_FILE)
+    if not _is_visible(_decode(cleaned)):
+        raise _empty_file(len(data))
+    return cleaned
+
+
+def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Cleaned pieces of a file of any size, each of whole lines and with the number of lines before it.
+
+    >>> list(pieces([b"ab\\r", b"\\nc", b"d\\ne"]))
+    [(0, b'ab\\n'), (1, b'cd\\n'), (2, b'e')]
+
+    Parameters
+    ----------
+    reads : iterable of bytes
+        The file in order, cut anywhere. Only one of these is held at a time, with the unfinished line before it.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, has an endless line, or is not UTF-8.
+    """
+    num_lines = num_bytes = 0
+    visible = False
+    for raw in _whole_lines_of(reads):
+        cleaned = _with_plain_line_ends(raw if num_bytes else raw.removeprefix(BYTE_ORDER_MARK))
+        visible = _is_visible(_decode(cleaned, num_lines)) or visible
+        yield num_lines, cleaned
+        num_lines += cleaned.count(b"\n")
+        num_bytes += len(raw)
+    if not visible:
+        raise _empty_file(num_bytes)
+
+
+def pieces_of(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
+    """The same pieces of a cleaned file that is in memory."""
+    num_lines = 0
+    for piece in _whole_lines(cleaned, PIECE_BYTES):
+        yield num_lines, piece
+        num_lines += piece.count(b"\n")
+
+
+def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
+    """The lines of a cleaned file, a block at a time: decoded all at once they would take many times the file.
+
+    >>> list(line_blocks(b"ab\\n\\nc"))
+    [['ab', ''], ['c']]
+    """
+    for block in _whole_lines(cleaned, BLOCK_BYTES):
+        rows = block.decode("utf-8").split("\n")
+        if block.endswith(b"\n"):
+            rows.pop()
+        yield rows
+
+
+def chunks(content: AnyStr, separator: re.Pattern[AnyStr], size: int) -> Iterator[AnyStr]:
+    """Parts of a long line, each of `size` and the rest up to the next separator.
+
+    >>> list(chunks("a,bc,d,e", re.compile(","), 3))
+    ['a,bc,', 'd,e']
+    """
+    start = 0
+    while start < len(content):
+        match = separator.search(content, start + size)
+        end = match.end() if match else len(content)
+        yield content[start:end]
+        start = end
+
+
+def _whole_lines(cleaned: bytes, size: int) -> Iterator[bytes]:
+    """Consecutive parts of a file, each of whole lines: at most `size` bytes, or one longer line."""
+    start = 0
+    while start < len(cleaned):
+        end = cleaned.rfind(b"\n", start, start + size) + 1 or cleaned.find(b"\n", start + size) + 1 or len(cleaned)
+        yield cleaned[start:end]
+        start = end
+
+
+def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
+    unfinished: list[bytes] = []  # parts of a line whose end has not been read
+    num_unfinished = 0
+    for read in reads:
+        # Not behind a "\r" that comes last: it may be one half of a line end.
+        cut = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1
+        if cut:
+            yield b"".join((*unfinished, read[:cut]))
+            unfinished, num_unfinished = [], 0
+        unfinished.append(read[cut:])
+        num_unfinished += len(read) - cut
+        check_at_most("bytes without a line end", num_unfinished, limits.most("file_bytes"), WHOLE_FILE)
+    if num_unfinished:
+        yield b"".join(unfinished)
+
+
+def _with_plain_line_ends(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _decode(cleaned: bytes, lines_before: int = 0) -> str:
+    try:
+        return cleaned.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = lines_before + cleaned[: error.start].count(b"\n") + 1
+        message = f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8"
+        raise FormatError(message, line) from None
+
+
+def _is_visible(text: str) -> bool:
+    return bool(text) and not text.isspace()
+
+
+def _empty_file(num_bytes: int) -> FormatError:
+    return FormatError(f"the file is empty: {num_bytes} bytes given, none of them visible")
+
+
+# Numbers and pieces of text that errors quote
+
+
+def quoted(text: str) -> str:
+    """A piece of a file as an error quotes it, shortened if it is long."""
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def positive_count(text: str, line: int) -> int:
+    """A count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else."""
+    token = text.strip()
+    if not INTEGER.fullmatch(token):
+        raise FormatError(f"count {quoted(token)} is not a whole number", line)
+    # With more digits the number itself no longer matters, and Python refuses to convert very long ones.
+    count = int(token) if len(token) <= MAX_DIGITS else (-1 if token[0] == "-" else 10**MAX_DIGITS)
+    if count < 1:
+        raise FormatError(f"count {quoted(token)} given, at least 1 needed", line)
+    check_at_most("count", count, limits.most("strings"), line)
+    return count
+
+
+def finite(text: str, line: int, at_least: float = -np.inf) -> float:
+    """A finite number; raises FormatError for anything else. Callers check ranges that depend on its meaning."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not (np.isfinite(value) and value >= at_least) or "_" in text:
+        bound = f", at least {at_least:g}," if at_least > -np.inf else ""
+        raise FormatError(f"{quoted(text)} given where a finite number{bound} is needed", line)
+    return value
+
+
+def _num_tokens(row: str) -> int:
+    """The length of `row.split()`, without making that list: it may take twenty times the line."""
+    return sum(1 for _ in TOKEN.finditer(row))
+
+
+# PAutomaC and SPiCe: a first line `number_of_strings alphabet_size`, then one line per string, `length s₁ s₂ …`, symbols from 0.
+# λ is the line `0`. Source: Verwer, Eyraud, de la Higuera, *PAutomaC*, Mach. Learn. 2014, and the files themselves.
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive strings of a PAutomaC file.
+
+    Attributes
+    ----------
+    words : Words
+        In the file's order.
+    num_symbols : int
+        The header's.
+    num_blank : int
+        Blank lines that were skipped between the file's beginning and the last of these strings.
+    """
+
+    words: Words
+    num_symbols: int
+    num_blank: int
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user; meant for the last block of a file."""
+        return (f"{plural(self.num_blank, 'blank line')} skipped (λ is written 0 in this format).",) if self.num_blank else ()
+
+
+def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None) -> Iterator[Block]:
+    """The strings of a PAutomaC or SPiCe file of any size, one block for each piece that is not blank.
+
+    >>> [block] = parse_pautomac([(0, b"3 2\\n2 0 1\\n0\\n1 1\\n")])
+    >>> list(block.words), block.num_symbols, block.num_blank
+    ([(0, 1), (), (1,)], 2, 0)
+
+    Parameters
+    ----------
+    pieces : iterable of int and bytes
+        As `pieces` yields them.
+    max_strings : int, optional
+        The largest number of strings that the header may promise.
+
+    Raises
+    ------
+    FormatError
+        If a line or the header does not hold what it should. A wrong number of strings is found at the end.
+    """
+    header: tuple[int, int, int] | None = None
+    num_read = 0
+    for lines_before, piece in pieces:
+        numbers, widths, lines = _rows_of_numbers(piece, lines_before)
+        if not len(lines):
+            continue
+        if header is None:
+            header = _header(numbers, int(widths[0]), int(lines[0]), max_strings)
+            numbers, widths, lines = numbers[2:], widths[1:], lines[1:]
+        words = _words_of_rows(numbers, widths, lines, header[1])
+        num_read += len(words)
+        if len(words):
+            yield Block(words, header[1], int(lines[-1]) - num_read - 1)
+    if header is None:
+        raise FormatError("the file holds no numbers: a header and at least 1 string are needed")
+    num_strings, _, line = header
+    if num_read != num_strings:
+        raise FormatError(f"the header promises {plural(num_strings, 'string')}, and {num_read:,} follow", line)
+    if not num_strings:
+        raise FormatError("the file holds no strings: at least 1 is needed", line)
+
+
+def begins_as_pautomac(head: bytes) -> bool:
+    """Whether a file with these first bytes has a PAutomaC header, and a first string that states its length."""
+    text = _with_plain_line_ends(head.removeprefix(BYTE_ORDER_MARK)).decode("utf-8", "replace")
+    rows = [row for row in text.split("\n")[:-1] if row.strip()]
+    return len(rows) > 1 and _has_header(rows[0]) and _states_its_length(rows[1])
+
+
+def _has_header(row: str) -> bool:
+    tokens = row.split(maxsplit=2)
+    return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
+
+
+def _states_its_length(row: str) -> bool:
+    whole = all(INTEGER.fullmatch(token[0]) for token in TOKEN.finditer(row))
+    return whole and row.split(maxsplit=1)[0] == str(_num_tokens(row) - 1)
+
+
+def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -> tuple[int, int, int]:
+    """Number of strings, size of the alphabet, and the header's line."""
+    if width != 2:
+        raise FormatError(f"the header needs number_of_strings and alphabet_size, got {plural(width, 'number')}", line)
+    num_strings, num_symbols = int(numbers[0]), int(numbers[1])
+    if max_strings is not None:
+        check_at_most("number of strings", num_strings, max_strings, line)
+    check_at_most("alphabet size", num_symbols, limits.most("symbols"), line)
+    if num_symbols < 1:
+        raise FormatError(f"alphabet size {num_symbols} given, at least 1 needed", line)
+    return num_strings, num_symbols, line
+
+
+def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int) -> Words:
+    """The words of rows of numbers, each its length and its symbols; `widths` and `lines` have shape (num_strings,)."""
+    firsts = np.cumsum(widths) - widths  # the position of each string's own length
+    lengths, declared = widths - 1, numbers[firsts]
+    for row in np.flatnonzero(lengths != declared)[:1]:
+        raise FormatError(f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
+    for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
+        check_at_most("string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
+    is_symbol = np.ones(len(numbers), dtype=bool)
+    is_symbol[firsts] = False
+    words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
+    for position in np.flatnonzero(words.symbols >= num_symbols)[:1]:
+        line = int(lines[np.searchsorted(words.offsets, position, side="right") - 1])
+        allowed = f"the header's alphabet of {plural(num_symbols, 'symbol')} (0 … {num_symbols - 1})"
+        raise FormatError(f"symbol {words.symbols[position]} is not in {allowed}", line)
+    return words
+
+
+def _rows_of_numbers(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray]:
+    """All numbers of a piece, shape (num_tokens,); for each line that is not blank, how many it has, and its number in the file.
+
+    Works digit by digit on all tokens at once: several times as fast as a parser that goes from token to token.
+    """
+    if piece.translate(None, b"0123456789 \t\n\v\f"):
+        raise _not_a_number(piece, lines_before)
+    parts = [_numbers(chunk) for chunk in chunks(piece, BLANK, 2 * PIECE_BYTES)] or [_numbers(b"")]
+    before = np.cumsum([0, *(len(numbers) for numbers, _ in parts)])
+    totals = [ends + number for (_, ends), number in zip(parts, before, strict=False)]
+    widths = np.diff(np.concatenate((*totals, before[-1:])), prepend=0)
+    lines = np.flatnonzero(widths)
+    return np.concatenate([numbers for numbers, _ in parts]), widths[lines], lines + lines_before + 1
+
+
+def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
+    """All numbers, shape (num_tokens,), and how many come before each line end.
+
+    Those of a chunk that is part of a long line are in the smallest integers: there may be many such chunks.
+    """
+    characters = np.frombuffer(chunk, dtype=np.uint8)
+    visible = np.zeros(len(characters) + 2, dtype=bool)
+    np.greater(characters, ord(" "), out=visible[1:-1])
+    edges = np.flatnonzero(visible[1:] != visible[:-1])
+    starts, digits = edges[::2], edges[1::2] - edges[::2]
+    numbers = characters[starts].astype(np.int64) - ord("0")
+    for digit in range(1, min(int(digits.max(initial=1)), MAX_DIGITS)):
+        longer = np.flatnonzero(digits > digit)
+        numbers[longer] = 10 * numbers[longer] + characters[starts[longer] + digit] - ord("0")
+    for token in np.flatnonzero(digits > MAX_DIGITS).tolist():
+        significant = chunk[starts[token] : starts[token] + digits[token]].lstrip(b"0")
+        # Numbers that are too large become the largest, which is out of every range.
+        numbers[token] = int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
+    ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
+    return numbers if len(chunk) <= 2 * PIECE_BYTES else smallest(numbers), ends
+
+
+def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
+    """The error for the first token that is not a whole number from 0 on."""
+    for line, row in enumerate(piece.decode("utf-8").split("\n"), start=lines_before + 1):
+        for token in row.split():
+            if re.fullmatch(r"-[0-9]+", token):
+                return FormatError(f"negative number {quoted(token)}: lengths and symbols are whole numbers from 0", line)
+            if not re.fullmatch(r"[0-9]+", token):
+                return FormatError(f"{quoted(token)} is not a whole number", line)
+    return FormatError("white space other than spaces, tabs and line ends stands between the numbers")
+
+
+# Lines and CSV rows as cells: the text of each string, and its line
+
+# Stripped cells, and the line of each.
+Cells = Iterator[tuple[list[str], Sequence[int]]]
+
+
+def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
+    """One cell per line, without the blank lines at the file's end, which nobody means as strings. Adds to `notes`."""
+    end = _end_of_strings(cleaned)
+    num_skipped = cleaned.count(b"\n", end) - cleaned.endswith(b"\n")
+    if num_skipped > 0:
+        notes.append(f"{plural(num_skipped, 'blank line')} at the end of the file skipped.")
+    num_lines = num_blank = 0
+    for rows in line_blocks(cleaned[:end] if num_skipped > 0 else cleaned):
+        cells = [row.strip() for row in rows]
+        num_blank += cells.count("")
+        yield cells, range(num_lines + 1, num_lines + 1 + len(cells))
+        num_lines += len(cells)
+    if num_blank:
+        notes.append(f"{plural(num_blank, 'blank line')} read as the empty word λ.")
+
+
+def _end_of_strings(cleaned: bytes) -> int:
+    """The end of the last line that is not blank; there is one."""
+    end = cleaned.find(b"\n", len(cleaned.rstrip()))
+    end = end if end >= 0 else len(cleaned)
+    # Only now white space beyond ASCII, one line at a time.
+    while not cleaned[(start := cleaned.rfind(b"\n", 0, end) + 1) : end].decode("utf-8").strip():
+        end = start - 1
+    return end
+
+
+def csv_header(row: Sequence[str], second_column: str) -> str | None:
+    """The first column's name, if this row is a header whose second column has the given name."""
+    names = [cell.strip(' "\t')[:20].lower() for cell in row]
+    return names[0] if len(names) == 2 and names[0] in CSV_HEADERS and names[1] == second_column else None
+
+
+class CsvCells:
+    """The strings of a CSV file with two columns.
+
+    The file is parsed twice: once to check it, pass on the second column and find out whether strings hold tokens, and once for
+    the cells. Holding all cells in between would take many times the file.
+
+    Parameters
+    ----------
+    second_column : str
+        Its name in a header.
+    read : callable
+        Takes the second cells of some rows and the line of each; may raise FormatError.
+    notes : list
+        Gets a sentence if there are blank lines.
+
+    Attributes
+    ----------
+    in_tokens : bool
+        Whether the strings hold tokens.
+
+    Raises
+    ------
+    FormatError
+        If it is not such a file, or `read` raises one.
+    """
+
+    def __init__(
+        self,
+        cleaned: bytes,
+        second_column: str,
+        alphabet: Alphabet | None,
+        notes: list[str],
+        read: Callable[[list[str], list[int]], None],
+    ) -> None:
+        self._cleaned, self._second_column, self._first_column, self._num_blank = cleaned, second_column, "string", 0
+        tokens, empty = False, True
+        error: FormatError | None = None  # raised last: wrong columns anywhere in the file are reported first
+        for cells, numbers, lines in self._blocks():
+            empty = False
+            tokens = tokens or hold_tokens(cells, alphabet)
+            try:
+                if error is None:
+                    read(numbers, lines)
+            except FormatError as raised:
+                error = raised
+        if empty:
+            raise FormatError("the file holds no strings: at least 1 is needed")
+        if self._num_blank:
+            notes.append(f"{plural(self._num_blank, 'blank line')} skipped (λ is an empty first column in this format).")
+        if error:
+            raise error
+        self.in_tokens = tokens if self._first_column == "string" else self._first_column == "tokens"
+
+    def cells(self) -> Cells:
+        return ((cells, lines) for cells, _, lines in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[list[str], list[str], list[int]]]:
+        """Stripped strings, the cells of the second column, and their lines, a block at a time."""
+        cells, numbers, lines = list[str](), list[str](), list[int]()
+        self._num_blank = num_read = num_done = 0  # blocks of lines
+
+        def physical_lines() -> Iterator[str]:
+            nonlocal num_read
+            for rows in line_blocks(self._cleaned):
+                num_read += 1
+                for row in rows:
+                    if len(row) > 5 * csv.field_size_limit():
+                        raise self._too_long(row, reader.line_num + 1)
+                    yield row + "\n"
+
+        reader = csv.reader(physical_lines(), strict=True)
+        try:
+            for row in reader:
+                if num_read > num_done + 1 and cells:
+                    yield cells, numbers, lines
+                    cells, numbers, lines, num_done = [], [], [], num_read - 1
+                if len(row) == 2 and (cells or num_done or not (name := csv_header(row, self._second_column))):
+                    numbers.append(row[1])
+                    cells.append(row[0].strip())
+                    lines.append(reader.line_num)
+                elif len(row) == 2:
+                    self._first_column = str(name)
+                elif len(row) < 2 and not any(cell.strip() for cell in row):
+                    self._num_blank += 1
+                else:
+                    raise self._wrong_columns(len(row), reader.line_num)
+        except csv.Error as error:
+            raise FormatError(f"not a CSV file: {error}", reader.line_num) from None
+        if cells:
+            yield cells, numbers, lines
+
+    def _wrong_columns(self, num_columns: int, line: int) -> FormatError:
+        return FormatError(f"{plural(num_columns, 'column')} given, 2 needed: string and {self._second_column}", line)
+
+    def _too_long(self, row: str, line: int) -> FormatError:
+        """The error for a line that is too long for two cells. It may have millions, which are counted a chunk at a time."""
+        try:
+            num_columns = 1 + sum(len(part) - 1 for part in csv.reader(chunks(row, COMMA, BLOCK_BYTES), strict=True))
+        except csv.Error as error:
+            return FormatError(f"not a CSV file: {error}", line)
+        return self._wrong_columns(num_columns, line)
+
+
+def hold_tokens(cells: Iterable[str], alphabet: Alphabet | None) -> bool:
+    """Whether strings hold tokens, if nothing says so: one has white space inside, or the alphabet's symbols are tokens."""
+    return bool(alphabet and alphabet.separator) or any(len(cell.split(maxsplit=1)) > 1 for cell in cells)
+
+
+# Cells as words
+
+
+class _SymbolNumbers(dict[str, int]):
+    """Symbols, numbered in order of appearance behind those of an alphabet. Those beyond the limit are only counted."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        super().__init__((symbol, number) for number, symbol in enumerate(symbols))
+        self._most = limits.most("symbols")
+        self.dtype = np.min_scalar_type(max(self._most, len(symbols)))
+        self._surplus, self._room = array("q"), BLOCK_BYTES
+
+    def __missing__(self, symbol: str) -> int:
+        if len(self) < self._most:
+            return self.setdefault(symbol, len(self))
+        # A hash of each is enough: an error says how many there are, and not which.
+        self._surplus.append(hash(symbol))
+        if len(self._surplus) > self._room:
+            self._surplus = array("q", np.unique(self._surplus).tobytes())
+            self._room = 2 * len(self._surplus) + BLOCK_BYTES
+        return 0
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self) + len(np.unique(self._surplus))
+
+
+def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tuple[list[Words], Alphabet]:
+    """Packed words of each block of cells, and their alphabet: the given one, if any, followed by all new symbols.
+
+    Raises
+    ------
+    FormatError
+        If a string is too long, or there are too many symbols or none.
+    """
+    first_symbols = alphabet.symbols if alphabet else ()
+    numbers, parts = _SymbolNumbers(first_symbols), list[Words]()
+    longest = line = 0
+    for cells, lines in blocks:
+        part, lengths = _encode_block(cells, tokens, numbers)
+        parts.append(part)
+        if lengths.max() > longest:
+            longest, line = int(lengths.max()), lines[int(lengths.argmax())]
+        del cells, lengths
+    check_at_most("string length", longest, limits.most("string_length"), line)
+    check_at_most("different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE)
+    if not numbers:
+        raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
+    new_symbols = list(numbers)[len(first_symbols) :]
+    numbers_only = all(re.fullmatch("[0-9]+", symbol) for symbol in new_symbols)
+    new_symbols.sort(key=lambda symbol: (len(symbol), symbol) if numbers_only else (0, symbol))
+    full = Alphabet((*first_symbols, *new_symbols))
+    sorted_number = np.empty(len(full), dtype=np.int64)
+    sorted_number[[numbers[symbol] for symbol in full.symbols]] = np.arange(len(full))
+    sorted_number = smallest(sorted_number)
+    for index, part in enumerate(parts):
+        parts[index] = Words(sorted_number[part.symbols], part.offsets)
+    return parts, full
+
+
+def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tuple[Words, IntArray]:
+    """Packed words and their lengths; no words at all if one is too long."""
+    rows = [_symbols_of(cell, tokens) for cell in cells]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    if lengths.max() > limits.most("string_length"):
+        return Words.of([]), lengths
+    symbols = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), dtype=numbers.dtype, count=int(lengths.sum()))
+    return Words(symbols, offsets_of(lengths)).packed(), lengths
+
+
+def _symbols_of(cell: str, tokens: bool) -> Sequence[str]:
+    if cell in ("", LAMBDA):
+        return ()
+    if tokens and len(cell) > BLOCK_BYTES and (length := _num_tokens(cell)) > limits.most("string_length"):
+        return " " * length  # a stand-in of the same length, for which it will be refused
+    return cell.split() if tokens else cell
+
+
+# Whole files
+
+
+@dataclass(frozen=True, eq=False)
+class StringFile:
+    """The strings of a file, in the file's order and with repetitions.
+
+    Attributes
+    ----------
+    parts : sequence of Words
+        Packed: as one `Words` in int64 they may take eight times the file.
+    weights : array or None, shape (num_words,)
+        How often each was seen, in the smallest integers; None: once.
+    alphabet : Alphabet
+    format : str
+        One of FORMATS, never "auto".
+    notes : tuple of str
+        What a user should know, a sentence each.
+    """
+
+    parts: Sequence[Words]
+    weights: IntArray | None
+    alphabet: Alphabet
+    format: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Words:
+        """All words, made anew at each call."""
+        return Words.joined(self.parts)
+
+    @property
+    def counts(self) -> IntArray:
+        """How often each was seen, shape (num_words,): all 1, except in a CSV file."""
+        return np.ones(sum(map(len, self.parts)), dtype=np.int64) if self.weights is None else self.weights.astype(np.int64)
+
+    def sample(self) -> Sample:
+        """The distinct words, with the counts of equal ones added up."""
+        packed = self.packed_sample()
+        words, counts = Words.joined([packed.words]), packed.counts
+        del packed  # frees its memory before the counts are copied
+        return Sample(words, counts.astype(np.int64), self.alphabet)
+
+    def packed_sample(self) -> Sample:
+        """The same in the smallest integers, to be split: the parts of a split are in int64."""
+        return Sample.merged(self.parts, self.alphabet, self.weights)
+
+
+def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
+    """Read the strings of a file.
+
+    >>> read = read_strings(b"abba\\nab\\n")
+    >>> read.format, read.alphabet.symbols, list(read.words)
+    ('characters', ('a', 'b'), [(0, 1, 1, 0), (0, 1)])
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8, with or without a byte order mark, and any kind of line ends.
+    format : str
+        One of FORMATS; "auto" guesses it from the file.
+    alphabet : Alphabet, optional
+        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered after them.
+
+    Raises
+    ------
+    FormatError
+        If the file can't be read; with the line to blame, if there is one.
+    RecipeError
+        If the format is unknown.
+    """
+    if format not in FORMATS:
+        raise RecipeError(f"format: {format!r} given, allowed: {', '.join(FORMATS)}")
+    cleaned = clean(data)
+    chosen = _guess_format(cleaned, alphabet) if format == "auto" else format
+    if chosen == "pautomac":
+        return _read_pautomac(cleaned, alphabet)
+    notes: list[str] = []
+    weights: IntArray | None = None
+    if chosen == "csv":
+        counts = _CountColumn()
+        table = CsvCells(cleaned, "count", alphabet, notes, counts.read)
+        cells, tokens, weights = table.cells(), table.in_tokens, np.concatenate(counts.blocks)
+    else:
+        cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
+    parts, full = encode_cells(cells, tokens, alphabet)
+    return StringFile(parts, weights, full, chosen, (*notes, *new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])))
+
+
+def _guess_format(cleaned: bytes, alphabet: Alphabet | None) -> str:
+    rows = _visible_rows(cleaned)
+    head = list(islice(rows, 21))
+    if _has_header(head[0]):
+        promised = head[0].split()[0]
+        if len(head) == 1 or _states_its_length(head[1]) or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1):
+            return "pautomac"
+    first = head[1:] if csv_header(head[0].split(",", 2), "count") else head[:20]
+    if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
+        return "csv"
+    return "tokens" if hold_tokens(chain(head, rows), alphabet) else "characters"
+
+
+def _visible_rows(cleaned: bytes) -> Iterator[str]:
+    """The lines that are not blank."""
+    return (row for rows in line_blocks(cleaned) for row in rows if row.strip())
+
+
+def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
+    num_symbols, parts, new_symbols = len(alphabet or ()), list[Words](), set[int]()
+    for block in parse_pautomac(pieces_of(cleaned), limits.most("strings")):
+        parts.append(block.words.packed())
+        if alphabet:
+            new_symbols.update(np.unique(block.words.symbols[block.words.symbols >= num_symbols]).tolist())
+    full = alphabet if alphabet and num_symbols >= block.num_symbols else Alphabet.numbered(block.num_symbols)
+    notes = (*block.notes, *new_symbol_notes(alphabet, [full.symbols[symbol] for symbol in sorted(new_symbols)]))
+    return StringFile(parts, None, full, "pautomac", notes)
+
+
+def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
+    """A sentence on symbols that the training strings' alphabet lacks, if there are any."""
+    if alphabet is None or not new_symbols:
+        return []
+    return [f"{plural(len(new_symbols), 'symbol')} never seen in training: {listed([quoted(symbol) for symbol in new_symbols])}."]
+
+
+class _CountColumn:
+    """A column of counts, read a block at a time."""
+
+    def __init__(self) -> None:
+        self.blocks: list[IntArray] = []
+        self._total = 0
+
+    def read(self, texts: list[str], lines: list[int]) -> None:
+        counts = np.empty(len(texts), dtype=np.int64)
+        for row, (text, line) in enumerate(zip(texts, lines, strict=True)):
+            counts[row] = count = positive_count(text, line)
+            self._total += count
+            check_at_most("sum of the counts", self._total, limits.most("strings"), line)
+        self.blocks.append(smallest(counts))
+
+
+def shipped_verbs() -> StringFile:
+    """English verb forms as characters, from `assets/verbs.txt`.
+
+    Raises
+    ------
+    RecipeError
+        If the file is missing: an installation without its assets.
+    """
+    if not VERBS.is_file():
+        raise RecipeError(f"the list of verbs is missing: {VERBS} is not a file")
+    return read_strings(VERBS.read_bytes(), "characters")

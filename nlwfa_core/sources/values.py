@@ -1,0 +1,76 @@
+"""Reading strings with values: CSV files with two columns, a string and any finite number."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..hankel.values import ValuedStrings
+from ..strings.words import Alphabet, FloatArray, Words, distinct
+from .files import CsvCells, clean, encode_cells, finite, new_symbol_notes
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFile:
+    """The strings and values of a file.
+
+    Attributes
+    ----------
+    strings : ValuedStrings
+    notes : tuple of str
+        What a user should know, a sentence each.
+    """
+
+    strings: ValuedStrings
+    notes: tuple[str, ...] = ()
+
+
+def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
+    """Read the strings and values of a CSV file, with or without the header `string,value`.
+
+    >>> read = read_values(b"string,value\\nab,0.5\\n,-2\\n").strings
+    >>> list(read.words), read.values.tolist(), read.alphabet.symbols
+    ([(0, 1), ()], [0.5, -2.0], ('a', 'b'))
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8. The first column is a string as in a CSV file of counts: λ is empty or λ; strings hold tokens if one of them has
+        white space inside, or if the header says so (`tokens,value`; `characters,value` for the opposite).
+    alphabet : Alphabet, optional
+        As in `files.read_strings`.
+
+    Raises
+    ------
+    FormatError
+        If the file can't be read; with the line to blame, if there is one.
+    RecipeError
+        If one string has two values.
+    """
+    notes: list[str] = []
+    words, values, full = _columns(clean(data), alphabet, notes)
+    notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
+    return ValueFile(ValuedStrings.of(words, values, full), tuple(notes))
+
+
+def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tuple[Words, FloatArray, Alphabet]:
+    """Packed words, the value of each, and the alphabet. Repetitions within a part of the file are left out, to save memory."""
+    values = array("d")
+
+    def read(texts: list[str], lines: list[int]) -> None:
+        values.extend(map(finite, texts, lines))
+
+    table = CsvCells(cleaned, "value", alphabet, notes, read)
+    parts, full = encode_cells(table.cells(), table.in_tokens, alphabet)
+    distinct_values, start = list[FloatArray](), 0
+    for index, part in enumerate(parts):
+        part_values = np.array(values[start : start + len(part)])
+        start += len(part)
+        first, inverse = distinct(part)
+        is_new = part_values != part_values[first][inverse]  # another value for the same string: an error, raised later
+        is_new[first] = True
+        parts[index] = part.take(np.flatnonzero(is_new), packed=True)
+        distinct_values.append(part_values[is_new])
+    return Words.joined(parts, packed=True), np.concatenate(distinct_values), full
