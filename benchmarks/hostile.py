@@ -41,7 +41,7 @@ from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.reproduction.runs import Finished, Run, RunFile
+from nlwfa_core.reproduction.experiments import Measured, Planned, RunFile
 from nlwfa_core.sources.counting import count_strings
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
@@ -258,7 +258,7 @@ def _kept_runs() -> Reader:
     folder = _folder() / "reproduction"
     file = RunFile(folder / "runs.csv", ("wer", "kl"))
     for rank in (1, 2, 3):
-        file.add(Finished("0" * 64, Run("paper", "SP", rank, 100, 0), {"wer": 0.5, "kl": None}))
+        file.add(Measured("0" * 64, Planned("paper", "SP", rank, 100, 0), {"wer": 0.5, "kl": None}))
     copy = RunFile(folder / "copy.csv", ("wer", "kl"))
 
     def read(data: bytes) -> object:

@@ -10,7 +10,7 @@ import typer
 from ..errors import RecipeError, plural
 from ..files import make_directory
 from ..reproduction.experiments import Experiment, dyck, squared, verbs
-from ..reproduction.report import write_report
+from ..reproduction.pages import write_pages
 from ..reproduction.runner import run_missing
 from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
 
@@ -37,7 +37,7 @@ def reproduce(
     with progress_bar() as report:
         done = run_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
     make_directory(folder)
-    for name, text in write_report(plan, done).items():
+    for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)
     left = len(plan.runs) - len(done)
     state = f"{plural(left, 'run')} to go: the same command goes on" if left else "nothing is missing"

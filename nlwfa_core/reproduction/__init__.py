@@ -1,1 +1,12 @@
-"""The paper's experiments again: what runs there are, running those that are missing, and the pages about them."""
+"""The experiments of Li, Rabusseau and Precup (2018), section 5, run again.
+
+Modules in reading order:
+
+- `experiments`: the four experiments as plans of runs, the settings of their learners, and what one run measures;
+- `squared`: the error on squared functions, the one experiment without strings;
+- `runner`: measures the runs that are missing;
+- `claims`: what the paper says about NL-WFA and SP, and whether the runs agree;
+- `pages`: Markdown pages with tables and figures (their prose is in `reasons.md`).
+
+`nlwfa reproduce` is the command. How the refined settings were chosen is not decided here: they are those of `--preset best`.
+"""

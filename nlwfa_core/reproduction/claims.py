@@ -1,4 +1,4 @@
-"""What the paper claims, and how runs are held against it."""
+"""The paper's claims about NL-WFA and SP, and verdicts on them from measured runs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SIMILAR = 0.05  # bits of log₂ Pauto
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper about NL-WFA beside SP.
+    """A sentence of the paper that compares NL-WFA with SP.
 
     Attributes
     ----------
     text : str
-        As the paper says it.
+        The paper's words.
     metric : str
-        What is compared: lower is better.
+        The score that is compared; lower is better.
     low, high : int
-        The ranks or sample sizes that it is about.
+        The range of ranks or sample sizes that the claim is about.
     similar : bool
-        Whether the paper says that they are alike; else that NL-WFA is better.
+        True if the paper says that both are alike, false if it says that NL-WFA is better.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Claim:
     similar: bool = False
 
 
-# The paper gives no numbers in its text: where "small" ends is our reading.
+# The paper's text gives no numbers: the limits of "small" and "larger" are our reading.
 CLAIMS = {
     "dyck-rank": (
         Claim("NL-WFA gives better results for small model sizes (Pautomac score)", "log2_pauto", 1, 5),
@@ -54,17 +54,20 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """SP beside the nonlinear learner of the best mean, at one rank or size: chosen with hindsight, so it flatters NL-WFA a little.
+    """SP and the nonlinear learner with the best mean, at one rank or sample size.
+
+    The best learner is chosen with hindsight, which favours NL-WFA a little.
 
     Attributes
     ----------
     x : int
+        The rank or sample size.
     linear, nonlinear : Spread
         Over the seeds that both have.
     learner : str
-        The nonlinear one.
+        The name of the nonlinear learner.
     ahead, count : int
-        In how many seeds its value is lower, of how many.
+        The number of seeds in which the nonlinear learner's value is lower, and the number of all seeds.
     """
 
     x: int
@@ -76,49 +79,52 @@ class Comparison:
 
 
 def compare(curves: Curves) -> list[Comparison]:
-    """At every x where SP and some nonlinear learner were run.
+    """Compare at every x where SP and at least one nonlinear learner were run.
 
     >>> one = compare({"SP": {5: {0: math.inf, 1: 7.0}}, "fac.non": {5: {0: 8.0, 1: 7.5}}})[0]
     >>> one.learner, one.ahead, one.count
     ('fac.non', 1, 2)
     """
-    rows = []
+    comparisons = []
     for x, linear in sorted(curves.get("SP", {}).items()):
-        others = {name: by_x[x] for name in NONLINEAR if x in (by_x := curves.get(name, {}))}
-        if not others:
+        by_learner = {name: by_x[x] for name in NONLINEAR if x in (by_x := curves.get(name, {}))}
+        if not by_learner:
             continue
-        learner = min(others, key=lambda name: Spread.of(others[name].values()).order)
-        seeds = sorted(set(linear) & set(others[learner]))
-        best = others[learner]
-        sides = [Spread.of(values[seed] for seed in seeds) for values in (linear, best)]
+        learner = min(by_learner, key=lambda name: Spread.of(by_learner[name].values()).order)
+        best = by_learner[learner]
+        seeds = sorted(set(linear) & set(best))
+        spreads = [Spread.of(values[seed] for seed in seeds) for values in (linear, best)]
         ahead = sum(best[seed] < linear[seed] for seed in seeds)
-        rows.append(Comparison(x, sides[0], sides[1], learner, ahead, len(seeds)))
-    return rows
+        comparisons.append(Comparison(x, spreads[0], spreads[1], learner, ahead, len(seeds)))
+    return comparisons
 
 
-def verdict(claim: Claim, rows: Sequence[Comparison], x_name: str, planned: Sequence[int]) -> str:
-    """Whether runs agree with a claim: at each x, most seeds ahead, or means that are close.
+def verdict(claim: Claim, comparisons: Sequence[Comparison], x_name: str, planned: Sequence[int]) -> str:
+    """Say whether the runs agree with a claim, and at which x.
+
+    NL-WFA is better where it is ahead in most seeds; both are similar where their means are close.
 
     Parameters
     ----------
     planned : sequence of int
-        Every x of the experiment; the verdict says at which of them nothing was run.
+        Every x of the experiment; the verdict lists those without runs.
     """
-    about = [row for row in rows if claim.low <= row.x <= claim.high]
-    yes = [row.x for row in about if (_alike(row) if claim.similar else 2 * row.ahead > row.count)]
-    places = {
-        "yes": yes,
-        "no": [row.x for row in about if row.x not in yes],
-        "not yet run": [x for x in planned if claim.low <= x <= claim.high and x not in {row.x for row in about}],
-    }
-    if not about:
+    relevant = [one for one in comparisons if claim.low <= one.x <= claim.high]
+    if not relevant:
         return "not yet run"
-    word = "does not agree" if not yes else "agrees in part" if places["no"] else "agrees"
-    where = (f"{answer} at {x_name} {', '.join(f'{x:,}' for x in xs)}" for answer, xs in places.items() if xs)
-    return f"**{'so far ' * bool(places['not yet run'])}{word}** ({'; '.join(where)})"
+    agreeing = [one.x for one in relevant if (_alike(one) if claim.similar else 2 * one.ahead > one.count)]
+    answers = {
+        "yes": agreeing,
+        "no": [one.x for one in relevant if one.x not in agreeing],
+        "not yet run": [x for x in planned if claim.low <= x <= claim.high and x not in {one.x for one in relevant}],
+    }
+    summary = "does not agree" if not agreeing else "agrees in part" if answers["no"] else "agrees"
+    details = (f"{answer} at {x_name} {', '.join(f'{x:,}' for x in xs)}" for answer, xs in answers.items() if xs)
+    return f"**{'so far ' * bool(answers['not yet run'])}{summary}** ({'; '.join(details)})"
 
 
-def _alike(row: Comparison) -> bool:
-    if row.linear.mean is None or row.nonlinear.mean is None or row.linear.num_infinite or row.nonlinear.num_infinite:
+def _alike(comparison: Comparison) -> bool:
+    linear, nonlinear = comparison.linear, comparison.nonlinear
+    if linear.mean is None or nonlinear.mean is None or linear.num_infinite or nonlinear.num_infinite:
         return False
-    return math.fabs(row.linear.mean - row.nonlinear.mean) <= SIMILAR
+    return math.fabs(linear.mean - nonlinear.mean) <= SIMILAR

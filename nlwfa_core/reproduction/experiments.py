@@ -1,72 +1,301 @@
-"""The four experiments: which runs each is made of, and how one run is done."""
+"""The paper's four experiments: the settings of their learners, the runs they consist of, and what one run measures.
+
+The runs are planned first (`Experiment.runs`) and then measured one at a time (`measure`), so that a command can resume where it
+was stopped. `RunFile` stores each measurement as soon as it is there.
+"""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, fields
 from itertools import product
+from pathlib import Path
 
+import numpy as np
+
+from .. import limits
 from ..errors import RecipeError
 from ..experiment.data import load_data
-from ..experiment.pipeline import Prepared, prepare, reference_models, run
+from ..experiment.pipeline import Workbench, reference_models
 from ..experiment.presets import PRESETS
-from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from ..files import make_directory, read_capped, write_atomically
+from ..learning.names import LEARNERS, needs_boundary
 from ..metrics.scores import Scores, evaluate
-from .runs import Finished, Run, Value
-from .settings import SETTINGS
 from .squared import SQUARED_COLUMNS, squared_errors
 
 REFERENCE = "reference"
 NGRAM_ORDER = 5
 LINES = ("uniform", f"{NGRAM_ORDER}-gram", "true model")
-# Columns by name, so that files of runs outlive new scores.
+# Columns are stored by name, so that files of runs stay readable when new scores are added.
 VALIDATION = ("log2_pauto", "wer", "bits_per_symbol", "num_zero")
 TEST = (
     *("log2_pauto", "kl", "wer", "wer_without_end", "bits_per_symbol", "ndcg5", "next_kl", "total_variation", "rmse"),
     *("num_words", "num_zero", "num_negative", "num_nonfinite", "num_impossible", "uniform_log2_pauto", "true_log2_pauto"),
     "share_tied",
 )
-# What a weight of 0 is raised to, as a share of all, so that log₂ Pauto is finite; the result has its own column.
+# A weight of 0 is raised to this share of the total weight, so that log₂ Pauto is finite; the result has a column of its own.
 FLOOR = 1e-30
 FLOORED = "kl_floored"
 SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), "seconds")
-# The paper says k from 1 to 50, and samples from 200 to 20,000; for the verbs no list of ranks.
+# The paper says that k goes from 1 to 50, and samples from 200 to 20,000; it lists no ranks for the verbs.
 RANKS, SAMPLE_RANKS, VERB_RANKS = (1, 2, 3, 5, 10, 20, 30, 50), (2, 5, 10, 20), (5, 10, 20, 50)
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 SQUARED_SIZES = (3, 4, 5, 6)
-TINY = LearningRecipe(epochs_factorisation=20, epochs_transitions=10)
+SQUARED_EPOCHS, QUICK_SQUARED_EPOCHS = (3000, 1000), (30, 10)
+QUICK = LearningRecipe(epochs_factorisation=20, epochs_transitions=10)
+
+# Settings: as in the paper, and as well as we know how to
+
+
+TWO_STEPS = RefinementRecipe()
+MAX_EPOCHS = 300
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all learners of an experiment have in common.
+
+    Attributes
+    ----------
+    title : str
+        For people.
+    learners : tuple of str
+        The learners to run.
+    linear, networks : dict
+        Fields of `HankelRecipe` that differ from the experiment's own, for SP and for the other learners. Boundary symbols are
+        added where a learner needs them.
+    learning : dict
+        Fields of `LearningRecipe` that differ.
+    refinement : RefinementRecipe
+        The third step, for learners that train networks.
+    steps : int, optional
+        Number of gradient steps in the third step, whatever the number of strings; its batch is then at most a quarter of the
+        strings. By default the refinement's own epochs and batch are used.
+    """
+
+    title: str
+    learners: Sequence[str] = tuple(LEARNERS)
+    linear: Mapping[str, object] = field(default_factory=dict)
+    networks: Mapping[str, object] = field(default_factory=dict)
+    learning: Mapping[str, object] = field(default_factory=dict)
+    refinement: RefinementRecipe = TWO_STEPS
+    steps: int | None = None
+
+    def recipe(self, base: Recipe, learner: str, rank: int, seed: int, num_strings: int) -> Recipe:
+        """Apply these settings to an experiment's recipe with `num_strings` training strings."""
+        networks = LEARNERS[learner].networks
+        hankel = {**dict(base.hankel), **(self.networks if networks else self.linear)}
+        hankel["bounded"] = needs_boundary(learner, hankel["statistic"], hankel["transform"])
+        learning = {**dict(base.learning), **self.learning, "learner": learner, "rank": rank, "seed": seed}
+        refinement = self._refinement(num_strings).changed(seed=seed) if networks else TWO_STEPS
+        return base.changed(hankel=HankelRecipe(**hankel), learning=LearningRecipe(**learning), refinement=refinement)
+
+    def _refinement(self, num_strings: int) -> RefinementRecipe:
+        if self.steps is None:
+            return self.refinement
+        batch = int(np.clip(num_strings // 4, 1, self.refinement.batch))
+        epochs = int(np.clip(round(self.steps * batch / num_strings), 1, MAX_EPOCHS))
+        return self.refinement.changed(batch=batch, epochs=epochs)
+
+    def describe(self) -> str:
+        """Describe the settings in one sentence, for a page."""
+        third = self.refinement
+        parts = [f"{who}: {_listed(options)}" for who, options in (("SP", self.linear), ("networks", self.networks)) if options]
+        parts += [_listed(self.learning)] if self.learning else []
+        if third.objective != "none":
+            steps = f"{third.epochs} epochs" if self.steps is None else f"{self.steps:,} steps (at most {MAX_EPOCHS} epochs)"
+            decay = f", weight decay {third.weight_decay:g}" if third.weight_decay else ""
+            parts.append(f"networks are refined by {third.objective} in {steps} at rate {third.rate:g}{decay}")
+        return "; ".join(parts) or "statistic string, no transform, two steps"
+
+
+def _listed(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in options.items())
+
+
+PAPER = Settings("the paper's settings")
+# The settings of `--preset best`, which explains how they were chosen. After a change here the refined runs are run again.
+REFINED = Settings(
+    "refined settings",
+    ("SP", "both.non"),
+    linear={"statistic": "factor"},
+    networks={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
+    learning={"hidden": (1, 1, 1), "width_transitions": 0, "epochs_factorisation": 20, "epochs_transitions": 20},
+    refinement=RefinementRecipe(objective="likelihood", batch=250, weight_decay=0.3),
+    steps=3_000,
+)
+SETTINGS = {"paper": PAPER, "refined": REFINED}
+
+# Runs, and the file that stores them
+
+
+Value = float | int | None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run of an experiment. The names of the fields are part of the keys of stored runs.
+
+    Attributes
+    ----------
+    settings : str
+        One of `SETTINGS`, or "reference"; for squared functions a transform of H.
+    learner : str
+        A learner, or the name of a reference line.
+    rank : int
+        0 for a reference line.
+    size : int
+        Number of training strings; for squared functions the number of states of f.
+    seed : int
+        Of the draw or split of the strings, and of the learner.
+    """
+
+    settings: str
+    learner: str
+    rank: int
+    size: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run and its results.
+
+    Attributes
+    ----------
+    key : str
+        Names all that the values depend on.
+    planned : Planned
+    values : dict
+        Column -> value; None if it is unknown.
+    """
+
+    key: str
+    planned: Planned
+    values: Mapping[str, Value]
+
+
+RUN_FIELDS = tuple(field.name for field in fields(Planned))
+
+
+class RunFile:
+    """A CSV file with a row for each run: its key, its fields, and its values in full precision (∞ is written as inf).
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+        The names of the values.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self.path = path
+        self.columns = tuple(columns)
+
+    def read(self) -> list[Measured]:
+        """Read all runs; a file that does not exist has none.
+
+        Raises
+        ------
+        RecipeError
+            If the file is not a file of such runs.
+        """
+        if not self.path.exists():
+            return []
+        rows = csv.reader(io.StringIO(read_capped(self.path, limits.most("file_bytes")).decode(errors="replace")))
+        try:
+            if tuple(next(rows, ())) != self._header:
+                raise RecipeError(f"{self.path} has other columns than these runs: move it away, or choose another folder")
+            return [self._parsed(row) for row in rows]
+        except RecipeError:
+            raise
+        except (ValueError, csv.Error):
+            raise RecipeError(f"{self.path}: line {rows.line_num}: not a run") from None
+
+    def add(self, measured: Measured) -> None:
+        """Store a run in place of an older one with the same fields. The whole file is written anew, so that an interruption never
+        leaves half of it."""
+        make_directory(self.path.parent)
+        by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(self._header)
+        for one in by_plan.values():
+            writer.writerow((one.key, *astuple(one.planned), *(_text(one.values[column]) for column in self.columns)))
+        write_atomically(self.path, buffer.getvalue().encode())
+
+    @property
+    def _header(self) -> tuple[str, ...]:
+        return ("key", *RUN_FIELDS, *self.columns)
+
+    def _parsed(self, row: Sequence[str]) -> Measured:
+        """Parse a row; raises ValueError if it is not a run."""
+        key, settings, learner, rank, size, seed, *values = row
+        named = zip(self.columns, map(_value, values), strict=True)
+        return Measured(key, Planned(settings, learner, int(rank), int(size), int(seed)), dict(named))
+
+
+def _text(value: Value) -> str:
+    return "" if value is None else repr(value)
+
+
+def _value(text: str) -> Value:
+    if not text:
+        return None
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def select(runs: Iterable[Measured], **values: object) -> Iterator[Measured]:
+    """Select the runs whose fields have the given values.
+
+    >>> runs = [Measured("", Planned("paper", "SP", rank, 100, 0), {}) for rank in (1, 2)]
+    >>> [one.planned.rank for one in select(runs, learner="SP", rank=2)]
+    [2]
+    """
+    return (one for one in runs if all(getattr(one.planned, name) == value for name, value in values.items()))
+
+
+def distinct(runs: Iterable[Measured], name: str) -> list[int]:
+    """List the ranks, sizes or seeds of runs, ascending, without the rank 0 of reference lines."""
+    return sorted({getattr(one.planned, name) for one in runs if name != "rank" or one.planned.rank})
+
+
+# Experiments
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to run.
+    """The plan of an experiment.
 
     Attributes
     ----------
     name : str
-        Of the command and the page.
+        The name of the page.
     file : str
-        The CSV file's stem; experiments that share runs share the file.
-    runs : tuple of Run
-        In the order in which they are done: neighbours start from the same Hankel matrix.
+        The stem of the CSV file; experiments that share runs share the file.
+    runs : tuple of Planned
+        In the order in which they are run: neighbours share strings and Hankel matrix.
     base : Recipe or None
         The paper's data, basis and layers; None for squared functions.
-    files : dict
-        Content hash -> bytes, where the recipe has uploads.
+    uploads : dict
+        Content hash -> bytes, for recipes with uploaded strings.
     epochs : (int, int)
-        For squared functions.
+        Epochs of the two steps, for squared functions.
     quick : bool
-        Whether refinement is cut short, too.
+        Whether refinement is shortened, too.
     """
 
     name: str
     file: str
-    runs: tuple[Run, ...]
+    runs: tuple[Planned, ...]
     base: Recipe | None = None
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    epochs: tuple[int, int] = (3000, 1000)
+    uploads: Mapping[str, bytes] = field(default_factory=dict)
+    epochs: tuple[int, int] = SQUARED_EPOCHS
     quick: bool = False
 
     @property
@@ -75,125 +304,121 @@ class Experiment:
 
     @property
     def ranks(self) -> list[int]:
-        """Those that learners are run with."""
-        return sorted({place.rank for place in self.runs if place.rank})
+        """The ranks of all learners, ascending."""
+        return sorted({planned.rank for planned in self.runs if planned.rank})
 
     @property
-    def settings(self) -> dict[str, list[Run]]:
-        """Settings -> their runs."""
-        names = dict.fromkeys(place.settings for place in self.runs)
-        return {name: [place for place in self.runs if place.settings == name] for name in names}
+    def runs_by_settings(self) -> dict[str, list[Planned]]:
+        names = dict.fromkeys(planned.settings for planned in self.runs)
+        return {name: [planned for planned in self.runs if planned.settings == name] for name in names}
 
-    def recipe(self, place: Run) -> Recipe:
-        """Of a run that has one; a reference line's is that of its data."""
+    def recipe(self, planned: Planned) -> Recipe:
+        """Make the recipe of a run; a reference line gets the recipe of its data. Raises RecipeError for squared functions."""
         if self.base is None:
             raise RecipeError(f"{self.name}: its runs have no recipe")
-        data = self.base.data.changed(seed=place.seed, **({"num_strings": place.size} if self.base.data.source == "dyck" else {}))
-        base = self.base.changed(data=data)
-        if place.settings == REFERENCE:
+        size = {"num_strings": planned.size} if self.base.data.source == "dyck" else {}
+        base = self.base.changed(data=self.base.data.changed(seed=planned.seed, **size))
+        if planned.settings == REFERENCE:
             return base
-        recipe = SETTINGS[place.settings].recipe(base, place.learner, place.rank, place.seed, place.size)
+        recipe = SETTINGS[planned.settings].recipe(base, planned.learner, planned.rank, planned.seed, planned.size)
         return recipe.changed(refinement=recipe.refinement.changed(epochs=2)) if self.quick else recipe
 
-    def key(self, place: Run) -> str:
-        """Names a run by all that its result depends on."""
+    def key(self, planned: Planned) -> str:
+        """Name a run by all that its values depend on: 16 hexadecimal digits."""
         if self.base is None:
-            content: Sequence[object] = (GENERATION, asdict(place), self.epochs)
-        elif place.settings == REFERENCE:
-            content = (place.learner, self.recipe(place).data.key())
+            content: Sequence[object] = (GENERATION, asdict(planned), self.epochs)
+        elif planned.settings == REFERENCE:
+            content = (planned.learner, self.recipe(planned).data.key())
         else:
-            content = (self.recipe(place).key(),)
+            content = (self.recipe(planned).key(),)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-class Bench:
-    """Does runs, one after the other; data and Hankel matrix are kept for the next."""
+def measure(experiment: Experiment, planned: Planned, workbench: Workbench) -> Measured:
+    """Do a run. Runs that follow each other on one workbench share strings and Hankel matrix.
 
-    def __init__(self, experiment: Experiment) -> None:
-        self.experiment = experiment
-        self.prepared: Prepared | None = None
+    Raises
+    ------
+    RecipeError
+        If the run's recipe can't be followed.
+    """
+    return Measured(experiment.key(planned), planned, _values(experiment, planned, workbench))
 
-    def do(self, place: Run) -> Finished:
-        """Raises RecipeError if the run's recipe can't be followed."""
-        return Finished(self.experiment.key(place), place, self._values(place))
 
-    def _values(self, place: Run) -> Mapping[str, Value]:
-        experiment = self.experiment
-        if experiment.base is None:
-            return squared_errors(place.seed, place.size, place.rank, place.learner, place.settings, experiment.epochs)
-        recipe = experiment.recipe(place)
-        if place.settings == REFERENCE:
-            data = load_data(recipe.data, experiment.files.__getitem__)
-            scores = evaluate(reference_models(data, NGRAM_ORDER)[place.learner], data.test)
-            return _columns(scores, scores.kl, None, 0, 0.0)
-        if self.prepared is None or not self.prepared.fits(recipe):
-            self.prepared = None  # not two at once in memory
-            self.prepared = prepare(recipe, files=experiment.files.__getitem__)
-        result = run(recipe, prepared=self.prepared)
-        scores = result.scores
-        floored = evaluate(result.model, self.prepared.data.test, FLOOR).kl if scores.num_zero else scores.kl
-        return _columns(scores, floored, result.validation, result.report.num_states, result.seconds["learning"])
+def _values(experiment: Experiment, planned: Planned, workbench: Workbench) -> Mapping[str, Value]:
+    if experiment.base is None:
+        size, transform = planned.size, planned.settings
+        return squared_errors(planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs)
+    recipe, uploads = experiment.recipe(planned), experiment.uploads.__getitem__
+    if planned.settings == REFERENCE:
+        data = load_data(recipe.data, uploads)
+        scores = evaluate(reference_models(data, NGRAM_ORDER)[planned.learner], data.test)
+        return _columns(scores, scores.kl, None, 0, 0.0)
+    result = workbench.run(recipe, files=uploads)
+    scores, prepared = result.scores, workbench.prepared
+    floored = evaluate(result.model, prepared.data.test, FLOOR).kl if scores.num_zero and prepared else scores.kl
+    return _columns(scores, floored, result.validation, result.report.num_states, result.seconds["learning"])
 
 
 def _columns(scores: Scores, floored: float | None, validation: Scores | None, num_states: int, seconds: float) -> dict[str, Value]:
-    tested = {name: getattr(scores, name) for name in TEST}
-    chosen = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
-    return {"num_states": num_states, **tested, FLOORED: floored, **chosen, "seconds": seconds}
+    test_scores = {name: getattr(scores, name) for name in TEST}
+    validation_scores = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
+    return {"num_states": num_states, **test_scores, FLOORED: floored, **validation_scores, "seconds": seconds}
 
 
 def dyck(name: str, seeds: int, quick: bool) -> Experiment:
-    """Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples"); runs that both have are the same runs."""
+    """Plan Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples"); the runs that both need are the same runs."""
     base = PRESETS["paper-dyck"][1]
     ranks: Sequence[int] = RANKS if name == "dyck-rank" else SAMPLE_RANKS
     sizes: Sequence[int] = SIZES[-1:] if name == "dyck-rank" else SIZES
     if quick:
-        base = _tiny(base)
+        base = _shortened(base)
         ranks, sizes = (1, 2), (100,) if name == "dyck-rank" else (50, 100)
     return Experiment(name, "dyck", _learner_runs(LINES, ranks, sizes, seeds), base, quick=quick)
 
 
 def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None) -> Experiment:
-    """Table 1: on the files given (training strings, and those to score on), else on the shipped verbs."""
+    """Plan Table 1, on two files (strings to train on and strings to score on) or, without files, on the shipped verbs."""
     if (train is None) != (test is None):
         raise RecipeError("verbs: one of --train and --validation given, both or neither needed")
-    base, files = PRESETS["paper-verbs"][1], {}
+    base, uploads = PRESETS["paper-verbs"][1], {}
     if train is None or test is None:
         data = DataRecipe(source="verbs", num_validation=300, num_test=300)
     else:
-        files = {hashlib.sha256(content).hexdigest(): content for content in (train, test)}
+        uploads = {hashlib.sha256(content).hexdigest(): content for content in (train, test)}
         upload, upload_test = (hashlib.sha256(content).hexdigest() for content in (train, test))
         data = DataRecipe(source="upload", num_validation=450, upload=upload, upload_test=upload_test)
     if quick:
         data = data.changed(num_strings=200)
-    base = _tiny(base.changed(data=data)) if quick else base.changed(data=data)
-    # What the random split leaves for training is the same number for each seed.
-    size = load_data(data, files.__getitem__).train.num_strings
-    name = "verbs" if files else "verbs-shipped"
+    base = _shortened(base.changed(data=data)) if quick else base.changed(data=data)
+    # The random split leaves the same number of strings for training, whatever the seed.
+    size = load_data(data, uploads.__getitem__).train.num_strings
+    name = "verbs" if uploads else "verbs-shipped"
     ranks = (1, 2) if quick else VERB_RANKS
-    return Experiment(name, name, _learner_runs(LINES[:2], ranks, (size,), seeds), base, files, quick=quick)
+    return Experiment(name, name, _learner_runs(LINES[:2], ranks, (size,), seeds), base, uploads, quick=quick)
 
 
 def squared(seeds: int, quick: bool) -> Experiment:
-    """SP and fac.non on f², from H and from H^{1/2}, around the ranks that matter: k, 2k and k (k + 1) / 2."""
+    """Plan SP and fac.non on f², from H and from H^{1/2}, at ranks around k, 2k and k (k + 1) / 2."""
     runs = [
-        Run(transform, learner, rank, k, seed)
+        Planned(transform, learner, rank, k, seed)
         for seed, k in product(range(seeds), SQUARED_SIZES[:1] if quick else SQUARED_SIZES)
         for transform, learner in product(("none", "sqrt"), ("SP", "fac.non"))
         for rank in sorted({k - 1, k, k + 1, 2 * k, k * (k + 1) // 2 - 1, k * (k + 1) // 2})
     ]
-    return Experiment("squared", "squared", tuple(runs), epochs=(30, 10) if quick else (3000, 1000))
+    return Experiment("squared", "squared", tuple(runs), epochs=QUICK_SQUARED_EPOCHS if quick else SQUARED_EPOCHS)
 
 
-def _tiny(base: Recipe) -> Recipe:
+def _shortened(base: Recipe) -> Recipe:
     hankel = HankelRecipe(num_prefixes=20, num_suffixes=20)
-    return base.changed(hankel=hankel, learning=TINY.changed(hidden=base.learning.hidden))
+    return base.changed(hankel=hankel, learning=QUICK.changed(hidden=base.learning.hidden))
 
 
-def _learner_runs(lines: Sequence[str], ranks: Sequence[int], sizes: Sequence[int], seeds: int) -> tuple[Run, ...]:
-    """Reference lines first, then the paper's settings of all seeds, then the refined ones."""
-    references = [Run(REFERENCE, line, 0, size, seed) for seed, size, line in product(range(seeds), sizes, lines)]
+def _learner_runs(lines: Sequence[str], ranks: Sequence[int], sizes: Sequence[int], seeds: int) -> tuple[Planned, ...]:
+    """Plan reference lines first, then the paper's settings for all seeds, then the refined ones."""
+    references = [Planned(REFERENCE, line, 0, size, seed) for seed, size, line in product(range(seeds), sizes, lines)]
     learned = [
-        Run(name, learner, rank, size, seed)
+        Planned(name, learner, rank, size, seed)
         for name, settings in SETTINGS.items()
         for seed, size, learner, rank in product(range(seeds), sizes, settings.learners, ranks)
     ]

@@ -8,16 +8,16 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from time import monotonic
 
+from ..experiment.pipeline import Workbench
 from ..learning.progress import Progress, Report, silent
-from .experiments import Bench, Experiment
-from .runs import Finished, Run, RunFile
+from .experiments import Experiment, Measured, Planned, RunFile, measure
 
-_benches: list[Bench] = []  # of a worker process: one
+_plans: list[tuple[Experiment, Workbench]] = []  # of a worker process: one
 
 
 def run_missing(
     experiment: Experiment, folder: Path, jobs: int = 1, seconds: float | None = None, report: Report = silent
-) -> list[Finished]:
+) -> list[Measured]:
     """Do the runs that the experiment's file does not hold yet, or holds with other settings or data.
 
     Parameters
@@ -33,7 +33,7 @@ def run_missing(
 
     Returns
     -------
-    list of Finished
+    list of Measured
         The experiment's runs that are done, in its order.
 
     Raises
@@ -44,12 +44,12 @@ def run_missing(
     file = RunFile(folder / f"{experiment.file}.csv", experiment.columns)
     deadline = None if seconds is None else monotonic() + seconds
     keys = {place: experiment.key(place) for place in experiment.runs}
-    finished = {one.run: one for one in file.read() if one.key == keys.get(one.run)}
+    finished = {one.planned: one for one in file.read() if one.key == keys.get(one.planned)}
     missing = [place for place in experiment.runs if place not in finished]
     report(Progress("runs", len(finished), len(keys)))
     for done in _in_processes(experiment, missing, jobs, deadline) if jobs > 1 else _here(experiment, missing, deadline):
         file.add(done)
-        finished[done.run] = done
+        finished[done.planned] = done
         report(Progress("runs", len(finished), len(keys)))
     return [finished[place] for place in experiment.runs if place in finished]
 
@@ -58,19 +58,19 @@ def _over(deadline: float | None) -> bool:
     return deadline is not None and monotonic() >= deadline
 
 
-def _here(experiment: Experiment, places: Sequence[Run], deadline: float | None) -> Iterator[Finished]:
-    bench = Bench(experiment)
+def _here(experiment: Experiment, places: Sequence[Planned], deadline: float | None) -> Iterator[Measured]:
+    workbench = Workbench()
     for place in places:
         if _over(deadline):
             return
-        yield bench.do(place)
+        yield measure(experiment, place, workbench)
 
 
-def _in_processes(experiment: Experiment, places: Sequence[Run], jobs: int, deadline: float | None) -> Iterator[Finished]:
+def _in_processes(experiment: Experiment, places: Sequence[Planned], jobs: int, deadline: float | None) -> Iterator[Measured]:
     context = multiprocessing.get_context("spawn")
     left = iter(places)
     with ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(experiment,)) as pool:
-        running: set[Future[Finished]] = set()
+        running: set[Future[Measured]] = set()
         while True:
             while len(running) < jobs and not _over(deadline) and (place := next(left, None)):
                 running.add(pool.submit(_do, place))
@@ -82,8 +82,9 @@ def _in_processes(experiment: Experiment, places: Sequence[Run], jobs: int, dead
 
 
 def _start(experiment: Experiment) -> None:
-    _benches.append(Bench(experiment))
+    _plans.append((experiment, Workbench()))
 
 
-def _do(place: Run) -> Finished:
-    return _benches[0].do(place)
+def _do(place: Planned) -> Measured:
+    experiment, workbench = _plans[0]
+    return measure(experiment, place, workbench)

@@ -28,7 +28,7 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.experiment.grids import Grid
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.reproduction.runs import RunFile
+from nlwfa_core.reproduction.experiments import RunFile
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.strings.sample import Sample

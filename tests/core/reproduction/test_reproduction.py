@@ -15,33 +15,42 @@ from hypothesis import strategies as st
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.pipeline import Workbench, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.lab.palette import COLOURS
 from nlwfa_core.metrics.seeds import Spread
-from nlwfa_core.reproduction import experiments
+from nlwfa_core.reproduction import experiments, runner
 from nlwfa_core.reproduction.claims import Claim, compare, verdict
-from nlwfa_core.reproduction.experiments import SCORE_COLUMNS, Bench, Experiment, dyck, squared, verbs
-from nlwfa_core.reproduction.report import write_report
+from nlwfa_core.reproduction.experiments import (
+    PAPER,
+    REFINED,
+    SCORE_COLUMNS,
+    Experiment,
+    Measured,
+    Planned,
+    RunFile,
+    dyck,
+    select,
+    squared,
+    verbs,
+)
+from nlwfa_core.reproduction.pages import chosen_rank, comparable, runs_by_rank, whole_seeds, write_pages
 from nlwfa_core.reproduction.runner import run_missing
-from nlwfa_core.reproduction.runs import Finished, Run, RunFile, of
-from nlwfa_core.reproduction.settings import PAPER, REFINED
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
-from nlwfa_core.reproduction.statistics import chosen_rank, comparable, ranks_of, whole_seeds
 from nlwfa_core.reproduction.svg import Panel, line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
-PLACE = Run("paper", "SP", 2, 100, 0)
+EXAMPLE = Planned("paper", "SP", 2, 100, 0)
 
 
-def made_up(experiment: Experiment, places: Iterable[Run] | None = None) -> list[Finished]:
+def made_up(experiment: Experiment, planned_runs: Iterable[Planned] | None = None) -> list[Measured]:
     """Runs as nobody ran them: SP 0.5, 5-gram 0.25, and others 0.4 in WER, one hundredth more a seed; 2.0 bits of Pauto each."""
     wer = {"SP": 0.5, "5-gram": 0.25}
     done = []
-    for place in experiment.runs if places is None else places:
-        value = wer.get(place.learner, 0.4) + 0.01 * place.seed
-        scores = {"wer": value, "validation_wer": value + 0.001 * place.rank, "log2_pauto": 2.0, "validation_log2_pauto": 2.0}
-        done.append(Finished(experiment.key(place), place, dict.fromkeys(SCORE_COLUMNS, 0) | scores))
+    for planned in experiment.runs if planned_runs is None else planned_runs:
+        value = wer.get(planned.learner, 0.4) + 0.01 * planned.seed
+        scores = {"wer": value, "validation_wer": value + 0.001 * planned.rank, "log2_pauto": 2.0, "validation_log2_pauto": 2.0}
+        done.append(Measured(experiment.key(planned), planned, dict.fromkeys(SCORE_COLUMNS, 0) | scores))
     return done
 
 
@@ -56,7 +65,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 @given(st.lists(st.one_of(st.none(), st.integers(-(10**12), 10**12), st.floats(allow_nan=False)), min_size=2, max_size=2))
 def test_a_run_file_gives_back_every_digit(tmp_path_factory: pytest.TempPathFactory, values: list[float | int | None]) -> None:
     file = RunFile(tmp_path_factory.mktemp("runs") / "a.csv", ("x", "y"))
-    done = Finished("key", PLACE, dict(zip("xy", values, strict=True)))
+    done = Measured("key", EXAMPLE, dict(zip("xy", values, strict=True)))
     file.add(done)
     assert file.read() == [done]
 
@@ -64,7 +73,7 @@ def test_a_run_file_gives_back_every_digit(tmp_path_factory: pytest.TempPathFact
 def test_a_run_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
     file = RunFile(tmp_path / "a.csv", ("x",))
     for key, rank, x in (("old", 2, 0.1), ("other", 5, 0.2), ("new", 2, math.inf)):
-        file.add(Finished(key, replace(PLACE, rank=rank), {"x": x}))
+        file.add(Measured(key, replace(EXAMPLE, rank=rank), {"x": x}))
     assert file.path.read_text() == "key,settings,learner,rank,size,seed,x\nnew,paper,SP,2,100,0,inf\nother,paper,SP,5,100,0,0.2\n"
 
 
@@ -103,13 +112,13 @@ def test_experiments_share_runs_and_other_settings_make_other_runs(monkeypatch: 
     by_rank, by_size = dyck("dyck-rank", 1, False), dyck("dyck-samples", 1, False)
     both = set(by_rank.runs) & set(by_size.runs)
     assert len(both) == 3 + 4 * 4 + 2 * 4  # reference lines; four learners and four ranks as in the paper, two learners refined
-    assert {by_rank.key(place) for place in both} == {by_size.key(place) for place in both}
-    keys = {place: by_rank.key(place) for place in by_rank.runs}
+    assert {by_rank.key(planned) for planned in both} == {by_size.key(planned) for planned in both}
+    keys = {planned: by_rank.key(planned) for planned in by_rank.runs}
     assert len(set(keys.values())) == len(keys)
     other = replace(REFINED, steps=3_100)
     monkeypatch.setitem(experiments.SETTINGS, "refined", other)
-    changed = {place for place, key in keys.items() if by_rank.key(place) != key}
-    assert {(place.settings, place.learner) for place in changed} == {("refined", "both.non")}
+    changed = {planned for planned, key in keys.items() if by_rank.key(planned) != key}
+    assert {(planned.settings, planned.learner) for planned in changed} == {("refined", "both.non")}
 
 
 # Running
@@ -118,32 +127,33 @@ def test_experiments_share_runs_and_other_settings_make_other_runs(monkeypatch: 
 def test_a_killed_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = dyck("dyck-rank", 1, True)
     whole = run_missing(plan, tmp_path / "whole")
-    assert [one.run for one in whole] == list(plan.runs)
-    do, begun = Bench.do, []
+    assert [one.planned for one in whole] == list(plan.runs)
+    measure, begun = runner.measure, []
 
-    def killed(bench: Bench, place: Run) -> Finished:
-        begun.append(place)
+    def killed(experiment: Experiment, planned: Planned, workbench: Workbench) -> Measured:
+        begun.append(planned)
         if len(begun) == 6:
             raise KeyboardInterrupt
-        return do(bench, place)
+        return measure(experiment, planned, workbench)
 
-    monkeypatch.setattr(Bench, "do", killed)
+    monkeypatch.setattr(runner, "measure", killed)
     with pytest.raises(KeyboardInterrupt):
         run_missing(plan, tmp_path / "resumed")
     run_missing(plan, tmp_path / "resumed")
     assert begun[:5] == list(plan.runs[:5])
     assert begun[6:] == list(plan.runs[5:])  # the sixth again, the first five not
-    assert set(rows_of(tmp_path / "whole" / "dyck.csv")[0]) >= {"key", *asdict(PLACE), "log2_pauto", "wer", "kl", "validation_wer"}
+    columns = set(rows_of(tmp_path / "whole" / "dyck.csv")[0])
+    assert columns >= {"key", *asdict(EXAMPLE), "log2_pauto", "wer", "kl", "validation_wer"}
     assert rows_of(tmp_path / "whole" / "dyck.csv") == rows_of(tmp_path / "resumed" / "dyck.csv")
-    begun[:] = [PLACE] * 6
-    assert [one.run for one in run_missing(plan, tmp_path / "resumed")] == list(plan.runs)
+    begun[:] = [EXAMPLE] * 6
+    assert [one.planned for one in run_missing(plan, tmp_path / "resumed")] == list(plan.runs)
     assert len(begun) == 6
 
 
 def test_a_run_is_that_of_its_recipe(tmp_path: Path) -> None:
     plan = dyck("dyck-rank", 1, True)
-    [done] = of(run_missing(plan, tmp_path), settings="refined", learner="both.non", rank=2)
-    result = run(plan.recipe(done.run))
+    [done] = select(run_missing(plan, tmp_path), settings="refined", learner="both.non", rank=2)
+    result = run(plan.recipe(done.planned))
     assert done.values["wer"] == result.scores.wer
     assert result.validation is not None
     assert done.values["validation_log2_pauto"] == result.validation.log2_pauto
@@ -179,20 +189,20 @@ def test_spreads_and_choices() -> None:
     assert (spread.mean, spread.sd, spread.text(".1f")) == (2.0, math.sqrt(2), "2.0 ± 1.4")
     assert min([Spread.of([math.inf, 1.0]), Spread.of([5.0, 5.0])], key=lambda s: s.order).mean == 5.0
 
-    def tried(rank: int, scores: list[float], zeros: int) -> list[Finished]:
+    def tried(rank: int, scores: list[float], zeros: int) -> list[Measured]:
         values = ({"validation_wer": score, "validation_num_zero": zeros} for score in scores)
-        return [Finished("", replace(PLACE, rank=rank, seed=seed), value) for seed, value in enumerate(values)]
+        return [Measured("", replace(EXAMPLE, rank=rank, seed=seed), value) for seed, value in enumerate(values)]
 
     done = tried(2, [0.5, 0.3], 0) + tried(5, [0.1, 0.6], 0) + tried(10, [0.0, math.inf], 0)
-    assert chosen_rank(ranks_of(done, [2, 5, 10]), "wer") == 5  # mean 0.35; 0.4 and ∞ are worse
-    assert ranks_of(done, [2, 5, 10, 20]) == {}
-    infinite = ranks_of(tried(2, [math.inf], 7) + tried(5, [math.inf], 3), [2, 5])
+    assert chosen_rank(runs_by_rank(done, [2, 5, 10]), "wer") == 5  # mean 0.35; 0.4 and ∞ are worse
+    assert runs_by_rank(done, [2, 5, 10, 20]) == {}
+    infinite = runs_by_rank(tried(2, [math.inf], 7) + tried(5, [math.inf], 3), [2, 5])
     assert chosen_rank(infinite, "wer") == 5  # fewer zeros
 
 
 def test_only_like_seeds_are_compared() -> None:
-    planned = [Run("paper", learner, 1, 100, seed) for seed in range(3) for learner in ("SP", "fac.non", "tran.non")]
-    done = [Finished("", place, {}) for place in planned]
+    planned = [Planned("paper", learner, 1, 100, seed) for seed in range(3) for learner in ("SP", "fac.non", "tran.non")]
+    done = [Measured("", one, {}) for one in planned]
     assert whole_seeds(planned, done) == {0, 1, 2}
     assert comparable(planned, done) == done
     assert comparable(planned, done[:5]) == done[:3]  # seed 0 is whole, seed 1 is not
@@ -237,7 +247,7 @@ def test_a_chart_is_for_eyes_and_screen_readers() -> None:
 
 def test_the_page_by_rank() -> None:
     plan = dyck("dyck-rank", 2, False)
-    files = write_report(plan, made_up(plan, [place for place in plan.runs if place.settings != "refined"]))
+    files = write_pages(plan, made_up(plan, [planned for planned in plan.runs if planned.settings != "refined"]))
     assert set(files) == {"dyck-rank.md", "dyck-rank-log2-pauto.svg", "dyck-rank-kl.svg", "dyck-rank-wer.svg"}
     page = files["dyck-rank.md"]
     assert "| paper | 64 of 64 | 2 of 2 |" in page
@@ -256,23 +266,23 @@ def test_the_page_by_rank() -> None:
 def test_the_page_by_sample_size_takes_the_rank_that_validation_chose() -> None:
     plan = dyck("dyck-samples", 1, False)
     done = made_up(plan)
-    better = [replace(one, values={**one.values, "wer": 0.125, "validation_wer": 0.0}) for one in done if one.run.rank == 10]
-    page = write_report(plan, [one for one in done if one.run.rank != 10] + better)["dyck-samples.md"]
+    better = [replace(one, values={**one.values, "wer": 0.125, "validation_wer": 0.0}) for one in done if one.planned.rank == 10]
+    page = write_pages(plan, [one for one in done if one.planned.rank != 10] + better)["dyck-samples.md"]
     assert "| 200 | 0.125 | 0.125 | 0.125 | 0.125 | 0.400 | 0.250 | 0.400 |" in page
-    first = Run("paper", "SP", 2, 200, 0)
-    page = write_report(plan, [one for one in done if one.run != first])["dyck-samples.md"]
+    first = Planned("paper", "SP", 2, 200, 0)
+    page = write_pages(plan, [one for one in done if one.planned != first])["dyck-samples.md"]
     assert "| 200 |  | 0.400 | 0.400 | 0.400 | 0.400 | 0.250 | 0.400 |" in page  # one rank lacks: no choice
 
 
 def test_table_1_beside_the_paper() -> None:
     plan = replace(verbs(2, True), name="verbs")
-    page = write_report(plan, made_up(plan))["verbs.md"]
+    page = write_pages(plan, made_up(plan))["verbs.md"]
     assert "| SP | 1 | 2.00 ± 0.00 | 1.39 ± 0.00 | 21.38 | 0.505 ± 0.007 | 0.803 | 0.00 ± 0.00 | 0 ± 0 |" in page
     assert "prediction task fac.non shows a significant advantage”: **agrees**" in page
     assert "--train" not in page.split("## Table 1")[0]
-    shipped = write_report(verbs(1, True), [])["verbs-shipped.md"]
-    assert "These are other verbs than the paper's" in shipped
-    assert "have no row" in shipped
+    shipped = write_pages(verbs(1, True), [])["verbs-shipped.md"]
+    assert "These verbs are not the paper's" in shipped
+    assert "has a row only when" in shipped
 
 
 # The command
