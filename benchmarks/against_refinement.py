@@ -11,6 +11,7 @@ import torch
 from nlwfa_core.learning.refine_likelihood import DIVISIONS, refine_likelihood
 from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.reading import ConditionalReading
 from nlwfa_core.strings.sample import Sample
 
 from .against_plain import OPPONENT, Clock
@@ -35,7 +36,7 @@ def start(num_states: int, num_symbols: int, width: int) -> NLWFA:
     maps = (drawn(num_symbols, num_states, num_states),)
     output = drawn(width, num_symbols + 1)
     initial = rng.uniform(-0.5, 0.5, num_states)
-    return NLWFA(initial, maps, (drawn(num_states, width),), output, True, True, "conditional", "softmax", True)
+    return NLWFA(initial, maps, (drawn(num_states, width),), output, True, True, ConditionalReading("softmax", normalised=True))
 
 
 def plain_training(model: NLWFA, options: Refinement, dtype: torch.dtype) -> Training:

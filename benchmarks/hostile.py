@@ -35,7 +35,7 @@ from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.history.bundles import export_runs, import_runs
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.history.runs import History
-from nlwfa_core.lab.formulas.by_hand import by_hand, symbol_legend
+from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.lessons import read_lesson
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.nlwfa import NLWFA
@@ -237,7 +237,7 @@ def _typed() -> Reader:
     def read(data: bytes) -> object:
         text = _text(data)[:1000]
         word = LETTERS.encode(text)
-        return by_hand(COIN, word, LETTERS), symbol_legend(LETTERS, word)
+        return by_hand(COIN, word, LETTERS).latex()
 
     return Reader((b"abba", "λ".encode(), b"a b a"), read)
 

@@ -1,4 +1,4 @@
-"""What a Hankel matrix's entries go through before it is factorised. Models undo it when they are read (`nlwfa.READINGS`)."""
+"""What a Hankel matrix's entries go through before it is factorised. Models undo it when they are read (`models.reading`)."""
 
 from __future__ import annotations
 

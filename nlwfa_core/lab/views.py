@@ -13,7 +13,8 @@ from ..experiment.recipe import HankelRecipe
 from ..hankel.matrix import bounded_alphabet
 from ..models.files import LearnedModel
 from ..models.model import Model
-from ..models.nlwfa import LINKS, NLWFA, READINGS
+from ..models.nlwfa import NLWFA
+from ..models.reading import LINKS
 from ..models.sampling import next_shares
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -92,11 +93,11 @@ def as_counted(word: Word, alphabet: Alphabet, recipe: HankelRecipe) -> str:
 
 def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
     """How networks say what follows, a sentence for those that do it alike."""
-    alike: dict[tuple[str, str], list[str]] = {}
+    alike: dict[str, list[str]] = {}
     for name, model in models.items():
         if isinstance(model, NLWFA):
-            alike.setdefault((model.reading, model.link), []).append(name)
-    return tuple(f"{', '.join(names)}: {READINGS[reading]}; {LINKS[link]}." for (reading, link), names in alike.items())
+            alike.setdefault(f"{model.reading.sentence}; {LINKS[model.reading.link]}.", []).append(name)
+    return tuple(f"{', '.join(names)}: {sentence}" for sentence, names in alike.items())
 
 
 @dataclass(frozen=True, eq=False)

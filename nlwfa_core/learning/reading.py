@@ -1,4 +1,4 @@
-"""From a matrix's rows to a model: how a network over them is read, its output layer, and which rows are beginnings of strings."""
+"""From a matrix's rows to a model: how a network over them is read, and which rows stand for beginnings of strings."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import numpy.typing as npt
 
 from ..hankel.matrix import HankelMatrix
 from ..models.nlwfa import NLWFA
+from ..models.reading import Reading, reading_for
 from ..strings.words import FloatArray, IntArray, Words
 from .progress import MAX_SHOWN
 
 
-def reading(hankel: HankelMatrix) -> tuple[str, str]:
-    """How a network over a matrix's rows is to be read: its `nlwfa.READINGS` and `nlwfa.LINKS`."""
-    if hankel.transform == "row":
-        return "conditional", "identity"
-    return "boundary" if hankel.bounded else "string", "square" if hankel.transform == "sqrt" else "identity"
+def reading_of(hankel: HankelMatrix) -> Reading:
+    """How a network over a matrix's rows is read."""
+    return reading_for(hankel.transform, hankel.bounded)
 
 
 def mapped(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
-    """The rows that a model's maps lead to: `shifted` of the strings' symbols, and of ⊣ where the reading needs its map."""
+    """The rows that a model's maps lead to: `shifted` of the strings' symbols, and of ⊣ if the reading has a map for it."""
     num_symbols = hankel.num_symbols - hankel.num_marks
-    return hankel.shifted[:, : num_symbols + (reading(hankel)[0] == "boundary")]
+    return hankel.shifted[:, : num_symbols + reading_of(hankel).has_end_map]
 
 
 def as_network(
@@ -40,39 +39,9 @@ def as_network(
     nonlinear : (bool, bool)
         Whether θ is tanh in the transitions, and in the decoder.
     """
-    return NLWFA(initial, transitions, decoder[:-1], output_layer(hankel, decoder[-1]), *nonlinear, *reading(hankel))
-
-
-def output_layer(hankel: HankelMatrix, columns: FloatArray) -> FloatArray:
-    """What a model keeps of a factorisation's last layer (see `NLWFA.output`).
-
-    Parameters
-    ----------
-    columns : array, shape (decoder_width, num_suffixes)
-        From the last hidden layer to a row of the matrix.
-
-    Returns
-    -------
-    array, shape (decoder_width, num_outputs)
-    """
-    kind, link = reading(hankel)
-    if kind == "boundary":
-        return columns[:, :1].copy()
-    if kind == "string":
-        # ‖y D‖² = ‖y R‖² with D Dᵀ = R Rᵀ: squares of all columns from few.
-        goes_on = np.linalg.qr(columns.T)[1].T if link == "square" else columns.sum(axis=1, keepdims=True)
-        return np.concatenate((columns[:, :1], goes_on), axis=1)
-    suffixes = hankel.basis.suffixes
-    lengths, num_symbols = suffixes.lengths, hankel.num_symbols - hankel.num_marks
-    # Boundary symbols: p(σ | u) stands in the column of σ alone. Else all that goes on with σ is summed; the end is λ.
-    chosen = np.flatnonzero(lengths == 1 if hankel.bounded else lengths > 0)
-    first = suffixes.symbols[suffixes.offsets[chosen]]
-    chosen, first = chosen[first <= num_symbols], first[first <= num_symbols]  # not ⊢
-    output = np.zeros((len(columns), num_symbols + 1))
-    np.add.at(output.T, first, columns.T[chosen])
-    if not hankel.bounded:
-        output[:, -1] = columns[:, 0]
-    return output
+    reading, num_symbols = reading_of(hankel), hankel.num_symbols - hankel.num_marks
+    output = reading.output_layer(decoder[-1], hankel.basis.suffixes, num_symbols, hankel.bounded)
+    return NLWFA(initial, transitions, decoder[:-1], output, *nonlinear, reading)
 
 
 def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:

@@ -7,7 +7,7 @@ link that the paper's conclusion names; a WFA goes the same way, so linear and n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..strings.words import FloatArray, IntArray, Words
 from .kernels import DTYPE, activate
 from .networks import nudge, one_thread, to_arrays
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
-from .rollout import Continuations, transition_step
+from .rollout import Continuations, Step, transition_step
 from .steps import Refinement
 
 SMALLEST_PROBABILITY = 1e-8  # what is impossible must not stop the training
@@ -81,7 +81,7 @@ class _Trained:
     def surprise(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
         """Bits per symbol on some strings, as `metrics.scores.next_symbol_score` has it: of |scores|, normalised."""
         scores = self._scores(tree, lambda values: torch.nn.functional.dropout(values, dropout) if dropout else values)
-        if isinstance(self.model, NLWFA) and self.model.link == "softmax":
+        if isinstance(self.model, NLWFA) and self.model.reading.link == "softmax":
             logs = torch.log_softmax(scores, dim=1)[tree.nodes, tree.symbols]
         else:
             sizes = scores.abs()
@@ -98,27 +98,39 @@ class _Trained:
             states = tree.states(self.initial, transition_step(transitions, False, unit=True))
             A = transitions[0]
             goes_on = torch.linalg.solve(torch.eye(model.num_states) - A.sum(dim=0), self.output)
-            scores: torch.Tensor = states @ torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
-            return scores
-        homogeneous = not (model.nonlinear_transitions or model.nonlinear_termination or model.reading == "conditional")
+            linear: torch.Tensor = states @ torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
+            return linear
+        reading = replace(model.reading, link="identity") if model.reading.link == "softmax" else model.reading
+        homogeneous = reading.looks_ahead and not (model.nonlinear_transitions or model.nonlinear_termination)
         walk = transition_step(transitions, model.nonlinear_transitions, homogeneous)
         states = tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
-        if model.reading == "conditional":
-            return self._decoded(drop(states)) @ self.output
-        goes_on, step = (
-            self.output[:, 1:] if model.reading == "string" else self.output,
-            transition_step(transitions, model.nonlinear_transitions),
-        )
-        ending = step(states, model.num_symbols) if model.reading == "boundary" else states
-        followed = [(step(states, symbol), goes_on) for symbol in range(model.num_symbols)] + [(ending, self.output[:, :1])]
-        outputs = (self._decoded(after) @ columns for after, columns in followed)
-        sums: list[torch.Tensor] = [(z.square() if model.link == "square" else z).sum(dim=1) for z in outputs]
-        return torch.stack(sums, dim=1)
+        network = _Network(self, transition_step(transitions, model.nonlinear_transitions))
+        scores: torch.Tensor = reading.scores(network, states if reading.looks_ahead else drop(states))
+        return scores
 
-    def _decoded(self, states: torch.Tensor) -> torch.Tensor:
-        for layer in self.decoder:
-            states = activate(states @ layer, isinstance(self.model, NLWFA) and self.model.nonlinear_termination)
-        return states
+
+@dataclass
+class _Network:
+    """A network of tensors, as its reading needs it (`models.reading.Network`)."""
+
+    trained: _Trained
+    transition: Step
+
+    @property
+    def num_symbols(self) -> int:
+        return self.trained.model.num_symbols
+
+    @property
+    def output(self) -> torch.Tensor:
+        return self.trained.output
+
+    def outputs(self, states: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+        for layer in self.trained.decoder:
+            states = activate(states @ layer, isinstance(self.trained.model, NLWFA) and self.trained.model.nonlinear_termination)
+        return states @ columns
+
+    def side_by_side(self, columns: Iterable[torch.Tensor], num_rows: int) -> torch.Tensor:
+        return torch.stack(list(columns), dim=1)
 
 
 @one_thread()
@@ -228,13 +240,15 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     """A network with normalised scores; a softmax's logits are fitted, by least squares, to the logarithms of what it said."""
     if isinstance(model, WFA):
         return model
-    if (model.reading, model.link) != ("conditional", "identity") or not model.nonlinear_termination:
-        return replace(model, normalised=True)
+    normalised = replace(model.reading, normalised=True)
+    if model.reading.looks_ahead or model.reading.link != "identity" or not model.nonlinear_termination:
+        return replace(model, reading=normalised)
     trie = Trie.of(train.words, model.num_symbols)
     weights = np.sqrt(trie.prefix_counts(train.counts))[:, None]
     logs = np.log(np.maximum(model.next_scores(trie), SMALLEST_CONDITIONAL))
     hidden = model.decode(model.states(trie))
-    return replace(model, output=np.linalg.lstsq(weights * hidden, weights * logs)[0], link="softmax", normalised=True)
+    logits = np.linalg.lstsq(weights * hidden, weights * logs)[0]
+    return replace(model, output=logits, reading=replace(normalised, link="softmax"))
 
 
 def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:

@@ -119,7 +119,7 @@ class _Problem:
         if not largest:
             raise RecipeError("every value is 0: there is nothing to refine by")
         self.model = model
-        self.square = isinstance(model, NLWFA) and model.link == "square"
+        self.square = isinstance(model, NLWFA) and model.reading.link == "square"
         self.nonlinear = (model.nonlinear_transitions, model.nonlinear_termination) if isinstance(model, NLWFA) else (False, False)
         transitions, decoder = (model.transitions, model.decoder) if isinstance(model, NLWFA) else ((model.transitions,), ())
         self.num_layers = len(transitions)

@@ -20,6 +20,7 @@ from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_j
 from ..strings.words import Alphabet, FloatArray
 from ..version import __version__
 from .nlwfa import NLWFA
+from .reading import reading_named
 from .recurrent import GATES, RecurrentModel
 from .wfa import WFA
 
@@ -58,7 +59,8 @@ def save_model(directory: Path, saved: SavedModel, sync: bool = True) -> None:
         header["kind"] = "WFA"
         arrays = {"initial": model.initial, "transitions": model.transitions, "termination": model.termination}
     else:
-        header |= {"kind": "NLWFA", "reading": model.reading, "link": model.link, "normalised": model.normalised}
+        header |= {"kind": "NLWFA", "reading": model.reading.name, "link": model.reading.link}
+        header["normalised"] = model.reading.normalised
         header["nonlinear_transitions"] = model.nonlinear_transitions
         header["nonlinear_termination"] = model.nonlinear_termination
         arrays = {"initial": model.initial, "output": model.output}
@@ -107,9 +109,7 @@ def load_model(directory: Path) -> SavedModel:
                 arrays["output"],
                 bool(header["nonlinear_transitions"]),
                 bool(header["nonlinear_termination"]),
-                str(header["reading"]),
-                str(header["link"]),
-                bool(header["normalised"]),
+                reading_named(str(header["reading"]), str(header["link"]), bool(header["normalised"])),
             )
         elif header["kind"] in tuple(GATES):
             model = RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))

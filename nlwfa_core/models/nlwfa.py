@@ -5,7 +5,8 @@ Learned with torch, evaluated with numpy alone: whoever looks at a model need no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,17 +16,7 @@ from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
-
-READINGS = {
-    "string": "outputs are string probabilities; next symbols by decoded row sums",
-    "boundary": "outputs are prefix probabilities; the end of a string is a symbol with a map of its own",
-    "conditional": "outputs are probabilities of what comes next; a string's is their product",
-}
-LINKS = {
-    "identity": "as decoded",
-    "square": "squared: never negative",
-    "softmax": "exponentials, normalised over what can come next",
-}
+from .reading import Reading, StringReading
 
 
 def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
@@ -54,12 +45,8 @@ class NLWFA:
         "boundary": the λ-column. "conditional": a column for each symbol, and one for the end.
     nonlinear_transitions, nonlinear_termination : bool
         Whether θ is tanh (else the identity) in G_σ, and in φ'.
-    reading : str
-        One of `READINGS`.
-    link : str
-        One of `LINKS`: what is done with an output; "softmax" is for conditional readings.
-    normalised : bool
-        Whether absolute scores of what comes next are made to sum to 1, and a string's weight is their product: a distribution.
+    reading : Reading
+        What is done with the outputs.
     """
 
     initial: FloatArray
@@ -68,13 +55,9 @@ class NLWFA:
     output: FloatArray
     nonlinear_transitions: bool
     nonlinear_termination: bool
-    reading: str = "string"
-    link: str = "identity"
-    normalised: bool = False
+    reading: Reading = field(default_factory=StringReading)
 
     def __post_init__(self) -> None:
-        if self.reading not in READINGS or self.link not in LINKS or (self.link == "softmax" and self.reading != "conditional"):
-            raise RecipeError(f"an NL-WFA can't read {self.reading!r} with link {self.link!r}")
         k = self.num_states if self.initial.ndim == 1 else -1
         widths = [k, *(layer.shape[-1] for layer in self.transitions if layer.ndim == 3)]
         heights = [k, *(layer.shape[-1] for layer in self.decoder if layer.ndim == 2)]
@@ -86,16 +69,13 @@ class NLWFA:
         fits = fits and all(
             layer.shape == (before, after) for layer, before, after in zip(self.decoder, heights[:-1], heights[1:], strict=True)
         )
-        if not fits or self.output.ndim != 2 or len(self.output) != heights[-1] or not self._right_outputs():
+        fits = fits and self.output.ndim == 2 and len(self.output) == heights[-1]
+        if not fits or not self.reading.accepts(int(self.output.shape[1]), self.num_symbols):
             raise RecipeError(
-                f"the layers of an NL-WFA with {k} states, reading {self.reading!r}, do not fit: transitions "
+                f"the layers of an NL-WFA with {k} states, reading {self.reading.name!r}, do not fit: transitions "
                 f"{[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
                 f"output {self.output.shape}"
             )
-
-    def _right_outputs(self) -> bool:
-        given = int(self.output.shape[1])
-        return given >= 2 if self.reading == "string" else given == (1 if self.reading == "boundary" else self.num_symbols + 1)
 
     @property
     def num_states(self) -> int:
@@ -107,7 +87,7 @@ class NLWFA:
 
     @property
     def num_symbols(self) -> int:
-        return self.num_maps - (self.reading == "boundary")
+        return self.num_maps - self.reading.has_end_map
 
     @property
     def termination(self) -> FloatArray:
@@ -148,7 +128,7 @@ class NLWFA:
     @property
     def is_chain(self) -> bool:
         """Whether the weight of a string is the product of what the model says of each next symbol."""
-        return self.reading == "conditional" or self.normalised
+        return self.reading.is_chain
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
@@ -157,7 +137,7 @@ class NLWFA:
             return chain_weights(self.next_scores(trie), trie)
         ends = end_states(words, self.num_symbols, self.initial, self.transition)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._ending(ends)
+            return np.asarray(self.reading.weights(self, ends))
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,), −∞ for 0; of a chain, finite for strings of any length."""
@@ -176,40 +156,22 @@ class NLWFA:
         """
         states = self.states(trie)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._scores(states)
-        if not self.normalised:
+            scores: FloatArray = self.reading.scores(self, states)
+        if not self.reading.normalised:
             return scores
         sizes = np.abs(scores)
         sums = sizes.sum(axis=1, keepdims=True)
         shares: FloatArray = np.divide(sizes, sums, out=np.zeros_like(sizes), where=sums != 0)
         return shares
 
-    def _scores(self, states: FloatArray) -> FloatArray:
-        if self.reading == "conditional":
-            return self._linked(self._outputs(states, self.output))
-        scores = np.empty((len(states), self.num_symbols + 1))
-        goes_on = self.output[:, 1:] if self.reading == "string" else self.output
-        for symbol in range(self.num_symbols):
-            scores[:, symbol] = self._linked(self._outputs(self.transition(states, symbol), goes_on)).sum(axis=1)
-        scores[:, -1] = self._ending(states)
-        return scores
-
-    def _ending(self, states: FloatArray) -> FloatArray:
-        """f(u) from the states of prefixes u, shape (n,)."""
-        if self.reading == "boundary":
-            states = self.transition(states, self.num_symbols)
-        return self._linked(self._outputs(states, self.output[:, :1])[:, 0])
-
-    def _outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
-        """φ' of states up to some columns of its last layer, which is linear: exactly 0 where only rounding is left."""
+    def outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
+        """φ' of each state, restricted to some columns of `output`: exactly 0 where only rounding is left (`rounding`)."""
         hidden = self.decode(states)
         return flush_entries(hidden @ columns, hidden, np.abs(columns))
 
-    def _linked(self, outputs: FloatArray) -> FloatArray:
-        if self.link == "identity":
-            return outputs
-        if self.link == "square":
-            return outputs * outputs
-        exponentials: FloatArray = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-        probabilities: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
-        return probabilities
+    def side_by_side(self, columns: Iterable[FloatArray], num_rows: int) -> FloatArray:
+        """Columns of shape (num_rows,) as one array: see `reading.Network`."""
+        table = np.empty((num_rows, self.num_symbols + 1))
+        for index, column in enumerate(columns):
+            table[:, index] = column
+        return table

@@ -11,8 +11,7 @@ from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.lab import tables, views
 from nlwfa_core.lab.figures.bars import next_symbol_figure
-from nlwfa_core.lab.formulas.by_hand import by_hand, symbol_legend
-from nlwfa_core.lab.formulas.calculation import DUST
+from nlwfa_core.lab.formulas.by_hand import ROUNDING_NOTE, by_hand
 from nlwfa_core.models import sampling
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
@@ -89,20 +88,19 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
         return
     digits = st.slider("Significant digits", 2, 12, 4, key="predict.digits", persist_state="session")
     try:
-        found = by_hand(model, word, data.alphabet)
+        calculation = by_hand(model, word, data.alphabet)
     except RecipeError as error:
         st.info(literal(str(error)), icon=":material/info:")
         return
-    given, steps, weight = found.latex(digits)
-    for title, formula in (("Given", given), ("Step by step; a state is a row", steps), ("The weight", weight)):
+    titles = ("Parameters", "Step by step; a state is a row", "The weight")
+    for title, formula in zip(titles, calculation.latex(digits), strict=True):
         st.markdown(f"**{title}**")
         st.latex(formula)
-    legend = [f"{short} is {symbol}" for short, symbol in symbol_legend(data.alphabet, word).items()]
-    said = [*([DUST] if found.has_dust else []), *found.notes, *([f"{'; '.join(legend)}."] if legend else [])]
-    rounding = f"Every number is the exact one, rounded to {digits} significant digits when it is written: what a calculator"
-    st.caption(f"{literal(' '.join(said))} {rounding} makes of the rounded ones may differ in the last digits.")
+    notes = " ".join([*([ROUNDING_NOTE] if calculation.has_rounding else []), *calculation.notes])
+    rounding = f"Every number is exact and rounded to {digits} significant digits only when it is written"
+    st.caption(f"{literal(notes)} {rounding}: with the rounded numbers, a calculator may give other last digits.")
     st.markdown("**The same as text, with all rows and columns**")
-    st.code(found.text(digits), language=None, height=CODE_HEIGHT)
+    st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)
 
 
 @st.fragment

@@ -12,7 +12,7 @@ from nlwfa_core.lab.formulas.recipe import steps
 from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
-from nlwfa_core.models.nlwfa import READINGS
+from nlwfa_core.models.reading import READINGS
 from pages.shared import runs
 from pages.shared.blocks import number
 from pages.shared.navigation import PAGES
@@ -161,7 +161,7 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
     points = figure(go(app, "states"), "states.pca")["data"]
     assert not set("⊣⊢") & set(str([trace.get("text") for trace in points]))
     captions = [entry.value for entry in go(app, "predict").main.caption]
-    assert reading == "WFA" or any(READINGS[reading] in text for text in captions)
+    assert reading == "WFA" or any(READINGS[reading].sentence in text for text in captions)
 
 
 def test_compare_trains_opponents_in_workers_and_finds_them_again() -> None:

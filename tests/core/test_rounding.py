@@ -171,7 +171,7 @@ def test_networks_that_are_linear_follow_the_rule() -> None:
     assert isinstance(model, NLWFA)
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
     turned = NLWFA(
-        model.initial @ Q, (Q.T @ model.transitions[0] @ Q,), model.decoder, Q.T @ model.output, False, False, link=model.link
+        model.initial @ Q, (Q.T @ model.transitions[0] @ Q,), model.decoder, Q.T @ model.output, False, False, model.reading
     )
     one, other = (evaluate(some, data.test) for some in (model, turned))
     assert one.num_zero == other.num_zero > 0 and one.share_tied == other.share_tied > 0.3

@@ -1,196 +1,351 @@
-"""A string's weight written out, every matrix and every product, so that it can be checked on paper with a pocket calculator.
+"""The weight of a string by hand: every matrix and every product, so that it can be checked with a pocket calculator.
 
-A WFA is α₀, a product a symbol, and a sum; an NL-WFA each layer of its maps and of its decoder. Other models are not written out.
+A WFA is α₀, one product per symbol, and a sum. An NL-WFA has layers in its maps and in its decoder; what is done with its outputs
+depends on its `Reading`. All numbers are computed exactly as the models compute them, in double precision, and rounded only when
+they are written, as plain text or as formulas. Other models are not written out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...errors import RecipeError
 from ...models.model import Model
-from ...models.nlwfa import LINKS, NLWFA, activate
+from ...models.nlwfa import NLWFA, activate
+from ...models.reading import LINKS, Reading, StringReading
 from ...models.wfa import WFA
-from ...rounding import flush_product
+from ...rounding import flush_entries, flush_product
 from ...strings.trie import Trie
 from ...strings.words import Alphabet, FloatArray, Word, Words
-from .calculation import Block, Calculation, cleaned
+from . import latex
 
-MAX_NUMBERS = 20_000  # written in all: beyond that nobody checks anything by hand
-LINKED = {"identity": "{}", "square": "{} squared", "softmax": "softmax of {}"}
-PLAIN = frozenset("[]()+-*/=.,:;|")  # single characters that mean nothing to LaTeX; so do ASCII letters and digits
+MAX_NUMBERS = 20_000  # of a whole calculation: nobody checks more by hand
+MAX_LINES = 24  # of a formula; the text has all lines
+ROUNDING_NOTE = "≈0 marks rounding errors: numbers below 10⁻¹² of the largest in their matrix."
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One line of a calculation: its name, the expression that gives it, and its numbers.
+
+    Attributes
+    ----------
+    name, expression : str
+        As text: "z1", "z0 · A_a"; parameters of the model have no expression.
+    formula : str
+        "name = expression" or "name", in LaTeX.
+    values : array, shape (rows, columns)
+        A state is one row.
+    """
+
+    name: str
+    expression: str
+    formula: str
+    values: FloatArray
+
+    def lines(self, digits: int) -> Iterator[str]:
+        """As plain text: a heading and the rows."""
+        rows, columns = self.values.shape
+        yield f"{self.name}{' = ' if self.expression else ''}{self.expression}  ({rows} × {columns})"
+        level = latex.rounding_level(self.values)
+        cells = [[_plain(value, level, digits) for value in row] for row in self.values.tolist()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells:
+            yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+
+    def latex(self, digits: int) -> str:
+        """As a line of `latex.aligned`."""
+        name, equals, expression = self.formula.partition(" = ")
+        written = latex.matrix(self.values, digits=digits)
+        if max(self.values.shape) > latex.MAX_ENTRIES:
+            written = latex.sized(self.values, written)
+        return f"{name}&{equals.strip()}{expression}={written}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the last line: numbers to multiply, and up to which size each is a rounding error."""
+
+    name: str
+    numbers: tuple[float, ...]
+    levels: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Calculation:
+    """The calculation of f(x).
+
+    Attributes
+    ----------
+    string : str
+        x, as text.
+    parameters, steps : tuples of Block
+        The model's numbers that the string needs, in the order in which it needs them; what is computed from them.
+    states : tuple of Block
+        Those of the steps that are states: of the empty string, and after each symbol.
+    terms : tuple of Term
+    is_product, is_squared : bool
+        Whether the terms are multiplied, rather than added; whether their sum is squared.
+    weight : float
+        f(x).
+    notes : tuple of str
+        Sentences about what the formulas do not say.
+    """
+
+    string: str
+    parameters: tuple[Block, ...]
+    steps: tuple[Block, ...]
+    states: tuple[Block, ...]
+    terms: tuple[Term, ...]
+    is_product: bool
+    is_squared: bool
+    weight: float
+    notes: tuple[str, ...]
+
+    @property
+    def num_numbers(self) -> int:
+        return sum(block.values.size for block in (*self.parameters, *self.steps))
+
+    @property
+    def has_rounding(self) -> bool:
+        """Whether some of the numbers are only rounding errors, and written as ≈0."""
+        return any(
+            0 < size <= latex.rounding_level(block.values)
+            for block in (*self.parameters, *self.steps)
+            for size in np.abs(block.values).ravel().tolist()
+        )
+
+    def text(self, digits: int = 4) -> str:
+        """The whole calculation as plain text, its numbers rounded to some significant digits."""
+        total = "product of all" if self.is_product else "square of the sum" if self.is_squared else "sum of the products"
+        lines = [
+            f"f({self.string}), by hand",
+            f"Every number is exact and rounded to {digits} significant digits only when it is written:",
+            "with the rounded numbers, a calculator may give other last digits.",
+            *([ROUNDING_NOTE] if self.has_rounding else []),
+            *self.notes,
+            "",
+            "PARAMETERS",
+            *(line for block in self.parameters for line in block.lines(digits)),
+            "",
+            "STEP BY STEP",
+            *(line for block in self.steps for line in block.lines(digits)),
+            "",
+            "THE WEIGHT",
+        ]
+        width = max((len(term.name) for term in self.terms), default=0)
+        for term in self.terms:
+            factors = " × ".join(_plain(*factor, digits) for factor in zip(term.numbers, term.levels, strict=True))
+            product = f" = {_plain(float(np.prod(term.numbers)), 0.0, digits)}" if len(term.numbers) > 1 else ""
+            lines.append(f"  {term.name.ljust(width)}  {factors}{product}")
+        lines.append(f"f({self.string}) = {total} = {_plain(self.weight, 0.0, digits)}")
+        return "\n".join(lines) + "\n"
+
+    def latex(self, digits: int = 4) -> tuple[str, str, str]:
+        """The same as three formulas: parameters, steps and weight. Long ones are cut in the middle."""
+        terms = [
+            r" \cdot ".join(_factor(latex.entry(*factor, digits)) for factor in zip(term.numbers, term.levels, strict=True))
+            for term in self.terms
+        ]
+        total = latex.joined(terms, r"\,\cdot\," if self.is_product else " + ")
+        total = rf"\bigl({total}\bigr)^2" if self.is_squared else total
+        weight = [f"f(x)&={total}", f"&={latex.number(self.weight, digits)}"]
+        parameters, steps = ([block.latex(digits) for block in blocks] for blocks in (self.parameters, self.steps))
+        return latex.aligned(parameters, MAX_LINES), latex.aligned(steps, MAX_LINES), latex.aligned(weight, MAX_LINES)
+
+
+def _plain(value: float, level: float, digits: int) -> str:
+    """
+    >>> _plain(0.25, 0.0, 4), _plain(-1 / 3, 0.0, 3), _plain(-0.0, 0.0, 4), _plain(1e-17, 1e-12, 4)
+    ('0.25', '-0.333', '0', '≈0')
+    """
+    return "≈0" if 0 < abs(value) <= level else f"{value + 0.0:.{digits}g}"
+
+
+def _factor(written: str) -> str:
+    """In brackets, if it would otherwise be ambiguous."""
+    return f"({written})" if written.startswith(("-", r"{\approx}")) or "cdot" in written else written
 
 
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
-    """Write f(word) out.
+    """The calculation of f(word).
 
     Raises
     ------
     RecipeError
-        If the model is neither a WFA nor an NL-WFA, or more than MAX_NUMBERS numbers would be written.
+        If the model is neither a WFA nor an NL-WFA, or the calculation has more than MAX_NUMBERS numbers.
     """
-    if isinstance(model, WFA):
-        found = _linear(model, word, alphabet)
-    elif isinstance(model, NLWFA):
-        found = (
-            _chained(model, word, alphabet) if model.reading == "conditional" or model.normalised else _map(model, word, alphabet)
-        )
-    else:
-        raise RecipeError("Only automata are written out by hand; this model is none.")
-    if found.num_numbers > MAX_NUMBERS:
+    if not isinstance(model, WFA | NLWFA):
+        raise RecipeError("Only automata can be calculated by hand, and this model is not an automaton.")
+    automaton = _Automaton.of(model, alphabet)
+    with np.errstate(over="ignore", invalid="ignore"):
+        calculation = automaton.chain(word) if automaton.reading.is_chain else automaton.sum(word)
+    if calculation.num_numbers > MAX_NUMBERS:
         raise RecipeError(
-            f"By hand, this would be {found.num_numbers:,} numbers; up to {MAX_NUMBERS:,} are written. Take fewer states or a "
-            "shorter string."
+            f"By hand, this would be {calculation.num_numbers:,} numbers; at most {MAX_NUMBERS:,} are written. Take fewer states "
+            "or a shorter string."
         )
-    return found
+    return calculation
 
 
-def symbol_legend(alphabet: Alphabet, word: Word) -> dict[str, str]:
-    """How formulas call the string's symbols that LaTeX could take for commands: σ₃ -> "<b>"."""
-    return {f"σ{symbol + 1}": alphabet.symbols[symbol] for symbol in dict.fromkeys(word) if not _is_safe(alphabet.symbols[symbol])}
+Layer = tuple[str, str, FloatArray]  # its name as text, its name in LaTeX, its weights
+Name = tuple[str, str]  # as text, in LaTeX
 
 
-def _is_safe(text: str) -> bool:
-    return text in PLAIN or (text.isascii() and text.isalnum())
+@dataclass(frozen=True, eq=False)
+class _Automaton:
+    """A model as layers with names. A WFA's only layer is its transitions; it decodes with α∞."""
 
+    model: WFA | NLWFA
+    alphabet: Alphabet
+    transitions: tuple[FloatArray, ...]
+    decoder: tuple[FloatArray, ...]
+    output: FloatArray
+    reading: Reading
 
-def _tex(symbol: int, alphabet: Alphabet) -> str:
-    text = alphabet.symbols[symbol]
-    return rf"\texttt{{{text}}}" if _is_safe(text) else rf"\sigma_{{{symbol + 1}}}"
+    @classmethod
+    def of(cls, model: WFA | NLWFA, alphabet: Alphabet) -> _Automaton:
+        if isinstance(model, NLWFA):
+            return cls(model, alphabet, model.transitions, model.decoder, model.output, model.reading)
+        return cls(model, alphabet, (model.transitions,), (), model.termination[:, None], StringReading())
 
+    def sum(self, word: Word) -> Calculation:
+        """If the weight is one decoded number, or its square."""
+        symbols = self.reading.path(word, self.model.num_symbols)
+        output = self.output[:, :1]
+        name, formula = self._output_name(r"\alpha_\infty", "α∞")
+        walk = self._walk(symbols)
+        decoded = self._decoded(walk[-1][-1].values, len(symbols))
+        last = (decoded or walk[-1])[-1]
+        weights = self.reading.linked(self._product(last.values, output))
+        levels = latex.rounding_level(last.values), latex.rounding_level(output)
+        pairs = zip(last.values[0].tolist(), output[:, 0].tolist(), strict=True)
+        notes = self._notes()
+        if self.reading.has_end_map:
+            notes.append("The end of the string, ⊣, is a symbol with a map of its own.")
+        return Calculation(
+            self.alphabet.decode(word),
+            self._parameters(tuple(dict.fromkeys(symbols)), Block(name, "", formula, output)),
+            tuple(block for part in (*walk, decoded) for block in part),
+            tuple(part[-1] for part in walk),
+            tuple(Term(f"{last.name}[{i}] × {name}[{i}]", pair, levels) for i, pair in enumerate(pairs, start=1)),
+            False,
+            self.reading.link == "square",
+            float(weights[0, 0]),
+            tuple(notes),
+        )
 
-def _row(values: FloatArray) -> FloatArray:
-    return values.reshape(1, -1)
+    def chain(self, word: Word) -> Calculation:
+        """If the weight is a product of scores, one for each symbol and one for the end."""
+        assert isinstance(self.model, NLWFA)
+        end = self.model.num_symbols
+        symbols = tuple(range(self.model.num_maps)) if self.reading.looks_ahead else tuple(dict.fromkeys(word))
+        scores = self.model.next_scores(trie := Trie.of(Words.of([word]), end))[trie.paths]
+        name, formula = self._output_name(r"\mathbf{O}", "O")
+        walk = self._walk(word)
+        steps: list[Block] = []
+        terms = []
+        for t, (part, symbol) in enumerate(zip(walk, (*word, end), strict=True)):
+            steps.extend(part)
+            expression = f"every G_σ after z{t}, decoded"
+            if not self.reading.looks_ahead:
+                steps.extend(decoded := self._decoded(part[-1].values, t))
+                last = (decoded or part)[-1]
+                last_formula = rf"\mathbf{{{last.name[0]}}}_{{{t}}}"
+                output_formula = rf"\mathbf{{o}}_{{{t}}} = {last_formula}\,{formula}"
+                steps.append(Block(f"o{t}", f"{last.name} · {name}", output_formula, self._product(last.values, self.output)))
+                expression = self.reading.phrase(f"o{t}")
+            steps.append(Block(f"p{t}", expression, rf"\mathbf{{p}}_{{{t}}}", scores[t].reshape(1, -1)))
+            following = "end" if symbol == end else self.alphabet.symbols[symbol]
+            terms.append(Term(f"p({following} | {self.alphabet.decode(word[:t])})", (float(scores[t, symbol]),), (0.0,)))
+        notes = self._notes()
+        notes.append(
+            f"Outputs: {LINKS[self.reading.link]}. The columns of p are the symbols in the alphabet's order, then the end."
+        )
+        if self.reading.normalised:
+            notes.append("p: absolute values, divided by their sum.")
+        return Calculation(
+            self.alphabet.decode(word),
+            self._parameters(symbols, Block(name, "", formula, self.output)),
+            tuple(steps),
+            tuple(part[-1] for part in walk),
+            tuple(terms),
+            True,
+            False,
+            float(np.prod([number for term in terms for number in term.numbers])),
+            tuple(notes),
+        )
 
+    def _notes(self) -> list[str]:
+        return ["The maps have no biases."] if isinstance(self.model, NLWFA) else []
 
-def _linear(model: WFA, word: Word, alphabet: Alphabet) -> Calculation:
-    given = [Block("α₀ᵀ", "", r"\alpha_0^\top", _row(model.initial))]
-    for symbol in dict.fromkeys(word):
-        name = _tex(symbol, alphabet)
-        given.append(Block(f"A_{alphabet.symbols[symbol]}", "", rf"\mathbf{{A}}_{{{name}}}", model.transitions[symbol]))
-    given.append(Block("α∞", "", r"\alpha_\infty", model.termination.reshape(-1, 1)))
-    state = _row(model.initial)
-    steps = [Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", state)]
-    for place, symbol in enumerate(word, start=1):
-        state = flush_product(state, model.transitions[symbol])
-        made = rf"\mathbf{{z}}_{{{place}}} = \mathbf{{z}}_{{{place - 1}}}\mathbf{{A}}_{{{_tex(symbol, alphabet)}}}"
-        steps.append(Block(f"z{place}", f"z{place - 1} · A_{alphabet.symbols[symbol]}", made, state))
-    factors = _dot(state[0], model.termination, f"z{len(word)}", "α∞")
-    weight = float(flush_product(state, model.termination[:, None])[0, 0])
-    return Calculation(alphabet.decode(word), tuple(given), tuple(steps), "sum of the products", factors, weight, ())
+    def _parameters(self, symbols: Sequence[int], output: Block) -> tuple[Block, ...]:
+        """α₀, the layers of some maps, the decoder's, and the output's columns."""
+        layers = [layer for symbol in symbols for layer in self._map(symbol)] + self._hidden()
+        initial = Block("α₀ᵀ", "", r"\alpha_0^\top", self.model.initial.reshape(1, -1))
+        return initial, *(Block(name, "", formula, weights) for name, formula, weights in layers), output
 
-
-def _dot(row: FloatArray, column: FloatArray, left: str, right: str) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    pairs = zip(cleaned(row).tolist(), cleaned(column).tolist(), strict=True)
-    return tuple((f"{left}[{place}] × {right}[{place}]", pair) for place, pair in enumerate(pairs, start=1))
-
-
-def _maps(model: NLWFA, symbols: Sequence[int], alphabet: Alphabet, output_shown: FloatArray) -> tuple[Block, ...]:
-    """What is given: α₀, the layers of some maps, the decoder's, and the output's columns."""
-    given = [Block("α₀ᵀ", "", r"\alpha_0^\top", _row(model.initial))]
-    for symbol in symbols:
-        name, tex = _map_name(model, symbol, alphabet)
-        for layer, weights in enumerate(model.transitions, start=1):
-            given.append(Block(f"{name},{layer}", "", rf"\mathbf{{G}}_{{{tex}}}^{{({layer})}}", weights[symbol]))
-    for layer, weights in enumerate(model.decoder, start=1):
-        given.append(Block(f"C,{layer}", "", rf"\mathbf{{C}}^{{({layer})}}", weights))
-    given.append(Block("D", "", r"\mathbf{D}", output_shown))
-    return tuple(given)
-
-
-def _map_name(model: NLWFA, symbol: int, alphabet: Alphabet) -> tuple[str, str]:
-    if symbol == len(alphabet):
-        return "G_⊣", r"\dashv"
-    return f"G_{alphabet.symbols[symbol]}", _tex(symbol, alphabet)
-
-
-def _layers(
-    state: FloatArray, name: str, tex: str, layers: Sequence[tuple[str, str, FloatArray]], tanh: bool, result: tuple[str, str]
-) -> Iterator[Block]:
-    """One block for each product and, where there is one, for tanh; the last block is called `result`."""
-    for index, (layer, layer_tex, weights) in enumerate(layers):
-        last = index == len(layers) - 1
-        product = state @ weights
-        final = result if last else (f"{result[0]},{index + 1}", rf"{result[1]}^{{({index + 1})}}")
-        if tanh:
-            raw = f"{final[0]} before tanh"
-            yield Block(raw, f"{name} · {layer}", rf"\mathbf{{y}} = {tex}\,{layer_tex}", product)
-            state = activate(product, True)
-            yield Block(final[0], "tanh of that", rf"{final[1]} = \tanh \mathbf{{y}}", state)
-        else:
-            state = product
-            yield Block(final[0], f"{name} · {layer}", rf"{final[1]} = {tex}\,{layer_tex}", state)
-        name, tex = final
-
-
-def _walk(model: NLWFA, symbols: Sequence[int], alphabet: Alphabet) -> list[list[Block]]:
-    """z0, and what leads to each state behind it; the last block of each list is that state."""
-    parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", _row(model.initial))]]
-    for place, symbol in enumerate(symbols, start=1):
-        name, tex = _map_name(model, symbol, alphabet)
-        layers = [
-            (f"{name},{layer}", rf"\mathbf{{G}}_{{{tex}}}^{{({layer})}}", weights[symbol])
-            for layer, weights in enumerate(model.transitions, start=1)
+    def _map(self, symbol: int) -> list[Layer]:
+        """The layers of a symbol's map: one matrix A_σ, or those of G_σ."""
+        is_end = symbol == self.model.num_symbols
+        name, formula = ("⊣", r"\dashv") if is_end else ((text := self.alphabet.symbols[symbol]), latex.text(text))
+        if len(self.transitions) == 1 and not self._tanh_in_maps:
+            return [(f"A_{name}", rf"\mathbf{{A}}_{{{formula}}}", self.transitions[0][symbol])]
+        return [
+            (f"G_{name},{number}", rf"\mathbf{{G}}_{{{formula}}}^{{({number})}}", layer[symbol])
+            for number, layer in enumerate(self.transitions, start=1)
         ]
-        before = (f"z{place - 1}", rf"\mathbf{{z}}_{{{place - 1}}}")
-        result = (f"z{place}", rf"\mathbf{{z}}_{{{place}}}")
-        parts.append(list(_layers(parts[-1][-1].values, *before, layers, model.nonlinear_transitions, result)))
-    return parts
+
+    def _hidden(self) -> list[Layer]:
+        return [(f"C,{number}", rf"\mathbf{{C}}^{{({number})}}", layer) for number, layer in enumerate(self.decoder, start=1)]
+
+    def _output_name(self, linear_formula: str, linear_name: str) -> Name:
+        """The name of the last layer: as of a WFA if it decodes states as they are, D if it decodes a hidden layer."""
+        return (linear_name, linear_formula) if not self.decoder else ("D", r"\mathbf{D}")
+
+    @property
+    def _tanh_in_maps(self) -> bool:
+        return isinstance(self.model, NLWFA) and self.model.nonlinear_transitions
+
+    def _walk(self, symbols: Sequence[int]) -> list[list[Block]]:
+        """z0, and the steps to each state after it. The last block of each list is the state."""
+        parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", self.model.initial.reshape(1, -1))]]
+        for t, symbol in enumerate(symbols, start=1):
+            before, after = ((f"z{number}", rf"\mathbf{{z}}_{{{number}}}") for number in (t - 1, t))
+            state = parts[-1][-1].values
+            *steps, last = _layers(state, before, self._map(symbol), self._tanh_in_maps, after)
+            parts.append([*steps, Block(last.name, last.expression, last.formula, self._moved(state, symbol))])
+        return parts
+
+    def _moved(self, state: FloatArray, symbol: int) -> FloatArray:
+        """The state after a symbol, exactly zero if only rounding is left, as in the model's own weights."""
+        if isinstance(self.model, NLWFA):
+            return self.model.transition(state, symbol)
+        return flush_product(state, self.model.transitions[symbol])
+
+    def _decoded(self, state: FloatArray, t: int) -> list[Block]:
+        """The decoder's hidden layers, if it has any."""
+        before, after = (f"z{t}", rf"\mathbf{{z}}_{{{t}}}"), (f"h{t}", rf"\mathbf{{h}}_{{{t}}}")
+        tanh = isinstance(self.model, NLWFA) and self.model.nonlinear_termination
+        return list(_layers(state, before, self._hidden(), tanh, after))
+
+    def _product(self, hidden: FloatArray, columns: FloatArray) -> FloatArray:
+        """The last layer's outputs, exactly zero where only rounding is left."""
+        return flush_entries(hidden @ columns, hidden, np.abs(columns))
 
 
-def _decoded(model: NLWFA, state: FloatArray, place: int) -> list[Block]:
-    layers = [(f"C,{layer}", rf"\mathbf{{C}}^{{({layer})}}", weights) for layer, weights in enumerate(model.decoder, start=1)]
-    before, result = (f"z{place}", rf"\mathbf{{z}}_{{{place}}}"), (f"h{place}", rf"\mathbf{{h}}_{{{place}}}")
-    return list(_layers(state, *before, layers, model.nonlinear_termination, result))
-
-
-def _map(model: NLWFA, word: Word, alphabet: Alphabet) -> Calculation:
-    """Readings whose weight is one decoded number."""
-    symbols = (*word, *((len(alphabet),) if model.reading == "boundary" else ()))
-    given = _maps(model, list(dict.fromkeys(symbols)), alphabet, model.termination.reshape(-1, 1))
-    parts = _walk(model, symbols, alphabet)
-    place = len(symbols)
-    parts.append(_decoded(model, parts[-1][-1].values, place))
-    last = parts[-1][-1] if parts[-1] else parts[-2][-1]
-    factors = _dot(last.values[0], model.termination, last.name, "D")
-    value = float(last.values[0] @ model.termination)
-    notes = ["The maps have no biases."]
-    if model.reading == "boundary":
-        notes.append("The end of the string, ⊣, is a symbol with a map of its own.")
-    squared = model.link == "square"
-    steps = tuple(block for part in parts for block in part)
-    how = "square of the sum" if squared else "sum of the products"
-    return Calculation(alphabet.decode(word), given, steps, how, factors, value**2 if squared else value, tuple(notes))
-
-
-def _chained(model: NLWFA, word: Word, alphabet: Alphabet) -> Calculation:
-    """Readings whose weight is the product of what is said to come next."""
-    conditional, end = model.reading == "conditional", len(alphabet)
-    symbols = list(dict.fromkeys(word)) if conditional else range(model.num_maps)
-    given = _maps(model, list(symbols), alphabet, model.output)
-    scores = model.next_scores(trie := Trie.of(Words.of([word]), model.num_symbols))[trie.paths]
-    parts = _walk(model, word, alphabet)
-    steps: list[Block] = []
-    factors = []
-    for place, part in enumerate(parts):
-        steps.extend(part)
-        symbol = word[place] if place < len(word) else end
-        state = part[-1].values
-        if conditional:
-            steps.extend(decoded := _decoded(model, state, place))
-            last = decoded[-1] if decoded else part[-1]
-            raw = last.values @ model.output
-            tex = rf"\mathbf{{o}}_{{{place}}} = \mathbf{{h}}_{{{place}}}\mathbf{{D}}"
-            steps.append(Block(f"o{place}", f"{last.name} · D", tex, raw))
-        shown = scores[place]
-        made = LINKED[model.link].format(f"o{place}") if conditional else f"every G_σ after z{place}, decoded"
-        steps.append(Block(f"p{place}", made, rf"\mathbf{{p}}_{{{place}}}", _row(shown)))
-        name = "end" if symbol == end else alphabet.symbols[symbol]
-        factors.append((f"p({name} | {alphabet.decode(word[:place])})", (float(scores[place, symbol]),)))
-    weight = float(np.prod([value for _, (value,) in factors]))
-    notes = ["The maps have no biases.", f"Outputs: {LINKS[model.link]}. In p: each symbol in the alphabet's order, the end last."]
-    if model.normalised:
-        notes.append("p: absolute values of that, divided by their sum.")
-    return Calculation(alphabet.decode(word), given, tuple(steps), "product of all", tuple(factors), weight, tuple(notes))
+def _layers(state: FloatArray, name: Name, layers: Sequence[Layer], tanh: bool, result: Name) -> Iterator[Block]:
+    """A block for each product and for each tanh. The last one is called `result`, those before it "result,1" …"""
+    for number, (layer, layer_formula, weights) in enumerate(layers, start=1):
+        after = result if number == len(layers) else (f"{result[0]},{number}", rf"{result[1]}^{{({number})}}")
+        expression, formula = f"{name[0]} · {layer}", rf"{name[1]}\,{layer_formula}"
+        state = state @ weights
+        if tanh:
+            yield Block(f"{after[0]} before tanh", expression, rf"\mathbf{{y}} = {formula}", state)
+            state = activate(state, True)
+            expression, formula = "tanh of that", r"\tanh\mathbf{y}"
+        yield Block(after[0], expression, f"{after[1]} = {formula}", state)
+        name = after

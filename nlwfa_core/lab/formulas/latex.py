@@ -1,37 +1,48 @@
-"""Numbers and matrices as LaTeX for people: three digits, and of a large matrix its corners."""
+"""Numbers, matrices and users' texts in LaTeX: rounded, with all but the corners of large matrices left out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import sparse
 
 from ...strings.words import FloatArray
 
-# Up to so many rows and columns are written in full; of more, the first four and the last.
-MAX_ROWS = MAX_COLUMNS = 6
+# Up to this many rows, columns or terms are written in full; of more, the first four and the last.
+MAX_ENTRIES = 6
 MAX_TEXT = 8
-# What is so much smaller than a matrix's largest entry is rounding.
+# Entries smaller than this share of a matrix's largest are rounding errors, written as ≈0.
 ROUNDING = 1e-12
 SPECIAL = {"\\": r"\textbackslash ", "^": r"\textasciicircum ", "~": r"\textasciitilde "}
 
 
-def number(value: float) -> str:
-    """Three significant digits.
+def number(value: float, digits: int = 3) -> str:
+    """A number rounded to some significant digits.
 
-    >>> number(0.25), number(-1.23456e-5), number(0.0), number(12345.6)
-    ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '1.23{\\\\scriptstyle\\\\cdot 10^{4}}')
+    >>> number(0.25), number(-1.23456e-5), number(0.0), number(12345.6), number(12345.6, digits=6)
+    ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '1.23{\\\\scriptstyle\\\\cdot 10^{4}}', '12345.6')
     """
     if not np.isfinite(value):
         return r"\text{undefined}" if np.isnan(value) else r"\infty" if value > 0 else r"-\infty"
     if value == 0:
         return "0"
-    mantissa, exponent = f"{value:.2e}".split("e")
-    if -3 <= int(exponent) < 4:
-        return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
-    return rf"{mantissa}{{\scriptstyle\cdot 10^{{{int(exponent)}}}}}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    if -3 <= int(exponent) < max(digits, 4):
+        return f"{value:.{digits}g}" if int(exponent) < digits else f"{value:.0f}"
+    return rf"{float(mantissa):.{digits}g}{{\scriptstyle\cdot 10^{{{int(exponent)}}}}}"
+
+
+def rounding_level(values: FloatArray | sparse.csr_array) -> float:
+    """What is at most this large among some numbers is a rounding error."""
+    entries = values if isinstance(values, np.ndarray) else values.data
+    return ROUNDING * float(np.abs(entries).max(initial=0.0))
+
+
+def entry(value: float, level: float, digits: int = 3) -> str:
+    """A number of a matrix with this `rounding_level`."""
+    return r"{\approx}0" if 0 < abs(value) <= level else number(value, digits)
 
 
 def text(written: str) -> str:
@@ -55,19 +66,19 @@ def _harmless(character: str) -> str:
     return f"{{{character}}}" if re.match(r"[^{}$%#&_]", character) else rf"{{\{character}}}"
 
 
-def sized(name: str, values: FloatArray | sparse.csr_array, written: str) -> str:
-    """name = a written matrix, with its size below."""
-    size = r" \times ".join(f"{number:,}".replace(",", "{,}") for number in values.shape)
-    return rf"{name}=\underset{{{size}}}{{{written}}}"
+def sized(values: FloatArray | sparse.csr_array, written: str) -> str:
+    """A written matrix with its shape below."""
+    shape = r" \times ".join(f"{size:,}".replace(",", "{,}") for size in values.shape)
+    return rf"\underset{{{shape}}}{{{written}}}"
 
 
 def row(values: FloatArray) -> str:
-    """A vector lying down, shape (n,)."""
+    """A vector as a row, shape (n,)."""
     return matrix(values[None])
 
 
 def column(values: FloatArray) -> str:
-    """A vector standing, shape (n,)."""
+    """A vector as a column, shape (n,)."""
     return matrix(values[:, None])
 
 
@@ -75,43 +86,60 @@ def matrix(
     values: FloatArray | sparse.csr_array,
     row_name: Callable[[int], str] | None = None,
     column_name: Callable[[int], str] | None = None,
+    digits: int = 3,
 ) -> str:
-    """A matrix in round brackets, or with names at its sides; what is left out is ⋯ and ⋮.
+    """A matrix in round brackets, or with names beside its rows and above its columns. ⋯ and ⋮ stand for what is left out.
 
     Parameters
     ----------
     values : array or sparse array, shape (num_rows, num_columns)
     row_name, column_name : callables, optional
-        Number of a row or column -> its name in LaTeX.
+        Index of a row or column -> its name in LaTeX.
+    digits : int
+        Significant digits.
     """
     num_rows, num_columns = values.shape
-    rows, columns = _places(num_rows, MAX_ROWS), _places(num_columns, MAX_COLUMNS)
-    noise = ROUNDING * float(np.abs(values.data).max(initial=0.0))
+    rows, columns = _written_indices(num_rows), _written_indices(num_columns)
+    level = rounding_level(values)
     lines = []
-    for place in rows:
-        if place is None:
-            cells = [r"\ddots" if across is None else r"\vdots" for across in columns]
+    for i in rows:
+        if i is None:
+            cells = [r"\ddots" if j is None else r"\vdots" for j in columns]
         else:
-            cells = [r"\cdots" if across is None else _cell(float(values[place, across]), noise) for across in columns]
+            cells = [r"\cdots" if j is None else entry(float(values[i, j]), level, digits) for j in columns]
         if row_name is not None:
-            cells.insert(0, r"\vdots" if place is None else row_name(place))
+            cells.insert(0, r"\vdots" if i is None else row_name(i))
         lines.append(" & ".join(cells))
     if row_name is None or column_name is None:
         return r"\begin{pmatrix}" + r" \\ ".join(lines) + r"\end{pmatrix}"
-    head = " & ".join(["", *(r"\cdots" if across is None else column_name(across) for across in columns)])
+    head = " & ".join(["", *(r"\cdots" if j is None else column_name(j) for j in columns)])
     return rf"\begin{{array}}{{r|{'r' * len(columns)}}}{head} \\ \hline " + r" \\ ".join(lines) + r"\end{array}"
-
-
-def _cell(value: float, noise: float) -> str:
-    return r"{\approx}0" if 0 < abs(value) <= noise else number(value)
 
 
 def diagonal(values: FloatArray) -> str:
     """diag(…) of a vector, shape (n,)."""
-    cells = [r"\ldots" if place is None else number(float(values[place])) for place in _places(len(values), MAX_COLUMNS)]
-    return r"\operatorname{diag}(" + r",\ ".join(cells) + ")"
+    entries = joined([number(float(value)) for value in values], r",\ ", r"\ldots")
+    return rf"\operatorname{{diag}}({entries})"
 
 
-def _places(size: int, largest: int) -> list[int | None]:
-    """Which rows are written; None stands for those left out."""
-    return list(range(size)) if size <= largest else [*range(largest - 2), None, size - 1]
+def joined(terms: Sequence[str], separator: str, dots: str = r"\cdots") -> str:
+    """Terms with a separator between them; dots stand for those that are left out."""
+    return separator.join(dots if index is None else terms[index] for index in _written_indices(len(terms)))
+
+
+def aligned(lines: Sequence[str], max_lines: int) -> str:
+    """Lines with & where they are aligned. Of more than `max_lines`, those in the middle are left out."""
+    if (surplus := len(lines) - max_lines) > 0:
+        dots = rf"&\;\;\vdots\quad({surplus}\text{{ more}})"
+        lines = [*lines[: max_lines - max_lines // 2], dots, *lines[-(max_lines // 2) :]]
+    return r"\begin{aligned}" + r" \\[4pt] ".join(lines) + r"\end{aligned}"
+
+
+def gathered(lines: Sequence[str]) -> str:
+    """Formulas below each other, each but the last with a comma."""
+    return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r",\\ ".join(lines) + r"\end{gathered}"
+
+
+def _written_indices(size: int) -> list[int | None]:
+    """Which of some rows, columns or terms are written; None stands for those left out."""
+    return list(range(size)) if size <= MAX_ENTRIES else [*range(MAX_ENTRIES - 2), None, size - 1]

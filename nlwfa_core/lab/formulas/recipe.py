@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from ...experiment.recipe import HankelRecipe, Recipe
 from ...learning.names import LEARNERS
+from ...models.reading import reading_for
+from .latex import gathered
 
 COUNTS = {
     "string": "the share of training strings that equal $uv$",
@@ -105,14 +107,10 @@ def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:
 
 
 def _reading(recipe: HankelRecipe, output: str) -> str:
-    """What a string's weight is made of: see `nlwfa.READINGS`."""
-    if recipe.transform != "row":
-        end = "x{\\dashv}" if recipe.bounded else "x"
-        value = f"{output % end}[\\lambda]"
-        return rf"f(x)=\bigl({value}\bigr)^2" if recipe.transform == "sqrt" else f"f(x)={value}"
-    product = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
-    next_symbol = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
-    return rf"\begin{{gathered}}p(\sigma\mid u)={next_symbol},\\ {product}\end{{gathered}}"
+    """How a string's weight is made of a model's outputs: `models.reading` in the notation of these steps."""
+    following = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
+    formulas = reading_for(recipe.transform, recipe.bounded).formulas(lambda u, end: f"{output % (u + end)}[\\lambda]", following)
+    return gathered(formulas)
 
 
 def rank_notes(recipe: Recipe) -> tuple[str, ...]:

@@ -16,15 +16,17 @@ from ...learning.learners import fit, svd_size
 from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, weighted_block
 from ...learning.steps import Kept
 from ...models.nlwfa import NLWFA
+from ...models.reading import StringReading
 from ...models.wfa import WFA
-from ...rounding import flush_product
 from ...strings.sample import Sample
-from ...strings.words import Alphabet, FloatArray, Word
+from ...strings.words import Alphabet, Word
+from . import latex
 from . import recipe as formulas
+from .by_hand import by_hand
 from .latex import column, diagonal, matrix, number, row, sized, text
 
-# Of a longer string, so many states are written, and the last.
-MAX_STATES = 6
+# Of the calculation of a string's weight: its states, and the weight.
+MAX_LINES = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,7 @@ def _estimate(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> St
         "estimate",
         f"Estimate: a cell holds {formulas.entries(recipe)}",
         r"\mathbf{H}_\lambda[u,v]=\hat f(uv),\qquad\mathbf{H}_\sigma[u,v]=\hat f(u\sigma v)",
-        (sized(r"\mathbf{H}_\lambda", block, shown),),
+        (r"\mathbf{H}_\lambda=" + sized(block, shown),),
         f"Row $u$ says how strings go on after $u$: rows that are multiples of each other mean the same for the future, which is "
         f"what a state will be. {filled:.1%} of the cells are filled; $\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
     )
@@ -150,7 +152,7 @@ def _decompose(learned: Spectral) -> Step:
         f"Truncated singular value decomposition, k = {k}",
         block + r"\approx\mathbf{U}\mathbf{D}\mathbf{V}^\top",
         (
-            sized(r"\mathbf{U}", U, matrix(U)) + r"\qquad " + sized(r"\mathbf{V}", V, matrix(V)),
+            r"\mathbf{U}=" + sized(U, matrix(U)) + r"\qquad " + r"\mathbf{V}=" + sized(V, matrix(V)),
             r"\mathbf{D}=" + diagonal(svd.singular_values[:k]),
         ),
         f"These {k} singular values keep {kept:.2%} of the squared norm{weighed}{cut}. No matrix of rank {k} comes nearer.",
@@ -161,9 +163,9 @@ def _ends(learned: Spectral) -> Step:
     maps, model, first = learned.maps, learned.model, learned.hankel.start_row
     begin = r"\lambda" if learned.hankel.num_marks < 2 else r"\vdash"
     numbers = [r"\alpha_0^\top=" + row(maps.initial)]
-    if isinstance(model, NLWFA) and model.reading == "conditional":
+    if isinstance(model, NLWFA) and model.reading.is_chain:
         formula = rf"\alpha_0^\top=\mathbf{{H}}[{begin},:]\,\mathbf{{V}},\qquad\mathbf{{O}}=\text{{columns of }}\mathbf{{V}}^\top"
-        numbers.append(sized(r"\mathbf{O}", model.output, matrix(model.output)))
+        numbers.append(r"\mathbf{O}=" + sized(model.output, matrix(model.output)))
         notice = (
             r"$\mathbf{O}$ has a column for each symbol, from the rows of $\mathbf{V}$ whose suffixes begin with it, and one for "
             r"the end: $\mathbf{z}\,\mathbf{O}$ is what comes next, $\alpha_0^\top\mathbf{O}$ what strings begin with."
@@ -200,7 +202,7 @@ def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
         "A map for each symbol: from the state of $u$ to that of $u\\sigma$",
         formula,
         (
-            sized(rf"\mathbf{{A}}_{{{name}}}", A, matrix(A)),
+            rf"\mathbf{{A}}_{{{name}}}=" + sized(A, matrix(A)),
             rf"\alpha_0^\top\mathbf{{A}}_{{{name}}}=" + row(maps.initial @ A),
             *there,
         ),
@@ -213,7 +215,7 @@ def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
 def _convert(learned: Spectral) -> Step:
     maps, model = learned.maps, learned.model
     assert isinstance(model, WFA)
-    numbers = [sized(r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma", maps.summed_transitions, matrix(maps.summed_transitions))]
+    numbers = [r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma=" + sized(maps.summed_transitions, matrix(maps.summed_transitions))]
     if learned.hankel.statistic == "factor":
         numbers.append(r"\alpha_0^\top\leftarrow " + row(model.initial))
     numbers.append(r"\alpha_\infty\leftarrow " + column(model.termination))
@@ -227,69 +229,28 @@ def _convert(learned: Spectral) -> Step:
     )
 
 
-def weight_by_hand(learned: Spectral, word: Word) -> tuple[list[FloatArray], list[float], float]:
-    """States after each prefix of a word; factors, where the weight is a product of conditional probabilities; the weight.
-
-    Returns
-    -------
-    states : list of arrays, shape (num_states,)
-        One more than the word has symbols; where the end is a symbol with a map, one more still.
-    factors : list of float
-        p(x_t | x₁ … x_{t−1}) and p(end | x); empty for other readings.
-    weight : float
-    """
-    model, maps = learned.model, learned.maps
-    states = [model.initial]
-    for symbol in word:
-        states.append(flush_product(states[-1], maps.transitions[symbol]))
-    if isinstance(model, WFA):
-        return states, [], float(flush_product(states[-1], model.termination[:, None])[0])
-    if model.reading == "conditional":
-        chosen = zip(states, (*word, model.num_symbols), strict=True)
-        factors = [float(flush_product(state, model.output[:, [symbol]])[0]) for state, symbol in chosen]
-        return states, factors, float(np.prod(factors))
-    if model.reading == "boundary":
-        states.append(flush_product(states[-1], maps.transitions[model.num_symbols]))
-    value = float(flush_product(states[-1], model.termination[:, None])[0])
-    return states, [], value**2 if model.link == "square" else value
-
-
 def _weigh(learned: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> Step:
-    model = learned.model
-    with np.errstate(over="ignore", invalid="ignore"):
-        states, factors, value = weight_by_hand(learned, word)
-    names = [text(alphabet.symbols[symbol]) for symbol in word]
-    if isinstance(model, NLWFA) and model.reading == "boundary":
-        names.append(text(alphabet.symbols[model.num_symbols]))
-    lines = [rf"\mathbf{{z}}_0&=\alpha_0^\top={row(states[0])}"]
-    lines += [
-        rf"\mathbf{{z}}_{{{place}}}&=\mathbf{{z}}_{{{place - 1}}}\mathbf{{A}}_{{{name}}}={row(state)}"
-        for place, (name, state) in enumerate(zip(names, states[1:], strict=True), start=1)
-    ]
-    if len(lines) > MAX_STATES:
-        lines[MAX_STATES - 2 : -1] = [r"&\;\;\vdots"]
-    last = rf"\mathbf{{z}}_{{{len(names)}}}"
-    if factors:
-        shown = [number(factor) for factor in (factors if len(factors) <= MAX_STATES else factors[: MAX_STATES - 2])]
-        shown += [] if len(factors) <= MAX_STATES else [r"\cdots", number(factors[-1])]
-        lines.append(r"f(x)&=" + r"\cdot ".join(shown) + "=" + number(value))
-        formula = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
-        formula += r",\quad p(\sigma\mid u)=\mathbf{z}_u\mathbf{O}_\sigma"
+    calculation = by_hand(learned.model, word, alphabet)
+    value = number(calculation.weight)
+    if calculation.is_product:
+        total = latex.joined([number(factor) for term in calculation.terms for factor in term.numbers], r"\cdot ")
     else:
-        square = isinstance(model, NLWFA) and model.link == "square"
-        product = rf"\bigl({last}\,\alpha_\infty\bigr)^2" if square else rf"{last}\,\alpha_\infty"
-        lines.append(rf"f(x)&={product}={number(value)}")
-        dots = r"\mathbf{A}_{x_1}\cdots\mathbf{A}_{x_n}" + (r"\mathbf{A}_{\dashv}" if len(names) > len(word) else "")
-        formula = rf"f(x)=\alpha_0^\top {dots}\,\alpha_\infty"
-        formula = rf"f(x)=\bigl(\alpha_0^\top {dots}\,\alpha_\infty\bigr)^2" if square else formula
-    share = _share(train, word)
-    sign = " A weight below 0 is no probability: nothing in the method forbids it." if value < 0 else ""
+        product = rf"\mathbf{{z}}_{{{len(calculation.states) - 1}}}\,\alpha_\infty"
+        total = rf"\bigl({product}\bigr)^2" if calculation.is_squared else product
+    lines = [*(state.latex(digits=3) for state in calculation.states), f"f(x)&={total}={value}"]
+    reading = learned.model.reading if isinstance(learned.model, NLWFA) else StringReading()
+
+    def entry(_word: str, end: str) -> str:
+        last = rf"\mathbf{{A}}_{{{end}}}" if end else ""
+        return rf"\alpha_0^\top\mathbf{{A}}_{{x_1}}\cdots\mathbf{{A}}_{{x_n}}{last}\,\alpha_\infty"
+
+    negative = " A weight below 0 is no probability: nothing in the method forbids it." if calculation.weight < 0 else ""
     return Step(
         "weight",
         "The weight of one string, as a product",
-        formula,
-        (r"\begin{aligned}" + r"\\ ".join(lines) + r"\end{aligned}",),
-        f"$f(x)={number(value)}$; of the training strings, $x$ is a share of ${number(share)}$.{sign}",
+        latex.gathered(reading.formulas(entry, r"\mathbf{z}_u\mathbf{O}_\sigma")),
+        (latex.aligned(lines, MAX_LINES),),
+        f"$f(x)={value}$; {_share(train, word):.1%} of the training strings are $x$.{negative}",
     )
 
 

@@ -15,9 +15,10 @@ from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import bounded_sample, exact_hankel
 from nlwfa_core.hankel.transforms import transformed
 from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.reading import output_layer, reading
+from nlwfa_core.learning.reading import reading_of
 from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.reading import ConditionalReading
 from nlwfa_core.models.wfa import WFA, string_automaton
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
@@ -165,7 +166,7 @@ def test_the_square_root_of_a_squared_function_has_its_rank(seed: int) -> None:
     assert truncated_svd(exact.block, 10).numerical_rank == k * (k + 1) // 2
     hankel = transformed(exact, "sqrt")
     learned = fit(hankel, "SP", k).model
-    assert isinstance(learned, NLWFA) and learned.link == "square"
+    assert isinstance(learned, NLWFA) and learned.reading.link == "square"
     words = closure_words(basis)
     np.testing.assert_allclose(learned.weights(words), wfa.weights(words) ** 2, rtol=1e-6, atol=1e-14)
     # What goes on from u within S, in squares of k + 1 numbers instead of |S|.
@@ -181,15 +182,15 @@ def test_rows_become_conditional_distributions() -> None:
     columns = {v: index for index, v in enumerate(hankel.basis.suffixes)}
     assert rows[(0,)][[columns[()], columns[(1,)], columns[(2,)]]] == pytest.approx([1, 2 / 3, 1 / 3])
     assert hankel.row_weights is not None and hankel.row_weights[0] == 1
-    assert reading(hankel) == ("conditional", "identity")
-    output = output_layer(hankel, np.eye(hankel.num_suffixes))
+    assert reading_of(hankel) == ConditionalReading()
+    output = reading_of(hankel).output_layer(np.eye(hankel.num_suffixes), hankel.basis.suffixes, 2, hankel.bounded)
     assert rows[(0,)] @ output == pytest.approx([0, 2 / 3, 1 / 3])
 
 
 def test_rows_of_whole_strings_are_read_by_their_first_symbol() -> None:
     sample = Sample.of(Words.of([(0, 1), (0,), (0, 1, 1)]), AB)
     hankel = transformed(estimate_hankel(sample, select_basis(sample, 10, 10)), "row")
-    output = output_layer(hankel, np.eye(hankel.num_suffixes))
+    output = reading_of(hankel).output_layer(np.eye(hankel.num_suffixes), hankel.basis.suffixes, 2, hankel.bounded)
     row = list(hankel.basis.prefixes).index((0,))
     assert (hankel.matrix[[row]] @ output).ravel() == pytest.approx([0, 2 / 3, 1 / 3])
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.lab.formulas.by_hand import MAX_NUMBERS, by_hand, symbol_legend
+from nlwfa_core.lab.formulas.by_hand import MAX_NUMBERS, by_hand
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.reading import reading_named
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 from tests.references import BINARY, COUNTER, FIBONACCI, PARITY
@@ -44,9 +45,7 @@ def network(reading: str, link: str, normalised: bool, tanh: bool = True, k: int
         rng.normal(size=(2 * k, outputs)),
         tanh,
         tanh,
-        reading,
-        link,
-        normalised,
+        reading_named(reading, link, normalised),
     )
 
 
@@ -57,7 +56,7 @@ def blocks(text: str) -> dict[str, FloatArray]:
     for place, line in enumerate(lines):
         if match := HEADER.match(line):
             rows = lines[place + 1 : place + 1 + int(match["rows"])]
-            values = np.array([[float(cell) for cell in row.split()] for row in rows])
+            values = np.array([[float(cell.removeprefix("≈")) for cell in row.split()] for row in rows])
             assert values.shape == (int(match["rows"]), int(match["columns"]))
             found[match["name"]] = values
     return found
@@ -105,9 +104,9 @@ def test_a_calculator_comes_to_the_weight_within_the_rounding(digits: int) -> No
 def test_networks_are_written_layer_by_layer(reading: str, link: str, normalised: bool, tanh: bool) -> None:
     model = network(reading, link, normalised, tanh)
     for word in ((), (0,), (1, 0, 0)):
-        found = by_hand(model, word, AB)
-        assert found.weight == pytest.approx(weight(model, word), rel=1e-12)
-        read = blocks(found.text(12))
+        calculation = by_hand(model, word, AB)
+        assert calculation.weight == pytest.approx(weight(model, word), rel=1e-12)
+        read = blocks(calculation.text(12))
         theta = np.tanh if tanh else np.asarray
         state = read["α₀ᵀ"]
         ends = ("⊣",) if reading == "boundary" and not normalised else ()
@@ -136,28 +135,28 @@ def test_a_chain_is_the_product_of_what_came(reading: str, link: str, normalised
 
 def test_each_number_is_a_rounding_of_the_exact_one() -> None:
     model = WFA(np.array([1 / 3, 2 / 3]), np.array([[[1 / 7, 0.2], [0.3, 1 / 9]]]), np.array([1.0, 1e-5]))
-    found = by_hand(model, (0, 0, 0), Alphabet(("a",)))
-    for name, values in blocks(found.text(4)).items():
-        exact = next(block.values for block in (*found.given, *found.steps) if block.name == name)
+    calculation = by_hand(model, (0, 0, 0), Alphabet(("a",)))
+    for name, values in blocks(calculation.text(4)).items():
+        exact = next(block.values for block in (*calculation.parameters, *calculation.steps) if block.name == name)
         assert (np.abs(values - exact) <= 0.5001e-3 * np.abs(exact)).all()
 
 
-def test_rounding_is_written_as_zero_and_told() -> None:
+def test_rounding_errors_are_written_as_zero_and_marked() -> None:
     model = WFA(np.array([1.0, -3e-17]), np.array([[[0.5, 0.0], [0.0, 0.5]]]), np.array([0.5, 0.5]))
     text = by_hand(model, (0,), Alphabet(("a",))).text()
-    assert blocks(text)["α₀ᵀ"].tolist() == [[1.0, 0.0]] and "are rounding, and written as 0" in text
-    assert "are rounding, and written" not in by_hand(COUNTER.wfa, (0,), AB).text()
+    assert blocks(text)["α₀ᵀ"].tolist() == [[1.0, 0.0]] and "≈0 marks rounding errors" in text
+    assert "≈0" not in by_hand(COUNTER.wfa, (0,), AB).text()
 
 
 def test_formulas_show_small_models_in_full_and_large_ones_cut() -> None:
-    given, steps, last = by_hand(BINARY.wfa, (1, 0), AB).latex()
-    assert r"\mathbf{A}_{\texttt{b}} & = \begin{bmatrix}1 & 1 \\ 0 & 2\end{bmatrix}" in given
-    assert r"\mathbf{z}_{1}\mathbf{A}_{\texttt{a}} = \begin{bmatrix}1 & 2\end{bmatrix}" in steps
-    assert last == r"\begin{aligned}f(x) &= 1 \cdot 0 + 2 \cdot 1 \\ &= 2\end{aligned}"
+    parameters, steps, weight = by_hand(BINARY.wfa, (1, 0), AB).latex()
+    assert r"\mathbf{A}_{\text{b}}&=\begin{pmatrix}1 & 1 \\ 0 & 2\end{pmatrix}" in parameters
+    assert r"\mathbf{z}_{2}&=\mathbf{z}_{1}\,\mathbf{A}_{\text{a}}=\begin{pmatrix}1 & 2\end{pmatrix}" in steps
+    assert weight == r"\begin{aligned}f(x)&=1 \cdot 0 + 2 \cdot 1 \\[4pt] &=2\end{aligned}"
     large = WFA(np.ones(9), np.ones((1, 9, 9)), np.ones(9))
-    given, steps, last = by_hand(large, (0,) * 40, Alphabet(("a",))).latex()
-    assert r"(9\times 9)" in given and r"\vdots" in given
-    assert r"17\text{ more lines}" in steps and r"\cdots" in last
+    parameters, steps, weight = by_hand(large, (0,) * 40, Alphabet(("a",))).latex()
+    assert r"\underset{9 \times 9}" in parameters and r"\vdots" in parameters
+    assert r"17\text{ more}" in steps and r"\cdots" in weight
 
 
 def test_formulas_hold_no_symbol_that_latex_could_take_for_a_command() -> None:
@@ -165,8 +164,8 @@ def test_formulas_hold_no_symbol_that_latex_could_take_for_a_command() -> None:
     model = WFA(np.ones(1), np.ones((4, 1, 1)), np.ones(1))
     word = (0, 1, 2, 3)
     formulas = "".join(by_hand(model, word, alphabet).latex())
-    assert not any(symbol in formulas for symbol in alphabet.symbols[:3]) and r"\sigma_{2}" in formulas
-    assert symbol_legend(alphabet, word) == {"σ1": "$x$", "σ2": r"\href{x}", "σ3": "<b>"}
+    assert not any(symbol in formulas for symbol in alphabet.symbols[:3])
+    assert r"\mathbf{A}_{\text{{\$}x{\$}}}" in formulas
     assert "A_<b>" in by_hand(model, word, alphabet).text()
 
 
@@ -180,9 +179,9 @@ def test_formulas_nest_their_brackets_rightly() -> None:
             assert not re.search(r"\^\{[^{}]*\}\^|\^\\top\^", formula)  # two exponents are an error
 
 
-def test_what_can_not_be_written_is_told() -> None:
-    with pytest.raises(RecipeError, match="Only automata"):
+def test_what_can_not_be_written_is_refused() -> None:
+    with pytest.raises(RecipeError, match="Only automata can be calculated by hand"):
         by_hand(Uniform(2), (0,), AB)
     wide = WFA(np.zeros(200), np.zeros((1, 200, 200)), np.zeros(200))
-    with pytest.raises(RecipeError, match=f"up to {MAX_NUMBERS:,} are written"):
+    with pytest.raises(RecipeError, match=f"at most {MAX_NUMBERS:,} are written"):
         by_hand(wide, (0,), Alphabet(("a",)))

@@ -16,6 +16,7 @@ from nlwfa_core.hankel.values import ValuedStrings
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.refine_values import _LeastSquares, _Problem, refine_values
 from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.reading import StringReading
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_wfa
 from nlwfa_core.strings.words import Alphabet, FloatArray
@@ -35,7 +36,7 @@ def random_network(k: int, seed: int, nonlinear: tuple[bool, bool], link: str, w
     rng = np.random.default_rng(seed)
     transitions = (rng.normal(size=(2, k, 2 * k)), rng.normal(size=(2, 2 * k, k))) if wide else (rng.normal(size=(2, k, k)),)
     decoder, last = ((rng.normal(size=(k, 3)),), 3) if wide else ((), k)
-    return NLWFA(rng.normal(size=k), transitions, decoder, rng.normal(size=(last, 2)), *nonlinear, "string", link)
+    return NLWFA(rng.normal(size=k), transitions, decoder, rng.normal(size=(last, 2)), *nonlinear, StringReading(link))
 
 
 @settings(max_examples=15, deadline=None)
@@ -79,7 +80,7 @@ def test_the_jacobian_is_that_of_finite_differences() -> None:
 def test_a_squared_function_is_found_with_the_states_of_its_root(seed: int) -> None:
     """Its rank is 3, and that of |f| is not bounded: f changes its sign ([P] §3)."""
     f = random_wfa(2, 2, seed)
-    nothing = NLWFA(np.ones(2), (np.zeros((2, 2, 2)),), (), np.ones((2, 2)), False, False, "string", "square")
+    nothing = NLWFA(np.ones(2), (np.zeros((2, 2, 2)),), (), np.ones((2, 2)), False, False, StringReading("square"))
     words = all_words(2, 6)
     learned, log = refine_values(nothing, ValuedStrings(words, f.weights(words) ** 2, Alphabet.numbered(2)), restarts=64)
     longer = all_words(2, 9)

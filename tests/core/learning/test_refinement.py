@@ -53,7 +53,7 @@ def test_what_is_minimised_is_what_is_reported(learner: str, statistic: str, tra
     wanted = next_symbol_score(start, VALIDATION).bits_per_symbol
     if np.isfinite(wanted):
         assert float(_Trained.of(start).surprise(tree).detach()) == pytest.approx(wanted, rel=1e-4)
-    if not (isinstance(start, NLWFA) and start.link == "softmax"):
+    if not (isinstance(start, NLWFA) and start.reading.link == "softmax"):
         assert wanted == pytest.approx(next_symbol_score(model, VALIDATION).bits_per_symbol, rel=1e-6)
 
 
@@ -112,7 +112,7 @@ def test_refined_distributions_sum_to_one() -> None:
         refinement=Refinement("likelihood", epochs=30, batch=100),
         strings=(DATA.train, VALIDATION),
     ).model
-    assert isinstance(learned, NLWFA) and learned.link == "softmax" and learned.normalised
+    assert isinstance(learned, NLWFA) and learned.reading.link == "softmax" and learned.reading.normalised
     words = all_words(2, 6)
     trie = Trie.of(words, 2)
     np.testing.assert_allclose(learned.next_scores(trie).sum(axis=1), 1, rtol=1e-12)

@@ -1,0 +1,271 @@
+"""How a network's outputs are read: as weights of strings, and as scores of what comes next.
+
+From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation of u's row. What that row says
+about strings depends on what the matrix holds: frequencies of whole strings, frequencies of prefixes with a symbol for the end, or
+conditional probabilities. A `Reading` says so in numbers, in LaTeX and in words. A new reading is one new class here, its entry in
+`READINGS`, and the case in `reading_for` in which it applies.
+
+Numbers are numpy arrays (`nlwfa.NLWFA`) or torch tensors (likelihood refinement): a reading uses only what both offer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ..errors import RecipeError
+from ..strings.words import FloatArray, Word, Words
+
+# A numpy array or a torch tensor, shape (n, …).
+Array = Any
+
+LINKS = {
+    "identity": "as decoded",
+    "square": "squared: never negative",
+    "softmax": "exponentials, normalised over what can come next",
+}
+LINK_PHRASES = {"identity": "{}", "square": "{} squared", "softmax": "softmax of {}"}
+LINK_FORMULAS = {"identity": "%s", "square": r"\bigl(%s\bigr)^2", "softmax": r"\operatorname{softmax}(%s)"}
+
+
+class Network(Protocol):
+    """What a reading needs to know about a network. States have one row per prefix."""
+
+    @property
+    def num_symbols(self) -> int: ...
+
+    def transition(self, states: Array, symbol: int) -> Array:
+        """G_σ of each state, shape (n, num_states)."""
+
+    @property
+    def output(self) -> Array:
+        """φ' 's last layer, shape (decoder_width, num_outputs): see `NLWFA.output`."""
+
+    def outputs(self, states: Array, columns: Array) -> Array:
+        """φ' of each state, restricted to some columns of `output`: shape (n, num_columns)."""
+
+    def side_by_side(self, columns: Iterable[Array], num_rows: int) -> Array:
+        """Columns of shape (num_rows,) as one array of shape (num_rows, num_columns)."""
+
+
+@dataclass(frozen=True)
+class Reading(ABC):
+    """What is done with a network's outputs.
+
+    Attributes
+    ----------
+    link : str
+        One of `LINKS`: the function applied to each output. "softmax" is for conditional readings only.
+    normalised : bool
+        Whether absolute scores of what comes next are divided by their sum, and a string's weight is their product: a distribution.
+    name : str
+        The reading's name in `READINGS` and in model files.
+    sentence : str
+        What it does, in words.
+    has_end_map : bool
+        Whether the end of a string is a symbol with a map of its own, G_⊣.
+    looks_ahead : bool
+        Whether the score of a next symbol σ is computed from the state after σ, rather than from the current state.
+    """
+
+    link: str = "identity"
+    normalised: bool = False
+
+    name: ClassVar[str]
+    sentence: ClassVar[str]
+    has_end_map: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.link not in LINKS or (self.link == "softmax" and self.looks_ahead):
+            raise RecipeError(f"an NL-WFA can't read {self.name!r} with link {self.link!r}")
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether a string's weight is the product of the scores of its symbols and its end."""
+        return self.normalised
+
+    # In numbers
+
+    def scores(self, network: Network, states: Array) -> Array:
+        """Scores of what follows each prefix, not normalised: shape (n, num_symbols + 1), the end of the string last."""
+        ends, first, columns = self._ends(network, states), network.output[:, :1], self.prefix_columns(network.output)
+
+        def outputs() -> Iterator[Array]:
+            for symbol in range(network.num_symbols):
+                yield network.outputs(network.transition(states, symbol), columns)
+            yield network.outputs(ends, first)
+
+        return network.side_by_side((self.linked(output).sum(axis=1) for output in outputs()), len(states))
+
+    def weights(self, network: Network, states: Array) -> Array:
+        """f(u) from the states of prefixes u, shape (n,). Not for chains."""
+        return self.linked(network.outputs(self._ends(network, states), network.output[:, :1]))[:, 0]
+
+    def _ends(self, network: Network, states: Array) -> Array:
+        """The states after the end of the string."""
+        return network.transition(states, network.num_symbols) if self.has_end_map else states
+
+    def prefix_columns(self, output: Array) -> Array:
+        """The columns of `NLWFA.output` whose linked values sum to the weight of all strings that begin with a prefix."""
+        return output
+
+    def linked(self, outputs: Array) -> Array:
+        """The link of outputs, shape (n, num_columns). Softmax is for numpy arrays only."""
+        if self.link == "identity":
+            return outputs
+        if self.link == "square":
+            return outputs * outputs
+        exponentials = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+    @abstractmethod
+    def accepts(self, num_outputs: int, num_symbols: int) -> bool:
+        """Whether a network over so many symbols may have so many outputs."""
+
+    @abstractmethod
+    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+        """What a model needs of a factorisation's last layer (see `NLWFA.output`).
+
+        Parameters
+        ----------
+        last : array, shape (decoder_width, num_suffixes)
+            From the last hidden layer to a row of the matrix.
+        suffixes : Words
+            The matrix's suffixes; ⊣ is the symbol num_symbols, ⊢ the one after it.
+        num_symbols : int
+            Without boundary symbols.
+        bounded : bool
+            Whether the matrix counts strings with boundary symbols.
+
+        Returns
+        -------
+        array, shape (decoder_width, num_outputs)
+        """
+
+    # In LaTeX
+
+    def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
+        """f(x) in LaTeX, one formula per line.
+
+        Parameters
+        ----------
+        entry : callable
+            (word u, end) -> what the network decodes for u and the suffix λ. The end is empty, or ⊣ if its map is applied, too.
+        following : str
+            What the network decodes for u and a next symbol σ.
+        """
+        end = r"{\dashv}" if self.has_end_map else ""
+        return (f"f(x)={LINK_FORMULAS[self.link] % entry('x', end)}",)
+
+    # In words
+
+    def path(self, word: Word, num_symbols: int) -> Word:
+        """The symbols whose maps are applied to get a word's weight, unless it is a product of scores."""
+        return (*word, num_symbols) if self.has_end_map else word
+
+    def phrase(self, output: str) -> str:
+        """What is done with an output."""
+        return LINK_PHRASES[self.link].format(output)
+
+
+@dataclass(frozen=True)
+class StringReading(Reading):
+    """Outputs are weights of strings. The first is f(u); the others, summed, weigh the strings that begin with u."""
+
+    name = "string"
+    sentence = "outputs are string probabilities; next symbols by decoded row sums"
+
+    def prefix_columns(self, output: Array) -> Array:
+        return output[:, 1:]
+
+    def accepts(self, num_outputs: int, num_symbols: int) -> bool:
+        return num_outputs >= 2
+
+    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+        # ‖y D‖² = ‖y R‖² with D Dᵀ = R Rᵀ: the squares of all columns from few.
+        row_sums = np.linalg.qr(last.T)[1].T if self.link == "square" else last.sum(axis=1, keepdims=True)
+        return np.concatenate((last[:, :1], row_sums), axis=1)
+
+
+@dataclass(frozen=True)
+class BoundaryReading(Reading):
+    """The only output is the weight of all strings that begin with u; u⊣ stands for the string u itself."""
+
+    name = "boundary"
+    sentence = "outputs are prefix probabilities; the end of a string is a symbol with a map of its own"
+    has_end_map = True
+
+    def accepts(self, num_outputs: int, num_symbols: int) -> bool:
+        return num_outputs == 1
+
+    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+        return last[:, :1].copy()
+
+
+@dataclass(frozen=True)
+class ConditionalReading(Reading):
+    """Outputs are p(σ | u) for each symbol σ, and last for the end of the string."""
+
+    name = "conditional"
+    sentence = "outputs are probabilities of what comes next; a string's is their product"
+    looks_ahead = False
+
+    @property
+    def is_chain(self) -> bool:
+        return True
+
+    def scores(self, network: Network, states: Array) -> Array:
+        return self.linked(network.outputs(states, network.output))
+
+    def accepts(self, num_outputs: int, num_symbols: int) -> bool:
+        return num_outputs == num_symbols + 1
+
+    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+        # With boundary symbols, p(σ | u) is in the column of σ alone. Without, all that begins with σ is summed; the end is λ.
+        chosen = np.flatnonzero(suffixes.lengths == 1 if bounded else suffixes.lengths > 0)
+        first = suffixes.symbols[suffixes.offsets[chosen]]
+        chosen, first = chosen[first <= num_symbols], first[first <= num_symbols]  # not ⊢
+        output = np.zeros((len(last), num_symbols + 1))
+        np.add.at(output.T, first, last.T[chosen])
+        if not bounded:
+            output[:, -1] = last[:, 0]
+        return output
+
+    def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
+        product = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
+        return rf"p(\sigma\mid u)={LINK_FORMULAS[self.link] % following}", product
+
+
+READINGS: dict[str, type[Reading]] = {reading.name: reading for reading in (StringReading, BoundaryReading, ConditionalReading)}
+
+
+def reading_named(name: str, link: str, normalised: bool) -> Reading:
+    """The reading that a model file names. Raises RecipeError if there is none of that name, or it does not take the link."""
+    if name not in READINGS:
+        raise RecipeError(f"an NL-WFA can't read {name!r} with link {link!r}")
+    return READINGS[name](link, normalised)
+
+
+def reading_for(transform: str, bounded: bool) -> Reading:
+    """How networks over the rows of a Hankel matrix are read.
+
+    Parameters
+    ----------
+    transform : str
+        Of the matrix's entries, one of `hankel.transforms.TRANSFORMS`.
+    bounded : bool
+        Whether it counts strings with boundary symbols.
+
+    Examples
+    --------
+    >>> reading_for("sqrt", bounded=False)
+    StringReading(link='square', normalised=False)
+    """
+    if transform == "row":
+        return ConditionalReading()
+    return (BoundaryReading if bounded else StringReading)("square" if transform == "sqrt" else "identity")
