@@ -34,7 +34,7 @@ def sweep(
     text = table(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, text)
-    counts = f"{plural(len(swept.new), 'run')} done, {len(swept.known)} were there already, {len(swept.failed)} failed"
+    counts = f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, {len(swept.failed)} failed"
     return Output(f"{counts}\nwritten to {path}", tuple(dict.fromkeys(swept.failed.values())))
 
 

@@ -5,7 +5,6 @@ however it does.
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,15 +19,10 @@ FOLDER = "servers"
 
 
 class Presence:
-    """This process's sign of life, from now until it closes or dies.
+    """This process's sign of life, from now until it closes or dies, under a name of its own."""
 
-    Attributes
-    ----------
-    name : str
-    """
-
-    def __init__(self, home: Path) -> None:
-        self.name = secrets.token_hex(16)
+    def __init__(self, home: Path, name: str) -> None:
+        self.name = name
         self._folder = home / FOLDER
         make_directory(self._folder)
         fresh = self._folder / f".{self.name}"

@@ -5,6 +5,7 @@ loses no finished run, for the folders on disk are read again at the next start.
 from __future__ import annotations
 
 import logging
+import secrets
 import shutil
 from collections import deque
 from collections.abc import Callable
@@ -44,11 +45,14 @@ class Recorder:
 
     Attributes
     ----------
+    server : str
+        The name of this process: while it records, `home/servers` has a file of this name.
     leaving : bool
         Set when the process is about to end: what is cancelled then, nobody has cancelled.
     """
 
     def __init__(self, home: Path) -> None:
+        self.server = secrets.token_hex(16)
         self.leaving = False
         self._home = home
         self._events: deque[Event] = deque()  # one leaves when it is written
@@ -81,10 +85,10 @@ class Recorder:
         given_up = True
         try:
             history = self._insist(lambda: History.open(self._home))
-            presence = Presence(self._home)
+            presence = Presence(self._home, self.server)
             self._insist(lambda: self._tidy(history, presence))
             while batch := self._next():
-                self._insist(lambda: self._write(history, presence.name, batch))
+                self._insist(lambda: self._write(history, batch))
             given_up = False
         except (RecipeError, DatabaseError, OSError) as error:
             log.error("The history is no longer written, runs are still kept: %s", error)
@@ -117,12 +121,12 @@ class Recorder:
             self._changed.wait_for(lambda: self._closed or self._events)
             return list(islice(self._events, BATCH))
 
-    def _write(self, history: History, server: str, batch: list[Event]) -> None:
+    def _write(self, history: History, batch: list[Event]) -> None:
         found: list[Event | Run] = []
         self._begun |= {event.key for event in batch if event.state != "done"}  # whatever their rows say now
         for event in batch:
             if event.state != "done":
-                found.append(replace(event, server=server))
+                found.append(replace(event, server=self.server))
             elif (event.key in self._begun or not history.has(event.key)) and (run := read_run(self._home / "runs" / event.key)):
                 found.append(run)
         if found:

@@ -1,135 +1,384 @@
-"""Runs many recipes in worker processes, here or on a Dask cluster, and keeps each result as soon as it is there.
+"""Run many recipes in worker processes, on this machine or on a Dask cluster, and keep each result as soon as it is there.
 
-Everything goes through futures executors (`lanes`). A run is named by its recipe's key, and one that is done is not run again:
-whatever is killed, the same call goes on. Workers give results back and write nothing, so a cluster needs no shared disk; but
-uploaded strings are read from `home/uploads`, which then has to be one.
+Runs that share strings and a Hankel matrix go to a worker as one group, so that it makes both once (`Waiting`). A run is named by
+its recipe's key, and a run that is on disk is not run again: whatever is killed, the same call continues. Workers that see the
+sweep's disk write results into their folders themselves; others, on machines of a cluster without a shared disk, send the files
+back. Uploaded strings are read from `home/uploads`, so recipes with uploads need a shared disk.
+
+Left out: who asked for a run, turns, pauses and cancelling a single run. `jobs.runner` has these, for a server.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..files import make_directory, write_atomically
 from ..history.recorder import Recorder
 from ..learning.progress import Progress, Report, silent
-from .errands import Files
 from .folders import Finished
-from .lanes import ATTEMPTS, Agenda, Lane, Lanes, cluster, processes
+from .worker import THREAD_LIMITS, Files, Outcome, died, exit_with_parent, run_group
 
-DIED = (
-    "The process that trained this died three times (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
-)
+# A run whose process died is tried so often in all; from the second time on alone, so that it takes no other run with it.
+ATTEMPTS = 3
+# Groups are cut so that each slot gets about so many of what is left: they end at about the same time.
+GROUPS_PER_SLOT = 4
+# So many groups are compared when a slot is free. They are in order, so neighbours share strings.
+GROUPS_COMPARED = 1000
+# How often the folders of groups under way are looked at, and the cluster is asked for its workers.
+LOOK_SECONDS = 1.0
+CONNECT_SECONDS = 15
 CLOSE_SECONDS = 60.0
-# Runs that a lane has at a time: one that it does, and one that it begins at once when that is done.
-AHEAD = 2
+
+# Where one run is done at a time: a process of this machine, or a thread of a Dask worker.
+Slot = Hashable
+# Key -> recipe as JSON, of runs that share strings and matrix.
+Group = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What came of a sweep: the keys of runs that were there before, that are new, and why others failed."""
+    """The outcome of a sweep.
 
-    known: tuple[str, ...]
+    Attributes
+    ----------
+    present : tuple of str
+        Keys of runs that were there before.
+    new : tuple of str
+        Keys of runs that were done now.
+    failed : mapping
+        Key -> why the run failed. What is in none of the three was not begun in time.
+    """
+
+    present: tuple[str, ...]
     new: tuple[str, ...]
     failed: Mapping[str, str]
 
 
 def run_missing(
-    recipes: Mapping[str, Recipe], home: Path, jobs: int = 1, scheduler: str | None = None, report: Report = silent
+    recipes: Mapping[str, Recipe],
+    home: Path,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    report: Report = silent,
+    seconds: float | None = None,
+    each: Callable[[str], None] = lambda key: None,
 ) -> Swept:
-    """Run what is not in `home/runs` yet; what becomes of it goes into the history, too.
+    """Run the recipes that have no folder in `home/runs` yet, and write the history of `home`.
 
     Parameters
     ----------
     recipes : mapping
-        Key -> recipe, in the order in which they start.
+        Key -> recipe, in the order in which they start; runs that share strings and matrix are neighbours.
     home : Path
+        A lab's folder, with `runs`, `uploads` and a history.
     jobs : int
         Worker processes.
     scheduler : str, optional
-        The address of a Dask scheduler, whose workers then do it.
+        The address of a Dask scheduler, whose workers then run the recipes in place of processes here.
     report : callable
-        Called with a Progress for each run.
+        Called with a Progress, in which a step is a run.
+    seconds : float, optional
+        After so long no run is begun; runs under way are finished.
+    each : callable
+        Called in this process with the key of each new run, once it is in its folder.
 
     Raises
     ------
     RecipeError
-        If the cluster can't be reached, or a result not be written; what was finished before is kept.
+        If the cluster can't be reached, or a result can't be written; runs that were finished before are kept.
     """
-    finished = Finished(home / "runs")
-    known = [key for key in recipes if finished.has(key)]
-    missing = {key: recipe for key, recipe in recipes.items() if key not in set(known)}
-    new: list[str] = []
-    failed: dict[str, str] = {}
-    report(Progress("runs", len(known), len(recipes)))
+    folders = Finished(home / "runs")
+    present = tuple(key for key in recipes if folders.has(key))
+    missing = {key: recipe for key, recipe in recipes.items() if key not in set(present)}
+    report(Progress("runs", len(present), len(recipes)))
     if not missing:
-        return Swept(tuple(known), (), {})
+        return Swept(present, (), {})
     recorder = Recorder(home)
     try:
-        with cluster(scheduler) if scheduler else processes(jobs) as lanes:
-            for key, found in _results(missing, lanes, str(home / "uploads"), recorder):
-                if isinstance(found, str):
-                    failed[key] = found
-                    recorder.tell(key, recipes[key], "failed", found)
-                else:
-                    try:
-                        _keep(finished.folder(key), found)
-                    except RecipeError:
-                        recorder.tell(key, recipes[key], "interrupted")
-                        raise
-                    new.append(key)
-                    recorder.tell(key, recipes[key], "done")
-                report(Progress("runs", len(known) + len(new) + len(failed), len(recipes)))
+        with cluster(scheduler) if scheduler else processes(jobs) as workers:
+            sweep = _Sweep(missing, home.absolute(), workers, recorder, seconds)
+            for key in sweep.run():
+                report(Progress("runs", len(present) + len(sweep.new) + len(sweep.failed), len(recipes)))
+                if key not in sweep.failed:
+                    each(key)
     finally:
         recorder.close(CLOSE_SECONDS)
-    return Swept(tuple(known), tuple(new), failed)
+    return Swept(present, tuple(sweep.new), sweep.failed)
 
 
-def _results(missing: Mapping[str, Recipe], lanes: Lanes, uploads: str, recorder: Recorder) -> Iterator[tuple[str, Files | str]]:
-    """Key -> a run's files, or why it failed, as they come."""
-    agenda, alone = Agenda(missing), deque[str]()
-    deaths: Counter[str] = Counter()
-    flying: dict[Future[Files | str], tuple[str, Lane]] = {}
+class Waiting:
+    """Runs that wait, grouped by strings and Hankel matrix.
 
-    def send(key: str, lane: Lane) -> None:
-        flying[lanes.submit(lane, missing[key].to_json(), uploads)] = key, lane
-        recorder.tell(key, missing[key], "running")
+    A worker keeps the strings and the matrix of its last run. So a slot stays with its matrix, then with its strings, then takes
+    strings that no other slot works on, then a matrix that no other slot works on, and only then helps another.
+    """
 
-    try:
-        while True:
-            if alone and not flying:
-                send(alone.popleft(), lanes.names()[0])
-            elif not alone:
-                busy, names = Counter(lane for _, lane in flying.values()), lanes.names()
-                for lane, depth in ((lane, depth) for depth in range(AHEAD) for lane in names):
-                    # The last runs wait for whichever lane is free first.
-                    if busy[lane] == depth and (not depth or len(agenda) >= len(names)) and (key := agenda.next(lane)):
-                        send(key, lane)
-                        busy[lane] += 1
-            if not flying:
-                break
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                key, _ = flying.pop(future)
-                if future.cancelled() or future.exception() is not None:  # runs themselves raise nothing: see `errands.work`
-                    deaths[key] += 1
-                    if deaths[key] < ATTEMPTS:
-                        alone.append(key)
-                    else:
-                        yield key, DIED
-                else:
-                    yield key, future.result()
-    finally:
-        for future, (key, _) in flying.items():
-            lanes.cancel(future)
-            recorder.tell(key, missing[key], "interrupted")
+    def __init__(self, recipes: Mapping[str, Recipe]) -> None:
+        def start(key: str) -> tuple[str, str]:
+            return recipes[key].data.key(), recipes[key].hankel.key()
+
+        self._groups = deque((start, deque(keys)) for start, keys in groupby(recipes, start))
+        self._num_waiting = len(recipes)
+        self._starts: dict[Slot, tuple[str, str]] = {}  # slot -> strings and matrix of its last group
+
+    def __len__(self) -> int:
+        return self._num_waiting
+
+    def take(self, slot: Slot, num_slots: int) -> tuple[str, ...]:
+        """The keys of the runs that a slot does next; none if none waits."""
+        if not self._groups:
+            return ()
+        own = self._starts.get(slot, ("", ""))
+        matrices = {start for other, start in self._starts.items() if other != slot}
+        samples = {data for data, _ in matrices}
+
+        def cost(entry: tuple[tuple[str, str], deque[str]]) -> tuple[bool, ...]:
+            start, _ = entry
+            return start != own, start[0] != own[0], start[0] in samples, start in matrices
+
+        start, keys = chosen = min(islice(self._groups, GROUPS_COMPARED), key=cost)
+        size = max(1, self._num_waiting // (GROUPS_PER_SLOT * num_slots))
+        taken = tuple(keys.popleft() for _ in range(min(size, len(keys))))
+        if not keys:
+            self._groups.remove(chosen)
+        self._starts[slot] = start
+        self._num_waiting -= len(taken)
+        return taken
+
+    def put_back(self, slot: Slot, keys: Sequence[str]) -> None:
+        """Have runs wait again that a slot has not begun."""
+        if keys:
+            self._groups.appendleft((self._starts[slot], deque(keys)))
+            self._num_waiting += len(keys)
 
 
-def _keep(folder: Path, files: Files) -> None:
+class Workers(Protocol):
+    """Where groups of runs are done."""
+
+    def slots(self) -> Sequence[Slot]:
+        """The slots that there are now."""
+
+    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
+        """Have a slot call `worker.run_group`."""
+
+    def cancel(self, future: Future[dict[str, Outcome]]) -> None:
+        """Give up a group, before the workers are closed."""
+
+
+class _Sweep:
+    """One call of `run_missing`: which runs wait, which are under way, and what became of the others."""
+
+    def __init__(
+        self, recipes: Mapping[str, Recipe], home: Path, workers: Workers, recorder: Recorder, seconds: float | None
+    ) -> None:
+        self.new: list[str] = []
+        self.failed: dict[str, str] = {}
+        self._recipes, self._home, self._workers, self._recorder = recipes, home, workers, recorder
+        self._folders = Finished(home / "runs")
+        self._deadline = None if seconds is None else monotonic() + seconds
+        self._waiting = Waiting(recipes)
+        self._alone = deque[str]()  # runs whose process has died
+        self._deaths: Counter[str] = Counter()
+        # The unsettled runs of a group that is under way: the first of them runs, or is about to.
+        self._under_way: dict[Future[dict[str, Outcome]], tuple[Slot, deque[str]]] = {}
+
+    def run(self) -> Iterator[str]:
+        """Do all runs; the key of each as soon as it is done or has failed."""
+        try:
+            while True:
+                self._fill_slots()
+                if not self._under_way:
+                    return
+                for future in wait(self._under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
+                    yield from self._collect(future)
+                for _, keys in self._under_way.values():
+                    yield from self._written(keys)
+        finally:
+            for future, (_, keys) in self._under_way.items():
+                self._workers.cancel(future)
+                for key in keys:
+                    self._tell(key, "interrupted")
+
+    def _fill_slots(self) -> None:
+        """Give each free slot a group. A run whose process has died gets all of the workers to itself."""
+        if self._deadline is not None and monotonic() >= self._deadline:
+            return
+        slots = self._workers.slots()
+        if self._alone:
+            if not self._under_way:
+                self._submit(slots[0], (self._alone.popleft(),))
+            return
+        busy = {slot for slot, _ in self._under_way.values()}
+        for slot in slots:
+            if slot not in busy and (keys := self._waiting.take(slot, len(slots))):
+                self._submit(slot, keys)
+
+    def _submit(self, slot: Slot, keys: Sequence[str]) -> None:
+        group = {key: self._recipes[key].to_json() for key in keys}
+        seconds = None if self._deadline is None else self._deadline - monotonic()
+        future = self._workers.submit(slot, group, str(self._home), self._recorder.server, seconds)
+        self._under_way[future] = slot, deque(keys)
+        for key in keys[1:]:
+            self._tell(key, "queued")
+        self._tell(keys[0], "running")
+
+    def _written(self, keys: deque[str]) -> Iterator[str]:
+        """Settle the runs of a group whose folders are there."""
+        written = [key for key in keys if self._folders.has(key)]
+        for key in written:
+            keys.remove(key)
+            yield self._settle(key)
+        if written and keys:
+            self._tell(keys[0], "running")
+
+    def _collect(self, future: Future[dict[str, Outcome]]) -> Iterator[str]:
+        """Settle the runs of a group that has ended, or whose process has died."""
+        slot, keys = self._under_way[future]
+        error = None if future.cancelled() else future.exception()
+        if isinstance(error, RecipeError):  # a result could not be written; runs themselves raise nothing
+            raise error
+        if future.cancelled() or error is not None:
+            del self._under_way[future]
+            yield from self._written(keys)
+            yield from self._retry(slot, keys)
+            return
+        outcomes = future.result()
+        while keys and keys[0] in outcomes:
+            outcome = outcomes[keys[0]]
+            if isinstance(outcome, dict):
+                _write_folder(self._folders.folder(keys[0]), outcome)
+            yield self._settle(keys.popleft(), outcome if isinstance(outcome, str) else None)
+        del self._under_way[future]
+        for key in keys:
+            self._tell(key, "interrupted")  # not begun in time
+
+    def _retry(self, slot: Slot, keys: deque[str]) -> Iterator[str]:
+        """A group's process has died: its first run, which did it as far as one knows, runs alone from now on."""
+        for key in keys:
+            self._folders.tidy(key)
+        if not keys:
+            return
+        key = keys.popleft()
+        self._deaths[key] += 1
+        if self._deaths[key] < ATTEMPTS:
+            self._alone.append(key)
+        else:
+            yield self._settle(key, died(ATTEMPTS))
+        self._waiting.put_back(slot, keys)
+
+    def _settle(self, key: str, failure: str | None = None) -> str:
+        if failure is None:
+            self.new.append(key)
+        else:
+            self.failed[key] = failure
+        self._tell(key, "done" if failure is None else "failed", failure)
+        return key
+
+    def _tell(self, key: str, state: str, message: str | None = None) -> None:
+        self._recorder.tell(key, self._recipes[key], state, message)
+
+
+def _write_folder(folder: Path, files: Files) -> None:
     make_directory(folder)
     for name in sorted(files):  # result.json, which marks the folder as whole, is the last
         write_atomically(folder / name, files[name])
+
+
+class Processes:
+    """Processes of this machine, one a slot: a process that dies is replaced, and takes no other slot's group with it."""
+
+    def __init__(self, jobs: int) -> None:
+        self._executors: dict[Slot, Executor] = {slot: self._start() for slot in range(jobs)}
+
+    def slots(self) -> Sequence[Slot]:
+        return tuple(self._executors)
+
+    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return self._executors[slot].submit(run_group, group, home, server, seconds)
+            except BrokenExecutor:  # its process has died
+                if not left:
+                    raise
+                self._executors[slot].shutdown(wait=False)
+                self._executors[slot] = self._start()
+        raise AssertionError
+
+    def cancel(self, future: Future[dict[str, Outcome]]) -> None:
+        """Nothing to do: `close` kills the processes, and loky fails what is left; a cancelled future would break its thread."""
+
+    def close(self) -> None:
+        for executor in self._executors.values():
+            executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+    def _start(self) -> Executor:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        limits = dict.fromkeys(THREAD_LIMITS, "1")
+        executor: Executor = ProcessPoolExecutor(1, env=limits, initializer=exit_with_parent, initargs=(os.getpid(),))
+        return executor
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Workers]:
+    """Processes of this machine, which end with the block."""
+    workers = Processes(jobs)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+class Cluster:
+    """Threads of a Dask cluster's workers, which may come and go. If a worker is gone when its group starts, another does it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._executor = client.get_executor(pure=False)
+        self._slots: tuple[Slot, ...] = ()
+        self._looked = -LOOK_SECONDS
+
+    def slots(self) -> Sequence[Slot]:
+        if not self._slots or monotonic() > self._looked + LOOK_SECONDS:  # asking takes milliseconds
+            threads = self._client.nthreads()
+            # Without a worker there is one slot: Dask keeps its group until a worker comes.
+            self._slots = tuple((address, number) for address in threads for number in range(threads[address])) or ((None, 0),)
+            self._looked = monotonic()
+        return self._slots
+
+    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
+        address = slot[0] if isinstance(slot, tuple) else None
+        where = {"workers": [address], "allow_other_workers": True} if address else {}
+        future: Future[dict[str, Outcome]] = self._executor.submit(run_group, group, home, server, seconds, **where)
+        return future
+
+    def cancel(self, future: Future[dict[str, Outcome]]) -> None:
+        future.cancel()
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Workers]:
+    """The workers of a Dask scheduler. Raises RecipeError if there is none at the address."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise RecipeError("--scheduler needs Dask: pip install 'nlwfa-lab[cluster]'") from None
+    try:
+        client: Any = Client(address, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call, unused-ignore]
+    except (OSError, ValueError) as error:
+        raise RecipeError(f"There is no Dask scheduler at {address}: {error}") from None
+    try:
+        yield Cluster(client)
+    finally:
+        client.close()

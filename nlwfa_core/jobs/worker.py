@@ -14,13 +14,14 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
-from time import monotonic
+from tempfile import TemporaryDirectory
+from threading import Event, Lock, Thread, local
+from time import monotonic, sleep
 from typing import Any, BinaryIO
 
 from ..errors import Cancelled, RecipeError, sentence_of
@@ -37,6 +38,7 @@ from .snapshots import Snapshot, snapshot
 NICENESS = 10  # pages come first
 SECONDS_BETWEEN_REPORTS = 0.1
 SECONDS_BETWEEN_PICTURES = 0.5
+SECONDS_BETWEEN_LOOKS = 1.0  # of a sweep's worker, for its parent
 # Read when numpy and torch are loaded: workers share the cores among them, one each.
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -251,6 +253,87 @@ class Trainer:
         """Without the time at the gate."""
         held = {**self.held, "learning": sum(self.held.values())}
         return {stage: value - held.get(stage, 0.0) for stage, value in seconds.items()}
+
+
+Files = dict[str, bytes]
+# The outcome of a run: None if its folder is written; its files if the worker does not see the sweep's disk; or why it failed.
+Outcome = Files | str | None
+_own = local()  # of a worker's thread: its workbench
+_saving = Lock()
+
+
+def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float | None = None) -> dict[str, Outcome]:
+    """Run recipes one after the other, in a worker of a sweep.
+
+    Parameters
+    ----------
+    recipes : mapping
+        Key -> recipe as JSON.
+    home : str
+        The folder of the lab; uploads are read from `home/uploads`.
+    server : str
+        The name of the sweep's file in `home/servers`. If it is there, so is the sweep's disk, and results go to `home/runs`.
+    seconds : float, optional
+        After so long no run is begun.
+
+    Returns
+    -------
+    dict
+        Key -> what became of each run that was begun.
+
+    Raises
+    ------
+    RecipeError
+        If a result can't be written.
+    """
+    if not hasattr(_own, "bench"):
+        _own.bench = Workbench()
+    bench: Workbench = _own.bench
+    started, folder = monotonic(), Path(home)
+    outcomes: dict[str, Outcome] = {}
+    for key, text in recipes.items():
+        if seconds is not None and monotonic() >= started + seconds:
+            break
+        try:
+            recipe = Recipe.from_json(text)
+            result = bench.run(recipe, files=FileShelf(folder / "uploads").get if recipe.data.upload else no_files)
+        except Exception as error:
+            if isinstance(error, MemoryError):
+                bench.prepared = None
+            outcomes[key] = sentence_of(error)
+            continue
+        with _saving:
+            if (folder / "servers" / server).exists():
+                save_result(folder / "runs" / key, result)
+                outcomes[key] = None
+            else:
+                outcomes[key] = _files(result)
+    return outcomes
+
+
+def _files(result: Result) -> Files:
+    """The files of a result's folder."""
+    with TemporaryDirectory(prefix="nlwfa-run-") as folder:
+        save_result(Path(folder), result, sync=False)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def exit_with_parent(parent: int) -> None:
+    """In a worker process of a sweep: end when the sweep is killed, in the middle of a run too."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(SECONDS_BETWEEN_LOOKS)
+        with _saving:
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def died(times: int) -> str:
+    """Say why a run failed whose worker process died in every attempt."""
+    often = {2: "twice", 3: "three times"}.get(times, f"{times} times")
+    return f"The process of this run died {often} (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
 
 
 def main() -> None:

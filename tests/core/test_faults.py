@@ -22,11 +22,12 @@ from nlwfa_core.history import database, recorder
 from nlwfa_core.history import runs as history
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import History
-from nlwfa_core.jobs import sweep as sweeping
+from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.folders import Finished
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.models.files import SavedModel, load_model, save_model
+from tests.core.jobs.test_sweep import Here, run_here
 from tests.core.small import posix, recipe_of, wait_for
 from tests.references import COIN
 
@@ -125,22 +126,20 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
 
 def test_a_sweep_on_a_full_disk_says_so_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipes = {recipe.key(): recipe for recipe in (recipe_of(seed=seed) for seed in range(4))}
-    kept, full = sweeping._keep, []
+    save = worker.save_result
 
-    def keep(folder: Path, files: dict[str, bytes]) -> None:
+    def refuses_the_third(folder: Path, *what: Any, **options: Any) -> None:
         if len(list((tmp_path / "runs").glob("*/result.json"))) >= 2:
-            full.append(folder.name)
             raise RecipeError(f"can't write {folder}: No space left on device")
-        kept(folder, files)
+        save(folder, *what, **options)
 
-    monkeypatch.setattr(sweeping, "_keep", keep)
+    monkeypatch.setattr(worker, "save_result", refuses_the_third)
     with pytest.raises(RecipeError, match="No space left"):
-        run_missing(recipes, tmp_path)
-    assert sorted(states(tmp_path).values()) == ["done", "done", "interrupted", "interrupted"]
-    assert states(tmp_path)[full[0]] == "interrupted"
-    monkeypatch.setattr(sweeping, "_keep", kept)
+        run_here(recipes, tmp_path, Here(slots=1), monkeypatch)
+    assert [*states(tmp_path).values()].count("done") == 2 and set(states(tmp_path).values()) == {"done", "interrupted"}
+    monkeypatch.setattr(worker, "save_result", save)
     again = run_missing(recipes, tmp_path)
-    assert len(again.known) == len(again.new) == 2 and set(states(tmp_path).values()) == {"done"}
+    assert len(again.present) == len(again.new) == 2 and set(states(tmp_path).values()) == {"done"}
     assert list(tmp_path.glob("runs/*/.*")) == [] and list((tmp_path / "servers").iterdir()) == []
 
 

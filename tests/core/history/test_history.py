@@ -291,7 +291,7 @@ def test_an_address_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
-    mine, other = Presence(tmp_path), Presence(tmp_path)
+    mine, other = Presence(tmp_path, "mine"), Presence(tmp_path, "other")
     assert mine.take_dead() == other.take_dead() == ()
     os.close(other._file)
     assert mine.take_dead() == (other.name,)

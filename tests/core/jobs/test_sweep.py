@@ -1,0 +1,320 @@
+"""Sweeps: who does which runs, and processes that are killed. Nothing is lost, nothing is run twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from time import sleep
+from typing import Any
+
+import pytest
+
+from nlwfa_core.cli.main import main
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment.grids import Grid
+from nlwfa_core.experiment.pipeline import Workbench, load_result
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.history.recorder import Recorder
+from nlwfa_core.history.runs import History
+from nlwfa_core.jobs import sweep as sweeping
+from nlwfa_core.jobs import worker
+from nlwfa_core.jobs.sweep import Cluster, Group, Slot, Swept, Waiting, Workers, run_missing
+from nlwfa_core.learning.progress import Progress
+from tests.core.small import posix, wait_for
+
+SWEEP: dict[str, Any] = {
+    "base": {
+        "data": {"num_strings": 200, "num_validation": 20, "num_test": 20},
+        "hankel": {"num_prefixes": 20, "num_suffixes": 20},
+        "learning": {"epochs_factorisation": 150, "epochs_transitions": 50},
+    },
+    "learners": ["SP", "fac.non"],
+    "ranks": [1, 2, 3],
+    "seeds": [0, 1, 2, 3],
+}
+NUM_RUNS = 3 + 3 * 4
+
+
+def done(home: Path) -> dict[str, int]:
+    """Finished runs, and when they were written."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in home.glob("runs/*/result.json")}
+
+
+def states(home: Path) -> dict[str, str]:
+    history = History.open(home)
+    found = {run.key: run.state for run in history.runs()}
+    history.close()
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """Processes below one, of those that work."""
+    found = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True, check=False).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "resource_tracker" not in line and "loky" in line]
+
+
+def start(path: Path, home: Path, *options: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "nlwfa_core", "sweep", str(path), "--out", str(home), *options])
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The file, and the table of a sweep that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("sweep")
+    path = folder / "ranks.json"
+    path.write_text(json.dumps(SWEEP))
+    assert main(["sweep", str(path), "--out", str(folder / "home")]) == 0
+    assert len(done(folder / "home")) == NUM_RUNS and [*states(folder / "home").values()] == ["done"] * NUM_RUNS
+    return path, (folder / "home" / "sweeps" / "ranks.csv").read_text()
+
+
+@posix
+@pytest.mark.slow
+def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, str], tmp_path: Path) -> None:
+    process = start(sweep[0], tmp_path, "--jobs", "2")
+    wait_for(lambda: len(done(tmp_path)) >= 4)
+    before = done(tmp_path)
+    os.kill(children(process.pid)[0], signal.SIGKILL)
+    assert process.wait(120) == 0
+    after = done(tmp_path)
+    assert len(after) == NUM_RUNS and before.items() <= after.items()
+    assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
+    assert [*states(tmp_path).values()] == ["done"] * NUM_RUNS
+
+
+@posix
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, str], tmp_path: Path) -> None:
+    """Five times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
+    rng = Random(7)
+    before: dict[str, int] = {}
+    for wanted in sorted(rng.sample(range(1, NUM_RUNS - 1), 5)):
+        process = start(sweep[0], tmp_path, "--jobs", "2")
+        wait_for(lambda number=wanted: len(done(tmp_path)) >= number)
+        sleep(rng.uniform(0, 0.1))
+        orphans = children(process.pid)
+        process.kill()
+        process.wait()
+        wait_for(lambda pids=orphans: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids))
+        assert before.items() <= done(tmp_path).items()
+        before = done(tmp_path)
+        assert Recorder(tmp_path).close(60)  # whoever comes next tidies up, a lab's server too
+        told = states(tmp_path)
+        assert {told[key] for key in before} == {"done"} and {told[key] for key in told.keys() - before.keys()} <= {"interrupted"}
+        assert list(tmp_path.glob("runs/*/.*")) == []
+    assert start(sweep[0], tmp_path, "--jobs", "2").wait(120) == 0
+    assert before.items() <= done(tmp_path).items()
+    assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
+    assert list(states(tmp_path).values()) == ["done"] * NUM_RUNS
+    assert list(tmp_path.glob("runs/*/.*")) == []
+    assert list((tmp_path / "servers").iterdir()) == []
+
+
+def test_what_is_done_is_not_run_again(sweep: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    home = sweep[0].parent / "home"
+    before = done(home)
+    assert main(["sweep", str(sweep[0]), "--out", str(home)]) == 0
+    assert f"0 runs done, {NUM_RUNS} were there already, 0 failed" in capsys.readouterr().out
+    assert done(home) == before
+
+
+class Here:
+    """Slots whose groups are done in this process, at once; a group that meets one of some runs dies there."""
+
+    def __init__(self, killers: set[str] = frozenset(), slots: int = 2, server: str | None = None) -> None:  # type: ignore[assignment]
+        self.killers, self.number, self.server = killers, slots, server
+        self.tried: list[tuple[Slot, list[str]]] = []
+
+    def slots(self) -> list[Slot]:
+        return list(range(self.number))
+
+    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.tried.append((slot, list(group)))
+        doomed = next((place for place, key in enumerate(group) if key in self.killers), None)
+        try:
+            outcomes = worker.run_group(dict(list(group.items())[:doomed]), home, self.server or server, seconds)
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            if doomed is None:
+                future.set_result(outcomes)
+            else:
+                future.set_exception(MemoryError())
+        return future
+
+    def cancel(self, future: Future[Any]) -> None: ...
+
+
+def run_here(recipes: dict[str, Recipe], home: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Swept:
+    @contextmanager
+    def here(jobs: int) -> Iterator[Workers]:
+        yield workers
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping, "processes", here)
+        return run_missing(recipes, home, **options)
+
+
+QUICK = Grid(**SWEEP | {"learners": ["SP"], "ranks": [1, 2, 3, 4, 5, 6, 7, 8]}).recipes()
+
+
+def test_a_run_that_kills_its_process_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killer = list(QUICK)[1]
+    workers = Here({killer}, slots=1)
+    swept = run_here(QUICK, tmp_path, workers, monkeypatch)
+    assert swept.failed == {killer: worker.died(sweeping.ATTEMPTS)} and set(swept.new) == set(QUICK) - {killer}
+    tries = [group for _, group in workers.tried if killer in group]
+    assert len(tries[0]) == 2 and tries[1:] == [[killer]] * (sweeping.ATTEMPTS - 1)
+    assert states(tmp_path) == {key: "failed" if key == killer else "done" for key in QUICK}
+
+
+def test_results_come_from_workers_that_do_not_see_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    near, far = tmp_path / "near", tmp_path / "far"
+    assert run_here(QUICK, near, Here(), monkeypatch).new and run_here(QUICK, far, Here(server="another"), monkeypatch).new
+    assert set(done(near)) == set(done(far)) == set(QUICK)
+    for key in QUICK:
+        assert load_result(near / "runs" / key).scores == load_result(far / "runs" / key).scores
+
+
+def test_after_its_time_a_sweep_begins_nothing_and_later_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_here(QUICK, tmp_path, Here(), monkeypatch, seconds=0) == Swept((), (), {})
+    now = [0.0]
+    for module in (sweeping, worker):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    finished: list[str] = []
+    steps: list[Progress] = []
+    workers = Here(slots=1)
+    save = worker.save_result
+    monkeypatch.setattr(worker, "save_result", lambda *what, **options: (save(*what, **options), now.__setitem__(0, now[0] + 1.0)))
+    swept = run_here(QUICK, tmp_path, workers, monkeypatch, seconds=2.5, each=finished.append, report=steps.append)
+    assert list(swept.new) == finished == list(QUICK)[:3] and not swept.failed
+    assert [step.step for step in steps] == [0, 1, 2, 3] and steps[-1].total == len(QUICK)
+    rest = run_here(QUICK, tmp_path, Here(), monkeypatch)
+    assert rest.present == swept.new and len(rest.new) == len(QUICK) - 3 and set(states(tmp_path).values()) == {"done"}
+
+
+LISTS = {"learners": ("SP",), "ranks": (1, 2, 3), "statistics": ("string", "prefix"), "sample_sizes": (100, 200), "seeds": (0, 1)}
+RECIPES = Grid(**LISTS, new_strings=True).recipes()  # type: ignore[arg-type]
+
+
+def handed_out(recipes: dict[str, Recipe], slots: int) -> list[list[Recipe]]:
+    """What each slot gets if all runs take equally long."""
+    waiting = Waiting(recipes)
+    rows: list[list[Recipe]] = [[] for _ in range(slots)]
+    while len(waiting):
+        slot = min(range(slots), key=lambda slot: len(rows[slot]))
+        rows[slot] += [recipes[key] for key in waiting.take(slot, slots)]
+    assert waiting.take(0, slots) == ()
+    return rows
+
+
+def made(runs: list[Recipe]) -> tuple[int, int]:
+    """How many times a process that does these in turn makes strings, and a matrix."""
+    pairs = [(None, runs[0]), *pairwise(runs)] if runs else []
+    strings = sum(before is None or before.data != recipe.data for before, recipe in pairs)
+    return strings, sum(before is None or (before.data, before.hankel) != (recipe.data, recipe.hankel) for before, recipe in pairs)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 4, 7, 40])
+def test_every_run_is_handed_out_once(slots: int) -> None:
+    rows = handed_out(RECIPES, slots)
+    assert Counter(recipe.key() for row in rows for recipe in row) == Counter(list(RECIPES))
+    assert max(map(len, rows)) - min(map(len, rows)) <= 1
+
+
+def test_slots_stay_with_their_strings_and_matrices() -> None:
+    assert len(RECIPES) == 24  # 4 samples, 8 matrices, 3 runs of each
+    assert [made(row) for row in handed_out(RECIPES, 1)] == [(4, 8)]
+    assert [made(row) for row in handed_out(RECIPES, 2)] == [(2, 4)] * 2
+    assert [made(row) for row in handed_out(RECIPES, 4)] == [(1, 2)] * 4
+    assert [made(row) for row in handed_out(RECIPES, 8)] == [(1, 1)] * 8
+
+
+def test_a_process_keeps_its_strings_for_another_matrix() -> None:
+    bench, data = Workbench(), []
+    for recipe in list(RECIPES.values())[:7]:
+        bench.run(recipe)
+        assert bench.prepared is not None
+        data.append(bench.prepared.data)
+    assert [one is other for one, other in pairwise(data)] == [True] * 5 + [False]
+
+
+def test_the_threads_of_a_cluster_are_looked_up_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        asked = 0
+
+        def get_executor(self, **options: object) -> None: ...
+
+        def nthreads(self) -> dict[str, int]:
+            self.asked += 1
+            return {} if self.asked == 1 else {"tcp://a": 1, "tcp://b": 2}
+
+    client = Client()
+    workers = Cluster(client)
+    assert workers.slots() == ((None, 0),) and workers.slots() == ((None, 0),) and client.asked == 1
+    monkeypatch.setattr(sweeping, "LOOK_SECONDS", -1.0)
+    assert workers.slots() == (("tcp://a", 0), ("tcp://b", 0), ("tcp://b", 1))
+
+
+def test_a_recipe_that_can_not_be_run_fails_with_a_sentence_and_the_rest_goes_on(tmp_path: Path) -> None:
+    good = Grid(**SWEEP | {"learners": ["SP"], "ranks": [2]}).recipes()
+    bad = Grid(**SWEEP | {"base": {"data": {"source": "upload"}}, "learners": ["SP"], "ranks": [2]}).recipes()
+    swept = run_missing(bad | good, tmp_path)
+    assert swept.new == tuple(good) and list(swept.failed) == list(bad)
+    assert "No file was uploaded" in swept.failed[next(iter(bad))]
+    assert sorted(states(tmp_path).values()) == ["done", "failed"]
+
+
+@pytest.mark.parametrize(("text", "said"), [("[]", "JSON object"), ("{", "not JSON"), ('{"ranks": [0]}', "rank")])
+def test_files_that_are_no_sweep(tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.json").write_text(text)
+    assert main(["sweep", str(tmp_path / "s.json"), "--out", str(tmp_path / "home")]) == 2
+    assert said in capsys.readouterr().err and not (tmp_path / "home").exists()
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    print(cluster.scheduler_address, *(worker.pid for worker in cluster.workers.values()), flush=True)
+    sys.stdin.read()
+    cluster.close()
+"""
+
+
+@posix
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, str], tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    with subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as cluster:
+        assert cluster.stdout is not None and cluster.stdin is not None
+        address, first, _ = cluster.stdout.readline().split()
+        process = start(sweep[0], tmp_path / "home", "--scheduler", address)
+        wait_for(lambda: len(done(tmp_path / "home")) >= 3)
+        os.kill(int(first), signal.SIGKILL)
+        assert process.wait(120) == 0
+        cluster.stdin.close()
+    assert (tmp_path / "home" / "sweeps" / "ranks.csv").read_text() == sweep[1]
+    assert [*states(tmp_path / "home").values()] == ["done"] * NUM_RUNS
+
+
+def test_no_cluster_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(sweeping, "CONNECT_SECONDS", 1)
+    with pytest.raises(RecipeError, match="no Dask scheduler at tcp://127.0.0.1:9"):
+        run_missing(Grid(**SWEEP).recipes(), tmp_path, scheduler="tcp://127.0.0.1:9")
