@@ -3,30 +3,31 @@
 import streamlit as st
 
 from nlwfa_core.limits import check_settings
-from pages.shared import address, controls, lessons, people, pins, runs, screen, undo
-from pages.shared.navigation import ASSETS, navigation
-from pages.shared.safety import calm
-from pages.shared.turns import turn
+from pages.shared import address, lessons, pins, runs, server, share, sidebar, visitor
+from pages.shared.navigation import navigation
+from pages.shared.render_lock import render_lock
+from pages.shared.server import ASSETS
+from pages.shared.widgets import errors_as_messages
 
-with turn():
+with render_lock.hold():
     st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
     st.logo(ASSETS / "logo.svg", size="large", icon_image=ASSETS / "icon.svg")
     st.html(ASSETS / "lab.css")
-    runs.prepare_server()
+    server.prepare()
     page = navigation()
-    with calm():
+    with errors_as_messages():
         check_settings()
-        screen.view()
+        share.view()
         tools = st.sidebar.container(key="tools", gap="xsmall")
-        recipe = controls.recipe_controls()
+        recipe = sidebar.recipe_controls()
         with st.sidebar:
-            screen.hide_others()
+            share.hide_others()
             pins.pin_controls(recipe)
         with tools:
-            screen.share()
-            undo.undo_control(recipe)
-            people.sign_in_control()
+            share.share()
+            sidebar.undo_control(recipe)
+            visitor.sign_in_control()
         runs.visit(recipe, *pins.pinned().values())
-        address.write(*screen.OURS)
+        address.write(*share.OURS)
         lessons.panel(page.url_path or "start")
         page.run()

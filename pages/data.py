@@ -6,21 +6,22 @@ from nlwfa_core.experiment.data import split_sentence
 from nlwfa_core.lab import views
 from nlwfa_core.lab.figures.bars import bars_figure
 from nlwfa_core.lab.formulas import recipe as formulas
-from pages.shared import blocks, runs, uploads
+from pages.shared import cache, sidebar, widgets
+from pages.views import data as view
 
 MAX_ROWS = 200
 
-recipe = blocks.page_recipe(
+recipe = sidebar.page_recipe(
     "Data",
     "A sample $S$ of strings over an alphabet $\\Sigma$. Everything that follows is estimated from the training part alone; "
     "validation strings serve choices, test strings the scores.",
 )
-uploads.own_strings(recipe.data.source == "upload")
-with blocks.errors_shown():
-    data = runs.data(recipe.data)
-blocks.notes(*data.notes)
+view.own_strings(recipe.data.source == "upload")
+with widgets.errors_as_messages():
+    data = cache.data(recipe.data)
+widgets.notes(*data.notes)
 
-st.subheader(blocks.literal(data.title), anchor=False)
+st.subheader(widgets.escape_markdown(data.title), anchor=False)
 train = data.train
 cells = {
     "training strings": f"{train.num_strings:,}",
@@ -53,4 +54,4 @@ st.dataframe(
 if recipe.hankel.bounded:
     word = views.most_frequent_word(train)
     pair = (train.alphabet.decode(word), views.as_counted(word, train.alphabet, recipe.hankel))
-    st.markdown(f"{formulas.marks(recipe.hankel)} {blocks.literal(pair[0])} becomes {blocks.literal(pair[1])}.")
+    st.markdown(f"{formulas.marks(recipe.hankel)} {widgets.escape_markdown(pair[0])} becomes {widgets.escape_markdown(pair[1])}.")

@@ -6,19 +6,20 @@ from nlwfa_core.experiment.pipeline import basis_notes
 from nlwfa_core.lab import views
 from nlwfa_core.lab.approximations import LAYERS
 from nlwfa_core.lab.formulas import recipe as formulas
-from pages.shared import blocks, lens, runs
+from pages.shared import cache, sidebar, widgets
+from pages.views import hankel as view
 
-recipe = blocks.page_recipe(
+recipe = sidebar.page_recipe(
     "The Hankel matrix",
     "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; λ is the empty string. The rank is the "
     "number of states that a weighted automaton needs.",
 )
 st.markdown(f"Here each entry is **{formulas.entries(recipe.hankel)}**. {formulas.marks(recipe.hankel)}")
-with blocks.errors_shown():
-    data = runs.data(recipe.data)
-    hankel = runs.hankel(recipe.data, recipe.hankel)
-    runs.singular_values(recipe.data, recipe.hankel)
-blocks.notes(*basis_notes(hankel, recipe.hankel))
+with widgets.errors_as_messages():
+    data = cache.data(recipe.data)
+    hankel = cache.hankel(recipe.data, recipe.hankel)
+    cache.singular_values(recipe.data, recipe.hankel)
+widgets.notes(*basis_notes(hankel, recipe.hankel))
 
 symbols = views.hankel_alphabet(data.alphabet, recipe.hankel).symbols
 left, middle, right = st.columns(3)
@@ -30,14 +31,14 @@ symbol = left.selectbox(
     persist_state="session",
 )
 layer = middle.segmented_control("Show", LAYERS, default="H", required=True, key="hankel.layer", persist_state="session")
-by = "" if layer == "H" else right.selectbox("Ĥ by", lens.makers(recipe), key="hankel.by", persist_state="session")
-with blocks.errors_shown():
-    lens.linked_lens(recipe, symbol, layer, by)
+by = "" if layer == "H" else right.selectbox("Ĥ by", view.makers(recipe), key="hankel.by", persist_state="session")
+with widgets.errors_as_messages():
+    view.linked_lens(recipe, symbol, layer, by)
 
 st.subheader("How many states?", anchor=False)
 st.latex(
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\\ "
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
-lens.rank_cut(recipe)
+view.rank_cut(recipe)
 st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on it follows.")

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from pages.shared import blocks, starting
-from pages.shared.navigation import ASSETS
+from pages.shared import sidebar
+from pages.shared.server import ASSETS
+from pages.views import start as view
 
-blocks.page_recipe(
+sidebar.page_recipe(
     "Learn automata from strings, and see it happen",
     "A **weighted finite automaton** gives every string a number: its probability, say. Spectral learning finds one from a sample. "
     "It counts how often each prefix meets each suffix (the **Hankel matrix**), factorises that matrix, and reads the automaton's "
@@ -15,11 +16,11 @@ blocks.page_recipe(
 st.image(
     ASSETS / "overview.svg", width="stretch", alt="Strings are counted into a Hankel matrix, factorised into states, and scored"
 )
-starting.resume()
+view.resume()
 st.subheader("Lessons", anchor=False)
-starting.lesson_cards()
+view.lesson_cards()
 st.subheader("Or begin with an experiment", anchor=False)
-starting.presets()
+view.presets()
 st.caption(
     "The sidebar holds the whole experiment, and the address in your browser holds the sidebar: *Share* makes a link, and who "
     "opens it sees the same numbers."

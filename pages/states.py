@@ -3,23 +3,26 @@
 import streamlit as st
 
 from nlwfa_core.lab import colourings
-from pages.shared import blocks, in_play, runs, states_view
+from pages.shared import cache, pins, runs, sidebar, widgets
+from pages.views import states as view
 
-recipe = blocks.page_recipe(
+recipe = sidebar.page_recipe(
     "States",
     "After a prefix $u$ the automaton is in a state, a vector of $k$ numbers: $\\alpha_0^\\top \\mathbf{A}_u$, or "
     "$G_{u_n}(\\cdots G_{u_1}(\\alpha_0))$. Prefixes that mean the same for the future should meet.",
 )
-with blocks.errors_shown():
-    data = runs.data(recipe.data)
-    prefixes = runs.prefixes(recipe.data, recipe.hankel.num_prefixes)
-    references = runs.reference_models(recipe.data)
+with widgets.errors_as_messages():
+    data = cache.data(recipe.data)
+    prefixes = cache.prefixes(recipe.data, recipe.hankel.num_prefixes)
+    references = cache.reference_models(recipe.data)
 found = runs.results_of_learners(recipe)
-in_play.train_controls(recipe, "states")
+pins.train_shown_runs(recipe, "states")
 
 if found:
     first, second, third = st.columns([4, 6, 1.4])
-    name = first.segmented_control("Model", list(found), default=runs.chosen(recipe, found), required=True, key="states.learner")
+    name = first.segmented_control(
+        "Model", list(found), default=runs.default_learner(recipe, found), required=True, key="states.learner"
+    )
     colour = second.segmented_control(
         "Colour",
         list(colourings.COLOURINGS),
@@ -43,11 +46,11 @@ if found:
         persist_state="session",
         placeholder="the most frequent one of three symbols or more",
     )
-    states_view.states(name, found[name].model, data, prefixes, text, colour, axes, unit)
+    view.states(name, found[name].model, data, prefixes, text, colour, axes, unit)
 
     st.subheader("One model over another", anchor=False)
-    states_view.overlay(recipe, data, prefixes, axes, unit)
+    view.overlay(recipe, data, prefixes, axes, unit)
 
     st.subheader("The automaton as a graph", anchor=False)
     models = {name: entry.model for name, entry in found.items()} | references
-    states_view.automaton(models, runs.chosen(recipe, found), data)
+    view.automaton(models, runs.default_learner(recipe, found), data)

@@ -5,42 +5,41 @@ import streamlit as st
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.learning.names import LEARNERS
-from pages.shared import blocks, runs
-from pages.shared.stepper import spectral_steps
-from pages.shared.training import result_charts
+from pages.shared import cache, runs, sidebar, training, widgets
+from pages.views import train as view
 
-recipe = blocks.page_recipe("Train", "From the Hankel matrix to an automaton.")
+recipe = sidebar.page_recipe("Train", "From the Hankel matrix to an automaton.")
 name, kind, refined = recipe.learning.learner, LEARNERS[recipe.learning.learner], recipe.refinement.objective != "none"
 st.markdown(f"**{name}**: {kind.title}, k = {recipe.learning.rank}")
-with blocks.errors_shown():
-    references = runs.references(recipe.data)
-blocks.notes(*formulas.rank_notes(recipe))
+with widgets.errors_as_messages():
+    references = cache.references(recipe.data)
+widgets.notes(*formulas.rank_notes(recipe))
 if not kind.networks:
-    spectral_steps(recipe)
+    view.spectral_steps(recipe)
 for title, formula in formulas.steps(recipe) if kind.networks else formulas.third_step(recipe):
     st.markdown(title)
     st.latex(formula)
-blocks.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
+training.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
 result = runs.result(recipe)
 if result is None:
     st.stop()
 
-blocks.warnings(*result.report.messages)
+widgets.warnings(*result.report.messages)
 if result.report.logs:
-    result_charts(recipe, result, "train")
+    training.result_charts(recipe, result, "train")
     best = " · ".join(log.summary for log in result.report.logs)
     st.caption(f"{best}.")
 if not kind.networks and result.report.spectral_radius is not None:
-    st.caption(f"Spectral radius of ΣA: {blocks.number(result.report.spectral_radius)}; the mass is finite below 1.")
+    st.caption(f"Spectral radius of ΣA: {tables.number(result.report.spectral_radius)}; the mass is finite below 1.")
 
 st.subheader("On the test strings", anchor=False)
-blocks.score_table({name: result.scores} | references, "train.scores")
+widgets.score_table({name: result.scores} | references, "train.scores")
 st.caption(tables.time_sentence(result.seconds))
 
 st.subheader("All four learners on the same split", anchor=False)
 others = [recipe.with_learner(other) for other in LEARNERS if other != name]
-blocks.train_controls(others, "Train the other three", "train.others")
+training.train_controls(others, "Train the other three", "train.others")
 found = runs.results_of_learners(recipe, LEARNERS)
 if len(found) > 1:
-    blocks.warnings(*(f"{other}: {text}" for other in found if other != name for text in found[other].report.messages))
-    blocks.score_table({learner: entry.scores for learner, entry in found.items()}, "train.all")
+    widgets.warnings(*(f"{other}: {text}" for other in found if other != name for text in found[other].report.messages))
+    widgets.score_table({learner: entry.scores for learner, entry in found.items()}, "train.all")

@@ -99,16 +99,31 @@ def test_torch_is_reached_only_when_networks_are_trained(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", [*PAGES, *APP])
-def test_pages_import_no_pages(module: str) -> None:
+def test_pages_import_views_and_views_import_what_is_shared(module: str) -> None:
+    """A view is drawn by the page of its name, and by no other."""
     for name in imports(module, {**PAGES, **APP}[module]):
-        if name.split(".")[0] == "pages":
-            assert name.startswith("pages.shared"), name
         assert name != "app"
+        if name.split(".")[0] == "pages":
+            own_view = f"pages.views.{module.split('.')[-1]}"
+            assert name.startswith("pages.shared.") or (module.count(".") == 1 and name == own_view), name
+
+
+def test_what_is_shared_imports_itself_by_no_way_round() -> None:
+    shared = {module: path for module, path in PAGES.items() if module.startswith("pages.shared.")}
+    arrows = {
+        module: {other for other in shared for name in imports(module, path) if f"{name}.".startswith(f"{other}.")} - {module}
+        for module, path in shared.items()
+    }
+    assert "pages.shared.cache" in arrows["pages.shared.runs"]
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("module", [*PAGES, *APP])
 def test_pages_compute_and_draw_nothing_themselves(module: str) -> None:
     used = top_level({**PAGES, **APP}[module])
     assert not used & {"torch", "plotly"}
-    if not module.startswith("pages.shared"):
+    if not module.startswith(("pages.shared", "pages.views")):
         assert not used & {"numpy", "scipy", "sklearn"}

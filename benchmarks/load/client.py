@@ -22,7 +22,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 MAX_BYTES = 60 * 2**20  # above server.maxMessageSize
 KEPT_RUNS = 2  # as the browser's store of messages: global.maxCachedMessageAge
 PATIENCE = 60.0
-UNFORESEEN = "Something went wrong here"  # `pages.shared.safety`
+UNFORESEEN = "Something went wrong here"  # `pages.shared.widgets`
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -43,6 +43,8 @@ class Data:
         What it is, for people.
     notes : tuple of str
         What a user should know, a sentence each.
+    format : str
+        The format of the uploaded training strings, one of FORMATS; empty for other sources.
     """
 
     train: Sample
@@ -51,6 +53,7 @@ class Data:
     true_model: Model | None
     title: str
     notes: tuple[str, ...] = ()
+    format: str = ""
 
     @property
     def alphabet(self) -> Alphabet:
@@ -160,7 +163,7 @@ def _verbs(recipe: DataRecipe, files: Files) -> Data:
 
 def _upload(recipe: DataRecipe, files: Files) -> Data:
     file = read_strings(files(recipe.upload), recipe.upload_format)
-    sample, notes, title = file.packed_sample(), list(file.notes), f"uploaded strings ({file.format})"
+    sample, notes, format = file.packed_sample(), list(file.notes), file.format
     del file
     rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
     if rows:
@@ -178,7 +181,8 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         test = TestSet.empirical(rows.sample())
     elif recipe.upload_solution:
         raise RecipeError("A solution belongs to a test file: upload the test file too.")
-    return _split(recipe, sample, test, title, tuple(notes), model)
+    data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
+    return replace(data, format=format)
 
 
 def on_itself(recipe: DataRecipe) -> bool:
@@ -186,11 +190,21 @@ def on_itself(recipe: DataRecipe) -> bool:
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
 
+def num_strings(recipe: DataRecipe, data: Data) -> int:
+    """Training, validation and test strings together, without counting any twice."""
+    return data.train.num_strings if on_itself(recipe) else sum(_sizes(data))
+
+
+def _sizes(data: Data) -> tuple[int, int, int]:
+    validation = data.validation.sample.num_strings if data.validation else 0
+    return data.train.num_strings, validation, data.test.sample.num_strings
+
+
 def split_sentence(recipe: DataRecipe, data: Data) -> str:
     """How many strings serve for what, and where those for validation and test come from."""
     if on_itself(recipe):
         return "Nothing is set aside: the test strings are the training strings."
-    sizes = [data.train.num_strings, data.validation.sample.num_strings if data.validation else 0, data.test.sample.num_strings]
+    sizes = _sizes(data)
     counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
     if recipe.source in GENERATORS:
         return f"{counted}: drawn independently of each other."

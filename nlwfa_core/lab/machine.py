@@ -1,11 +1,10 @@
 """What processes and folders take of the machine. Linux tells in /proc; elsewhere memory is not known.
 
-Source: https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html, proc_meminfo.5 and man3/mallopt.3.
+Source: https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html and proc_meminfo.5.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 from collections.abc import Iterable
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
-ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -23,18 +21,6 @@ class Memory:
 
     total: int
     available: int
-
-
-def share_one_heap() -> bool:
-    """Have all threads of this process take memory from one heap; False where its C library has no such setting.
-
-    glibc gives threads heaps of their own, and what one has freed no other can take: a server that draws every page in a thread
-    of its own holds tens of megabytes that nobody uses. Python's threads take turns anyway, so that one heap costs no time.
-    """
-    if os.name != "posix":
-        return False
-    library = ctypes.CDLL(None)
-    return hasattr(library, "mallopt") and bool(library.mallopt(ARENA_MAX, 1))
 
 
 def resident_bytes(pids: Iterable[int], proc: Path = PROC) -> int | None:

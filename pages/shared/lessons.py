@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.lessons import Action, Lesson, Step, read_lessons
-from pages.shared import address, controls
-from pages.shared.navigation import ASSETS, PAGES, switch, title
-from pages.shared.text import literal
+from nlwfa_core.lab.lessons import Action, Lesson, Step
+from pages.shared import address, cache, sidebar
+from pages.shared.navigation import PAGES, switch, title
+from pages.shared.widgets import error_toast
 
 LESSON, STEP, GO = "lesson", "step", "lessons.go"
-
-
-@cache
-def lessons() -> dict[str, Lesson]:
-    return read_lessons(ASSETS / "lessons")
 
 
 def current() -> tuple[Lesson, int] | None:
     """The lesson that is open and the place of its step, from 0."""
     name, step = address.value(LESSON), address.value(STEP)
-    if name and name not in lessons():
+    if name and name not in cache.lessons():
         close()
-        text = f"There is no lesson {name[:40]!r}. There are {', '.join(lessons())}."
-        st.toast(literal(text), icon=":material/error:", duration="long")
+        text = f"There is no lesson {name[:40]!r}. There are {', '.join(cache.lessons())}."
+        error_toast(text)
         return None
     if not name:
         return None
-    lesson = lessons()[name]
+    lesson = cache.lessons()[name]
     place = int(step) if step.isdecimal() and len(step) < 4 else 1
     return lesson, min(max(place, 1), len(lesson.steps)) - 1
 
@@ -54,7 +47,7 @@ def controls_of_step() -> tuple[str, ...]:
 
 def next_lesson(name: str) -> str:
     """The lesson that follows; empty after the last."""
-    names = list(lessons())
+    names = list(cache.lessons())
     return "".join(names[names.index(name) + 1 :][:1])
 
 
@@ -103,7 +96,7 @@ def _move(lesson: Lesson, place: int) -> None:
         following = next_lesson(lesson.name)
         st.button("Finish", key="lesson.next", type="secondary" if following else "primary", on_click=close)
         if following:
-            text = lessons()[following].title
+            text = cache.lessons()[following].title
             st.button("Next lesson", key="lesson.following", type="primary", help=text, on_click=open_lesson, args=(following,))
     else:
         st.button("Next", key="lesson.next", type="primary", on_click=open_lesson, args=(lesson.name, place + 1))
@@ -115,8 +108,8 @@ def _there() -> None:
 
 def _do(action: Action) -> None:
     try:
-        controls.set_recipe(action.applied(controls.current()))
+        sidebar.set_recipe(action.applied(sidebar.current()))
     except RecipeError as error:
-        st.toast(literal(str(error)), icon=":material/error:", duration="long")
+        error_toast(error)
     else:
         st.session_state[GO] = True

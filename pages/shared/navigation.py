@@ -1,4 +1,4 @@
-"""The table of pages, and where files are."""
+"""The table of pages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import people
+from pages.shared import visitor
 
 FOLDER = Path(__file__).resolve().parents[1]
-ASSETS = FOLDER.parent / "assets"
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
 PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "take_away", "history", "status")
 
@@ -33,7 +32,7 @@ def navigation() -> Any:
 
 def shown() -> tuple[str, ...]:
     """The pages that this visitor is offered."""
-    hidden = {"history": people.mode() == people.OFF, "status": not people.may_see_status()}
+    hidden = {"history": visitor.mode() == visitor.OFF, "status": not visitor.may_see_status()}
     return tuple(name for name in PAGES if not hidden.get(name))
 
 

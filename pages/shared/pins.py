@@ -1,54 +1,82 @@
-"""The two runs that a person has pinned, A and B: they stand in the address, and every page can put them side by side."""
+"""The two pinned runs, A and B: they are in the address, and every page can show them beside the sidebar's run."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.fields import recipe_code, recipe_of
-from pages.shared.text import literal
+from pages.shared import cache, runs, training
+from pages.shared.widgets import error_toast, escape_markdown, notes
 
 NAMES = ("A", "B")
 
 
 def pinned() -> dict[str, Recipe]:
-    """Name -> recipe of what is pinned, A before B."""
+    """Name -> recipe of the pinned runs, A before B."""
     return {name: st.session_state[_key(name)] for name in NAMES if st.session_state.get(_key(name)) is not None}
 
 
-def in_play(recipe: Recipe) -> dict[str, Recipe]:
+def shown_runs(recipe: Recipe) -> dict[str, Recipe]:
     """The pinned runs, and the sidebar's as "now" unless it is one of them."""
-    found = pinned()
-    return found if recipe in found.values() else found | {"now": recipe}
+    pins = pinned()
+    return pins if recipe in pins.values() else pins | {"now": recipe}
+
+
+def train_shown_runs(recipe: Recipe, key: str) -> None:
+    """One button that trains the shown runs that have not been trained."""
+    untrained = [run for run in shown_runs(recipe).values() if runs.result(run) is None]
+    if untrained:
+        label = f"Train {recipe.learning.learner}" if untrained == [recipe] else "Train the pinned models"
+        training.train_controls(untrained, label, key)
+
+
+def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
+    """Those runs whose alphabet is that of `data`; a note says why each of the others is left out."""
+    kept = {}
+    for name, run in recipes.items():
+        try:
+            alphabet = cache.data(run.data).alphabet
+        except RecipeError as error:  # a link's pin, whose file is not on this server
+            notes(f"{name} is left out: {error}")
+            continue
+        if alphabet == data.alphabet:
+            kept[name] = run
+        else:
+            notes(f"{name} is left out: it was learned from another alphabet than the sidebar's strings.")
+    return kept
 
 
 def pin(name: str, recipe: Recipe | None) -> None:
-    """Pin a recipe; None takes the pin out."""
+    """Pin a recipe; None removes the pin."""
     st.session_state[_key(name)] = recipe
 
 
 def pin_controls(recipe: Recipe) -> None:
-    """Chips in the sidebar: one a name, to pin the sidebar's recipe or to take it out."""
+    """Buttons in the sidebar, one for each name: pin the sidebar's recipe, or remove the pin."""
     _take_from_address()
     with st.container(horizontal=True, key="pins"):
         for name in NAMES:
-            kept = st.session_state.get(_key(name))
-            if kept is None:
-                text = f"Keep what the sidebar says as {name}, to compare with what comes next"
+            run = st.session_state.get(_key(name))
+            if run is None:
+                text = f"Keep the sidebar's recipe as {name}, to compare it with later ones"
                 st.button(f"Pin {name}", key=f"pins.{name}", icon=":material/keep:", on_click=pin, args=(name, recipe), help=text)
             else:
-                said = f"{name}: {literal(title(kept))}"
-                st.button(said, key=f"pins.{name}", icon=":material/close:", on_click=pin, args=(name, None), help="Take it out")
+                label = f"{name}: {escape_markdown(title(run))}"
+                st.button(
+                    label, key=f"pins.{name}", icon=":material/close:", on_click=pin, args=(name, None), help="Remove this pin"
+                )
     _put_into_address()
 
 
 def title(recipe: Recipe) -> str:
-    """How a run is called on a chip."""
+    """A run's short name, on its button."""
     return f"{recipe.learning.learner}, k = {recipe.learning.rank}"
 
 
 def _take_from_address() -> None:
-    """Once a session: what a link brought."""
+    """Once a session: read the link's pins."""
     for name in NAMES:
         if _key(name) not in st.session_state:
             code, st.session_state[_key(name)] = st.query_params.get(name.lower(), ""), None
@@ -56,16 +84,16 @@ def _take_from_address() -> None:
                 try:
                     st.session_state[_key(name)] = recipe_of(code)
                 except RecipeError as error:
-                    st.toast(literal(f"{name}: {error}"), icon=":material/error:", duration="long")
+                    error_toast(f"{name}: {error}")
 
 
 def _put_into_address() -> None:
     for name in NAMES:
-        kept, place = st.session_state.get(_key(name)), name.lower()
-        if kept is not None:
-            st.query_params[place] = recipe_code(kept)
-        elif place in st.query_params:
-            del st.query_params[place]
+        run, parameter = st.session_state.get(_key(name)), name.lower()
+        if run is not None:
+            st.query_params[parameter] = recipe_code(run)
+        elif parameter in st.query_params:
+            del st.query_params[parameter]
 
 
 def _key(name: str) -> str:

@@ -16,9 +16,8 @@ from nlwfa_core.lab.charts import LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.strings.words import Alphabet, Words
-from pages.shared import runs
-from pages.shared.safety import calm
-from pages.shared.text import literal
+from pages.shared import cache, runs
+from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 POLL_SECONDS = 0.4
 MAX_BARS = 2
@@ -49,9 +48,9 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
     active = [recipe for recipe, status in states if status and status.state in ("queued", "running")]
     for recipe, status in states:
         if status and status.state == "failed":
-            st.error(literal(f"{_name(recipe)}: {status.message}"), icon=":material/error:")
+            st.error(escape_markdown(f"{_name(recipe)}: {status.message}"), icon=":material/error:")
         elif status and status.state == "cancelled":
-            st.info(literal(f"{_name(recipe)}: cancelled."), icon=":material/info:")
+            st.info(escape_markdown(f"{_name(recipe)}: cancelled."), icon=":material/info:")
     if missing:
         with st.container(horizontal=True):
             # No callback: it would get the recipes of the run before; who presses right after writing a number means the new one.
@@ -81,7 +80,7 @@ def result_charts(recipe: Recipe, result: Result, key: str) -> None:
     """The losses of a training that is done, and beside them where the states have come to."""
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
-    prefixes = runs.prefixes(recipe.data, MAX_SHOWN)
+    prefixes = cache.prefixes(recipe.data, MAX_SHOWN)
     status = runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", views.prefix_states(result.model, prefixes), before)
@@ -119,7 +118,7 @@ def _start(recipes: list[Recipe], hold: bool = False) -> None:
     try:
         runs.submit(*recipes, hold=hold)
     except RecipeError as error:
-        st.toast(literal(str(error)), icon=":material/error:", duration="long")
+        error_toast(error)
     else:
         st.rerun()
 
@@ -128,7 +127,7 @@ def _pause(recipe: Recipe, epochs: int = 0) -> None:
     try:
         runs.pause(recipe, epochs)
     except RecipeError as error:
-        st.toast(literal(str(error)), icon=":material/info:", duration="long")
+        st.toast(escape_markdown(str(error)), icon=":material/info:", duration="long")
 
 
 def _go_on(*recipes: Recipe) -> None:
@@ -142,7 +141,7 @@ def _cancel(*recipes: Recipe) -> None:
         st.toast("Somebody else waits for the same run: it goes on.", icon=":material/info:", duration="long")
 
 
-@calm()
+@errors_as_messages()
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     """What runs, redrawn again and again; each time something ends, the whole page is drawn anew, and the last time this stops."""
     going = [status for recipe in active if (status := runs.status(recipe)) and status.state in ("queued", "running")]
@@ -167,8 +166,8 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
         losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in status.losses.items()}
         data, hankel = status.recipe.data, status.recipe.hankel
         if status.picture:
-            alphabet = views.hankel_alphabet(runs.data(data).alphabet, hankel)
-            _side_by_side(losses, status.picture, runs.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
+            alphabet = views.hankel_alphabet(cache.data(data).alphabet, hankel)
+            _side_by_side(losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
         elif losses:
             loss_charts(losses, f"{key}.live.losses")
 

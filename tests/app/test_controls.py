@@ -14,16 +14,16 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
-from pages.shared.controls import DEFAULT, LAYERS
+from pages.shared.sidebar import DEFAULT, LAYERS
 from tests.app.lab import complaints, go, open_lab, recipe_of
 
 
 def sidebar_of(recipe):  # AppTest takes the lines as a script of their own, where no name of this file is known
     """A script that sets the sidebar to a recipe, and draws it."""
-    from pages.shared import controls
+    from pages.shared import sidebar
 
-    controls.set_recipe(recipe)
-    controls.recipe_controls()
+    sidebar.set_recipe(recipe)
+    sidebar.recipe_controls()
 
 
 def whole(largest: int, smallest: int = 1) -> st.SearchStrategy[int]:

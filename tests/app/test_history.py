@@ -14,7 +14,8 @@ from nlwfa_core import Recipe, run
 from nlwfa_core.history.listing import Query, listed
 from nlwfa_core.history.runs import Event, Run, done
 from nlwfa_core.lab.tables import number
-from pages.shared import history_actions, history_view, people, pins, runs
+from pages.shared import cache, pins, runs, visitor
+from pages.views import history
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 from tests.app.test_uploads import LINES, upload
 
@@ -38,7 +39,7 @@ def made(seed: int, learner: str = "SP", **parameters: object) -> Recipe:
 def find(app: AppTest, *recipes: Recipe) -> AppTest:
     """Has the page show these runs alone: by a tag that they get, or one by its key."""
     if len(recipes) == 1:
-        return app.text_input(key=history_view.SEARCH).set_value(recipes[0].key()[:20]).run()
+        return app.text_input(key=history.SEARCH).set_value(recipes[0].key()[:20]).run()
     for recipe in recipes:
         runs.history().tag(recipe.key(), [tag_of(*recipes)])
     return app.run().multiselect(key="history.tags").set_value([tag_of(*recipes)]).run()
@@ -75,13 +76,13 @@ def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> 
     assert set(table["run"]) == set(scores) and set(table["status"]) == {"done"}
     assert "rank" in table and "training strings" not in table  # what differs, and no more
     assert dict(zip(table["run"], table["WER (share)"], strict=True)) == {name: number(wer) for name, wer in scores.items()}
-    app.selectbox(key=history_view.ORDER).set_value("wer").run()
+    app.selectbox(key=history.ORDER).set_value("wer").run()
     assert [number(scores[name]) for name in named(app)] == [number(wer) for wer in sorted(scores.values())]
-    app.segmented_control(key=history_view.LAST).set_value(True).run()
+    app.segmented_control(key=history.LAST).set_value(True).run()
     assert [number(scores[name]) for name in named(app)] == [number(wer) for wer in sorted(scores.values(), reverse=True)]
     app.multiselect(key="history.states").set_value(["done"]).run()
     assert len(named(app)) == 3
-    app.text_input(key=history_view.SEARCH).set_value("no such words").run()
+    app.text_input(key=history.SEARCH).set_value("no such words").run()
     assert not named(app) and any("No run fits" in text.value for text in app.main.markdown)
     app.button(key="history.all").click().run()
     assert len(named(app)) >= 3 and not complaints(app)
@@ -155,7 +156,7 @@ def test_ticks_do_not_move_to_other_runs() -> None:
     app = tick(find(open_lab("history"), *recipes), 0)
     chosen = table_with(app, "model")["model"].iloc[0]
     assert chosen == named(app)[0]
-    app.segmented_control(key=history_view.LAST).set_value(True).run()
+    app.segmented_control(key=history.LAST).set_value(True).run()
     assert named(app)[0] != chosen and "history.delete" not in keys(app)
 
 
@@ -189,11 +190,11 @@ def test_a_bundle_there_and_back() -> None:
     app = tick(find(open_lab("history"), recipe), 0)
     [button] = app.get("download_button")
     assert button.label == "Export" and not button.proto.HasField("deferred_file_id")
-    data = runs.bundle((recipe.key(),), None, ())
+    data = history._bundle((recipe.key(),), None, ())
     assert f"runs/{recipe.key()}/result.json" in zipfile.ZipFile(io.BytesIO(data)).namelist()
     app.button(key="history.delete").click().run()
     assert not named(app)
-    app.file_uploader(key=history_actions.BUNDLE).set_value(("nlwfa-runs.zip", data, "application/zip")).run()
+    app.file_uploader(key=history.BUNDLE).set_value(("nlwfa-runs.zip", data, "application/zip")).run()
     assert not complaints(app) and [toast.value for toast in app.toast] == ["0 runs brought in; 1 was here already."]
     assert len(named(app)) == 1 and "history.undo" not in keys(app)
 
@@ -203,14 +204,14 @@ def test_a_file_that_is_no_bundle_is_one_sentence_and_changes_nothing(data: byte
     recipe = made(315)
     app = find(open_lab("history"), recipe)
     before = listed(runs.history(), Query()).total
-    app.file_uploader(key=history_actions.BUNDLE).set_value(("runs.zip", data, "application/zip")).run()
+    app.file_uploader(key=history.BUNDLE).set_value(("runs.zip", data, "application/zip")).run()
     [sentence] = complaints(app)
     assert sentence.endswith("– Nothing was changed.")
     assert listed(runs.history(), Query()).total == before and len(named(app)) == 1
 
 
 def test_large_bundles_are_packed_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_actions, "AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(history, "AT_ONCE_BYTES", 10)
     app = tick(find(open_lab("history"), made(316)), 0)
     assert not app.get("download_button")
     app.button(key="history.pack").click().run()
@@ -222,7 +223,7 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
     here = recipe_of(app)
     recorded(here)
     gone = here.changed(data=here.data.changed(upload="0" * 64))
-    result = run(here, files=runs.runner().files.get)
+    result = run(here, files=cache.uploads().get)
     runs.history().note([done(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())])
     app = tick(find(open_lab("history"), gone), 0)
     assert any("content hash alone" in note.value.replace("\\", "") for note in app.info)
@@ -245,7 +246,7 @@ def test_what_the_sidebar_can_not_say_is_told() -> None:
     newer = Event("9" * 64, base, "failed", time())
     runs.history().note([newer])
     runs.history()._set(["9" * 64], recipe={"data": {"nonsense": 1}})
-    app = open_lab("history").text_input(key=history_view.SEARCH).set_value("9" * 20).run()
+    app = open_lab("history").text_input(key=history.SEARCH).set_value("9" * 20).run()
     for button in ("history.open", "history.pin.A", "history.again"):
         tick(app, 0).button(key=button).click().run()
         assert "can't read its options" in complaints(app)[0]
@@ -268,10 +269,10 @@ def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     base = made(319)
     events = [Event(f"{number:063x}f", base, "failed", 1.0 + number, "one of many") for number in range(7)]
     runs.history().note(events)
-    monkeypatch.setattr(history_view, "PAGE_SIZE", 3)
-    app = open_lab("history").text_input(key=history_view.SEARCH).set_value("one of many").run()
+    monkeypatch.setattr(history, "PAGE_SIZE", 3)
+    app = open_lab("history").text_input(key=history.SEARCH).set_value("one of many").run()
     assert len(named(app)) == 3 and any("Runs 1–3 of 7" in text.value for text in app.main.markdown)
-    app.number_input(key=history_view.PAGE).set_value(3).run()
+    app.number_input(key=history.PAGE).set_value(3).run()
     assert len(named(app)) == 1 and not complaints(app)
     tick(app, 0).button(key="history.delete").click().run()  # the last page is gone with its only run
     assert len(named(app)) == 3 and any("Runs 4–6 of 6" in text.value for text in app.main.markdown)
@@ -279,9 +280,9 @@ def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(people.HISTORY, "own")
+    monkeypatch.setenv(visitor.HISTORY, "own")
     mine, other = "ada", "bob"
-    monkeypatch.setattr(people, "identity", lambda: mine)
+    monkeypatch.setattr(visitor, "identity", lambda: mine)
     app = open_lab("history", **QUICK | {"data_seed": 999_991})
     assert any("No run yet" in title.value for title in app.subheader)
     assert not app.file_uploader and any(button.key == "history.train" for button in app.button)
@@ -292,7 +293,7 @@ def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.Monkey
     app.button(key="history.save").click().run()
     assert named(app) == ["ada's"]
 
-    monkeypatch.setattr(people, "identity", lambda: other)
+    monkeypatch.setattr(visitor, "identity", lambda: other)
     link = QUICK | {"learner": "SP", "data_seed": 320}
     assert not named(open_lab("history", **QUICK | {"data_seed": 999_991}))
     app = open_lab("history", **link)  # opened by a link
@@ -301,22 +302,22 @@ def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.Monkey
     assert not named(app) and any("from your list" in text.value for text in app.main.markdown)
     assert not named(open_lab("history", **link))  # gone is gone, though the link still leads there
 
-    monkeypatch.setattr(people, "identity", lambda: mine)
+    monkeypatch.setattr(visitor, "identity", lambda: mine)
     assert named(open_lab("history")) == ["ada's"]
-    monkeypatch.setenv(people.HISTORY, "all")
+    monkeypatch.setenv(visitor.HISTORY, "all")
     assert named(find(open_lab("history"), recipe)) == ["SP, k = 2"]
 
 
 @pytest.mark.parametrize("word", ["off", "nonsense"])
 def test_a_history_that_is_off_shows_nobody_anything(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    monkeypatch.setenv(people.HISTORY, word)
+    monkeypatch.setenv(visitor.HISTORY, word)
     app = open_lab("history")
     assert not complaints(app) and not app.dataframe
     assert ["switched off" in note.value for note in app.info] == [True]
 
 
 def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(people.HISTORY, "own")
+    monkeypatch.setenv(visitor.HISTORY, "own")
     runs.history.clear()
     monkeypatch.setenv("NLWFA_DATABASE_URL", "sqlite:////nowhere/at/all.db")
     monkeypatch.setattr("nlwfa_core.history.database.BUSY_SECONDS", 0)

@@ -16,7 +16,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.lab.approximations import LAYERS, model_block
-from pages.shared.navigation import ASSETS
+from pages.shared.server import ASSETS
 from tests.app.lab import QUICK, complaints, given_to, go, lens_payload, open_lab, recipe_of, trained
 
 

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from nlwfa_core.experiment.fields import FIELDS
-from pages.shared import controls, lessons, runs
+from pages.shared import cache, lessons, runs, sidebar
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 
-LESSONS = lessons.lessons()
+LESSONS = cache.lessons()
 STEPS = [(name, place) for name, lesson in LESSONS.items() for place in range(len(lesson.steps))]
 
 
@@ -36,7 +36,7 @@ def test_a_step_is_drawn_on_its_page_and_does_what_it_says(name, place):
         wanted = action.applied(recipe_of(app))
         app.button(key=f"lesson.do.{number}").click().run()
         assert not complaints(app)
-        assert controls.flat(recipe_of(app)).items() >= {name: controls.flat(wanted)[name] for name, _ in action.fields}.items()
+        assert sidebar.flat(recipe_of(app)).items() >= {name: sidebar.flat(wanted)[name] for name, _ in action.fields}.items()
         if action.recipe:
             assert recipe_of(app).key() == wanted.key()
             drawn = {widget.key for widget in (*app.number_input, *app.selectbox)}
@@ -107,7 +107,7 @@ def test_the_start_page_reads_no_strings(monkeypatch):
     def never(*_):
         raise AssertionError("the Start page is light")
 
-    monkeypatch.setattr(runs, "data", never)
+    monkeypatch.setattr(cache, "data", never)
     app = open_lab(**QUICK | {"data_seed": 477})
     assert not complaints(app)
     assert len([button for button in app.button if (button.key or "").startswith("start.lesson.")]) == len(LESSONS)

@@ -10,11 +10,11 @@ import pytest
 from nlwfa_core import run
 from nlwfa_core.lab.formulas.recipe import steps
 from nlwfa_core.lab.palette import METRIC_TITLES
+from nlwfa_core.lab.tables import number
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
 from nlwfa_core.models.reading import READINGS
 from pages.shared import runs
-from pages.shared.blocks import number
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, lens_payload, open_lab, recipe_of, trained
 

@@ -7,7 +7,7 @@ import pytest
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.fields import recipe_code, recipe_of
 from pages.shared import pins
-from pages.shared.text import literal
+from pages.shared.widgets import escape_markdown
 from tests.app.lab import QUICK, complaints, go, learned, open_lab
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
@@ -21,17 +21,17 @@ def test_a_pin_stays_while_the_sidebar_changes():
     app = open_lab("data", **QUICK)
     app.button(key="pins.A").click().run()
     app.number_input(key="rank").set_value(4).run()
-    assert chip(app, "A") == f"A: {literal('both.non, k = 2')}"
+    assert chip(app, "A") == f"A: {escape_markdown('both.non, k = 2')}"
     assert recipe_of("".join(app.query_params["a"])).learning.rank == 2
     go(app, "hankel")
-    assert chip(app, "A") == f"A: {literal('both.non, k = 2')}"
+    assert chip(app, "A") == f"A: {escape_markdown('both.non, k = 2')}"
     app.button(key="pins.A").click().run()
     assert "a" not in app.query_params and chip(app, "A") == "Pin A"
 
 
 def test_a_link_brings_pins():
     app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=LearningRecipe(rank=7))))
-    assert not app.exception and chip(app, "B") == f"B: {literal('SP, k = 7')}"
+    assert not app.exception and chip(app, "B") == f"B: {escape_markdown('SP, k = 7')}"
 
 
 def test_a_broken_link_says_so_and_loses_nothing():
@@ -43,10 +43,10 @@ def test_a_broken_link_says_so_and_loses_nothing():
 def test_what_is_in_play_is_named_once(monkeypatch):
     first, second = Recipe(), Recipe(learning=LearningRecipe(rank=7))
     monkeypatch.setattr(pins.st, "session_state", {})
-    assert pins.in_play(first) == {"now": first}
+    assert pins.shown_runs(first) == {"now": first}
     pins.pin("B", second)
-    assert pins.in_play(first) == {"B": second, "now": first}
-    assert pins.in_play(second) == {"B": second}
+    assert pins.shown_runs(first) == {"B": second, "now": first}
+    assert pins.shown_runs(second) == {"B": second}
 
 
 @pytest.mark.parametrize("page", ["states", "predict", "compare", "take_away", "train"])

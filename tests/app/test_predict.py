@@ -7,7 +7,7 @@ import pytest
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.models import sampling
 from nlwfa_core.strings.words import Words
-from pages.shared import runs
+from pages.shared import cache, runs
 from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
@@ -58,7 +58,7 @@ def test_by_hand_writes_the_librarys_calculation(learner: str) -> None:
     app.slider(key="predict.digits").set_value(6).run()
     assert not complaints(app)
     recipe = recipe_of(app)
-    found = by_hand(runs.result(recipe).model, (0, 1), runs.data(recipe.data).alphabet)  # type: ignore[union-attr]
+    found = by_hand(runs.result(recipe).model, (0, 1), cache.data(recipe.data).alphabet)  # type: ignore[union-attr]
     assert app.code[0].value.strip() == found.text(6).strip()
     assert [entry.value.strip().strip("$").strip() for entry in app.latex] == list(found.latex(6))
 
@@ -76,8 +76,8 @@ def test_the_sampler_draws_the_librarys_strings() -> None:
     app.number_input(key="predict.seed").set_value(4)
     app.number_input(key="predict.drawn_strings").set_value(300).run()
     assert not complaints(app)
-    data = runs.data(recipe_of(app).data)
-    expected = sampling.draw(runs.reference_models(recipe_of(app).data)["5-gram"], 300, 4)
+    data = cache.data(recipe_of(app).data)
+    expected = sampling.draw(cache.reference_models(recipe_of(app).data)["5-gram"], 300, 4)
     table = next(entry.value for entry in app.dataframe if "expected" in entry.value)
     assert list(table["string"]) == [data.alphabet.decode(word) for word in expected.words]
     assert list(table["count"]) == expected.counts.tolist()

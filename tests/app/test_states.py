@@ -7,7 +7,7 @@ import pytest
 
 from nlwfa_core.lab import colourings, graph, views
 from nlwfa_core.lab.alignment import align
-from pages.shared import runs
+from pages.shared import cache, runs
 from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
 
 SP = QUICK | {"learner": "SP", "data_seed": 921}
@@ -43,7 +43,7 @@ def test_the_table_has_the_points_of_the_figure() -> None:
     app = learned("states", **SP)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
     points = [trace for trace in figure(app, "states.pca")["data"] if trace["mode"] == "markers" and "text" in trace]
-    assert sum(len(trace["text"]) for trace in points) == len(table) == len(runs.prefixes(recipe_of(app).data, 30))
+    assert sum(len(trace["text"]) for trace in points) == len(table) == len(cache.prefixes(recipe_of(app).data, 30))
 
 
 def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
@@ -55,7 +55,7 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     assert not complaints(app)
     assert app.segmented_control(key="states.pair").options == ["now over A"]
     first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
-    prefixes = runs.prefixes(second.data, 30)
+    prefixes = cache.prefixes(second.data, 30)
     states = [views.directions(views.prefix_states(runs.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
     said = next(entry.value for entry in app.markdown if "left unexplained" in entry.value)
     assert f"{align(*states).residual:.1%}" in said
@@ -102,7 +102,7 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     app = learned("states", **SP)
     app.segmented_control(key="states.colour").set_value(colour).run()
     recipe = recipe_of(app)
-    data, model = runs.data(recipe.data), runs.result(recipe).model  # type: ignore[union-attr]
-    expected = colourings.colouring(colour, runs.prefixes(recipe.data, 30), data.alphabet, model, data.train)
+    data, model = cache.data(recipe.data), runs.result(recipe).model  # type: ignore[union-attr]
+    expected = colourings.colouring(colour, cache.prefixes(recipe.data, 30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
     assert np.allclose(table[colourings.COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)

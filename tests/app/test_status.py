@@ -9,18 +9,19 @@ import pytest
 
 from nlwfa_core import DataRecipe, Recipe
 from nlwfa_core.history.runs import Event
-from pages.shared import people, runs
+from pages.shared import runs, visitor
+from pages.views import status
 from tests.app.lab import complaints, markdown_texts, open_lab
 
 
 def test_without_leave_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(people.STATUS, "off")
+    monkeypatch.setenv(visitor.STATUS, "off")
     app = open_lab("status")
     assert not complaints(app) and not app.metric and len(app.info) == 1
 
 
 def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(people.STATUS, "on")
+    monkeypatch.setenv(visitor.STATUS, "on")
     open_lab("status")
     secret = Recipe(data=DataRecipe(source="upload", upload="0" * 64))
     now = time() + 1000
@@ -30,7 +31,7 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
     ]
     runs.history().note(events)
     runs.history().rename("e" * 64, "typed by ada")
-    runs.past.clear()
+    status._past.clear()
     app = open_lab("status")
     assert not complaints(app)
     figures = {entry.label: entry.value for entry in app.metric}
@@ -60,10 +61,10 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
 def test_who_may_see_it(
     monkeypatch: pytest.MonkeyPatch, history: str, status: str, address: str, headers: dict[str, str], seen: bool
 ) -> None:
-    monkeypatch.setenv(people.HISTORY, history)
-    monkeypatch.setenv(people.STATUS, status)
-    monkeypatch.setattr(people.st, "context", SimpleNamespace(ip_address=address, headers=headers))
-    assert people.may_see_status() is seen
+    monkeypatch.setenv(visitor.HISTORY, history)
+    monkeypatch.setenv(visitor.STATUS, status)
+    monkeypatch.setattr(visitor.st, "context", SimpleNamespace(ip_address=address, headers=headers))
+    assert visitor.may_see_status() is seen
 
 
 def test_a_browser_is_known_by_what_stays_the_same_in_its_cookie(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,24 +72,24 @@ def test_a_browser_is_known_by_what_stays_the_same_in_its_cookie(monkeypatch: py
 
     token = bytes(range(16))
     cookies = [generate_xsrf_token_string(token, 1) for _ in range(2)]
-    assert cookies[0] != cookies[1] and people.browser_token(cookies[0]) == people.browser_token(cookies[1]) == token.hex()
+    assert cookies[0] != cookies[1] and visitor.browser_token(cookies[0]) == visitor.browser_token(cookies[1]) == token.hex()
     for broken in ("", "2||ab|1", "2|zz|ab|1", "1|00|00|0|0", "x"):
-        assert people.browser_token(broken) == ""
+        assert visitor.browser_token(broken) == ""
     who = {}
     for cookie in (cookies[0], cookies[1], generate_xsrf_token_string(bytes(16), 1)):
-        monkeypatch.setattr(people.st, "context", SimpleNamespace(cookies={people.COOKIE: cookie}))
-        who[cookie] = people.identity()
+        monkeypatch.setattr(visitor.st, "context", SimpleNamespace(cookies={visitor.COOKIE: cookie}))
+        who[cookie] = visitor.identity()
     assert who[cookies[0]] == who[cookies[1]] and len(set(who.values())) == 2
 
 
 def test_who_has_signed_in_is_the_same_in_every_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     signed = {"is_logged_in": True, "iss": "https://id.example.org", "sub": "42", "name": "Ada <b>"}
-    monkeypatch.setattr(people.st, "user", signed)
-    known = people.identity()
-    monkeypatch.setattr(people.st, "user", signed | {"name": "Ada L."})
-    assert people.identity() == known
-    monkeypatch.setattr(people.st, "user", signed | {"sub": "43"})
-    assert people.identity() != known
+    monkeypatch.setattr(visitor.st, "user", signed)
+    known = visitor.identity()
+    monkeypatch.setattr(visitor.st, "user", signed | {"name": "Ada L."})
+    assert visitor.identity() == known
+    monkeypatch.setattr(visitor.st, "user", signed | {"sub": "43"})
+    assert visitor.identity() != known
     app = open_lab("start")
     assert not complaints(app) and [button.key for button in app.sidebar.button if "sign" in button.key] == ["people.sign_out"]
 
@@ -100,11 +101,11 @@ def test_signing_in_is_offered_where_it_is_set_up_and_nowhere_else(monkeypatch: 
         return [button.label for button in app.sidebar.button if "sign_in" in button.key]
 
     assert offered() == []
-    monkeypatch.setattr(people.st, "user", {"is_logged_in": False})
-    monkeypatch.setattr(people.st, "secrets", {"auth": {"client_id": "x", "redirect_uri": "y"}})
+    monkeypatch.setattr(visitor.st, "user", {"is_logged_in": False})
+    monkeypatch.setattr(visitor.st, "secrets", {"auth": {"client_id": "x", "redirect_uri": "y"}})
     assert offered() == ["Sign in"]
     monkeypatch.setattr(
-        people.st, "secrets", {"auth": {"redirect_uri": "y", "school": {"client_id": "x"}, "google": {"client_id": "z"}}}
+        visitor.st, "secrets", {"auth": {"redirect_uri": "y", "school": {"client_id": "x"}, "google": {"client_id": "z"}}}
     )
     assert offered() == ["Sign in with school", "Sign in with google"]
     app = open_lab("start")

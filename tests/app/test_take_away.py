@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import LearningRecipe, Recipe, RecipeError, load_model, run
 from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared import exports, runs
+from pages.shared import cache, runs, sidebar
+from pages.views import take_away
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
 from tests.app.test_uploads import LINES, upload
 
@@ -21,7 +22,7 @@ def offered(app: AppTest) -> list[str]:
 
 
 def bring(app: AppTest, data: bytes) -> AppTest:
-    return app.file_uploader(key=exports.RECIPE_FILE).set_value(("recipe.json", data, "application/json")).run()
+    return app.file_uploader(key=take_away.RECIPE_FILE).set_value(("recipe.json", data, "application/json")).run()
 
 
 def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
@@ -47,8 +48,8 @@ def test_nothing_is_made_on_demand_while_a_run_is_polled() -> None:
 def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
     app = upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES)
     recipe = recipe_of(app)
-    result = run(recipe, files=runs.runner().files.get)
-    archive = zipfile.ZipFile(io.BytesIO(exports.finished(recipe, result, "").everything()))
+    result = run(recipe, files=cache.uploads().get)
+    archive = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, result, "").everything()))
     names = archive.namelist()
     assert {"run.py", "run.ipynb", "recipe.json", "report.html", "scores.csv", "data/train.txt", "figures/hankel.png"} <= set(names)
     assert f"uploads/{recipe.data.upload}" in names and archive.read(f"uploads/{recipe.data.upload}") == LINES
@@ -60,7 +61,7 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
 def test_a_pinned_run_can_be_taken_away_too() -> None:
     pinned = Recipe(learning=LearningRecipe(rank=7))
     app = open_lab("take_away", **QUICK, a=recipe_code(pinned))
-    assert "rank=2," in exports.programs(recipe_of(app))[0].content.decode()
+    assert "rank=2," in take_away.programs(recipe_of(app))[0].content.decode()
     app.segmented_control(key="take_away.run").set_value("A").run()
     assert not complaints(app)
     assert f"/train?a={recipe_code(pinned)}" in app.main.code[0].value
@@ -74,7 +75,7 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
     trained(app, "take_away.start")
     assert not complaints(app) and len(offered(app)) == 9
     assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
-    names = zipfile.ZipFile(io.BytesIO(exports.finished(recipe, runs.result(recipe), "").everything())).namelist()
+    names = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, runs.result(recipe), "").everything())).namelist()
     assert {"model/automaton.pautomac.txt", "model/automaton.openfst.txt", "model/automaton.dot"} <= set(names)
     assert "figures/hankel.png" not in names
 
@@ -82,7 +83,7 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
 @pytest.mark.parametrize("preset", [name for name, (_, recipe) in PRESETS.items() if recipe.data.source != "upload"])
 def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
     wanted = PRESETS[preset][1]
-    app = bring(open_lab("take_away", **QUICK), exports.recipe_file(wanted))
+    app = bring(open_lab("take_away", **QUICK), take_away.recipe_file(wanted))
     assert not [text for text in complaints(app) if "Nothing was changed" in text]
     assert recipe_of(app).key() == wanted.key()
     assert recipe_of(go(app, "data")).key() == wanted.key()
@@ -120,6 +121,6 @@ def test_a_recipe_that_can_not_be_followed_changes_nothing(data: bytes, said: st
 
 def test_what_the_sidebar_can_say_is_let_through() -> None:
     for _, recipe in PRESETS.values():
-        exports.check_sayable(recipe)
+        sidebar.check_sayable(recipe)
     with pytest.raises(RecipeError):
-        exports.check_sayable(Recipe().with_learner("GRU"))
+        sidebar.check_sayable(Recipe().with_learner("GRU"))

@@ -12,7 +12,7 @@ from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.latex import number
 from nlwfa_core.strings.words import Words
-from pages.shared import runs
+from pages.shared import cache, runs
 from pages.shared.training import _ordinal
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
 
@@ -79,7 +79,7 @@ def test_the_symbol_of_the_map_can_be_chosen() -> None:
     app.selectbox(key="train.symbol").set_value(1).run()
     assert not complaints(app)
     assert r"\mathbf{A}_{\text{{[}}}" in first[1] and r"\mathbf{A}_{\text{{]}}}" in board(app)[1]
-    learned = stepping.spectral(runs.hankel(recipe_of(app).data, recipe_of(app).hankel), 2)
+    learned = stepping.spectral(cache.hankel(recipe_of(app).data, recipe_of(app).hankel), 2)
     assert number(float(learned.maps.transitions[1][0, 1])) in board(app)[1]
 
 

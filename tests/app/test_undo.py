@@ -6,7 +6,7 @@ import pytest
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared.undo import described
+from pages.shared.sidebar import described
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 
 

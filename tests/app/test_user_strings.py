@@ -7,7 +7,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.text import literal
+from pages.shared.widgets import escape_markdown
 from tests.app.lab import QUICK, all_pages, complaints, go, markdown_texts, open_lab, trained, type_text
 from tests.app.test_uploads import upload
 
@@ -69,7 +69,7 @@ def test_errors_and_notes_quote_as_written(token: str) -> None:
     app = upload(open_lab("data", **QUICK), b"a b\nb a\n" * 20)
     upload(app, f"a b\n{token} a\n".encode(), "upload_test")  # new in the test strings: a note
     assert not complaints(app)
-    assert any(literal(token) in note.value for note in app.info)
+    assert any(escape_markdown(token) in note.value for note in app.info)
     assert_shown_as_written(app)
     upload(app, f"1 2\n1 {token}\n".encode())
     assert len(complaints(app)) == 1

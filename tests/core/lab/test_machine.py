@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -61,26 +60,3 @@ def test_amounts_have_units() -> None:
         "1 MB",
         "1000.0 TB",
     ]
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the setting is glibc's")
-def test_threads_share_one_heap() -> None:
-    program = """
-import ctypes, sys
-from threading import Thread
-from nlwfa_core.lab.machine import share_one_heap
-library = ctypes.CDLL(None)
-library.malloc.restype = ctypes.c_void_p
-if sys.argv[1] == "shared":
-    assert share_one_heap()
-places = []
-thread = Thread(target=lambda: places.append(library.malloc(100_000)))
-thread.start()
-thread.join()
-heap = next(line.split()[0] for line in open("/proc/self/maps") if line.rstrip().endswith("[heap]"))
-first, last = (int(place, 16) for place in heap.split("-"))
-print(first <= places[0] < last)
-"""
-    for setting, expected in (("shared", "True"), ("usual", "False")):
-        told = subprocess.run([sys.executable, "-c", program, setting], capture_output=True, text=True, check=True)
-        assert told.stdout.strip() == expected

@@ -19,8 +19,8 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Words
-from pages.shared import blocks, in_play, pins, runs
-from pages.shared.text import literal
+from pages.shared import pins, runs, widgets
+from pages.shared.widgets import escape_markdown
 
 # Symbols of a string that are followed: each adds a frame that holds all before it.
 MAX_FOLLOWED = 100
@@ -28,7 +28,7 @@ MAX_FOLLOWED = 100
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """All prefixes' states, and the way of one string through them."""
-    with blocks.errors_shown():
+    with widgets.errors_as_messages():
         whole = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
         word = whole[:MAX_FOLLOWED]
         found = views.prefix_states(model, prefixes)
@@ -45,8 +45,9 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
     alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
-        f"The {len(prefixes):,} most frequent prefixes under {literal(name)}, k = {model.num_states}; the line follows "
-        f"{literal(data.alphabet.decode(word))}{cut}. The axes shown explain {projection.explained_by(axes):.1%} of the variance."
+        f"The {len(prefixes):,} most frequent prefixes under {escape_markdown(name)}, k = {model.num_states}; the line follows "
+        f"{escape_markdown(data.alphabet.decode(word))}{cut}. "
+        f"The axes shown explain {projection.explained_by(axes):.1%} of the variance."
     )
     if num_zero:
         st.caption(
@@ -56,23 +57,23 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
         st.dataframe(pd.DataFrame(table), hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
-        blocks.text_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
+        widgets.text_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
 
 
 def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
     """The states of two runs in play, the second turned and scaled onto the first."""
-    playing = pins.in_play(recipe)
+    playing = pins.shown_runs(recipe)
     if len(playing) < 2:
         st.caption("Pin a run as A in the sidebar, then change the recipe or pin another as B: here one is laid over the other.")
         return
-    found = {name: entry for name, run in in_play.comparable(playing, data).items() if (entry := runs.result(run))}
+    found = {name: entry for name, run in pins.comparable(playing, data).items() if (entry := runs.result(run))}
     names = list(found)
     pairs = {f"{second} over {first}": (first, second) for place, first in enumerate(names) for second in names[place + 1 :]}
     if not pairs:
         return
     pair = st.segmented_control("Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair")
     first, second = pairs[pair]
-    with blocks.errors_shown():
+    with widgets.errors_as_messages():
         sets = [views.prefix_states(found[name].model, prefixes) for name in (first, second)]
         sets = [views.directions(states) if unit else states for states in sets]
         laid = alignment.align(*sets)
@@ -101,14 +102,14 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
     model = models[name]
     if not isinstance(model, WFA):
         st.info(
-            f"{literal(name)} has no such graph: a map takes each state to the next, not a matrix, and its states are points in "
-            "space, not a list of k. Its picture is the one above.",
+            f"{escape_markdown(name)} has no such graph: a nonlinear model's states are points in a continuous space. "
+            "Its picture is the one above.",
             icon=":material/info:",
         )
         return
     if model.num_states > graph.MAX_STATES:
         st.info(
-            f"{literal(name)} has {model.num_states} states; a graph shows up to {graph.MAX_STATES}. Take a smaller rank.",
+            f"{escape_markdown(name)} has {model.num_states} states; a graph shows up to {graph.MAX_STATES}. Take a smaller rank.",
             icon=":material/info:",
         )
         return
@@ -124,7 +125,7 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
     shown = sum(len(edge.weights) for edge in graph.edges(model, smallest))
     labelled = len(graph.edges(model, smallest)) <= MAX_LABELS
     st.plotly_chart(
-        graph_figure(model, data.alphabet.symbols, smallest, blocks.dark()),
+        graph_figure(model, data.alphabet.symbols, smallest, widgets.dark()),
         key="states.graph",
         alt="States and the transitions between them, with their weights; the table below has the numbers",
     )
@@ -135,4 +136,4 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
         "A learned WFA is unique up to a change of basis only: another basis gives the same weights of strings, and another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
-        blocks.text_table(graph.weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")
+        widgets.text_table(graph.weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
-from nlwfa_core.sources.files import read_strings
-from pages.shared import controls, runs
-from pages.shared.text import literal
+from nlwfa_core.experiment.data import num_strings
+from pages.shared import cache, sidebar
+from pages.shared.widgets import error_toast, escape_markdown
 
 REFUSED = "uploads.refused"
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
@@ -17,8 +17,8 @@ READ_AS = {
     "tokens": "one string a line, tokens with spaces between",
     "csv": "CSV, string and count",
 }
-FEW_SYMBOLS = 12
-FEW = 30  # pasted strings are split into parts from this number on
+MAX_SYMBOLS = 12  # named in a message
+MIN_SPLIT = 30  # pasted strings; fewer are all learned from and tested on
 SLOTS = {
     "upload": (
         "Training strings",
@@ -59,21 +59,20 @@ def _keep_uploads(field: str) -> None:
 
     An empty place means nothing: the browser empties it before it brings the next file, too.
     """
-    files = {key: file for key in controls.UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
-    before = {key: st.session_state.get(key, "") for key in controls.UPLOADS}
+    files = {key: file for key in sidebar.UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
+    before = {key: st.session_state.get(key, "") for key in sidebar.UPLOADS}
     try:
-        names = before | {key: runs.runner().files.put(file.getvalue()) for key, file in files.items()}
+        names = before | {key: cache.uploads().put(file.getvalue()) for key, file in files.items()}
         # Whoever brings strings wants all of them used, whatever the last example took.
-        new = (
-            {"source": "upload", "num_strings": limits.most("generated_strings")} if field == "upload" and files.get(field) else {}
-        )
+        brought = field == "upload" and files.get(field)
+        new = {"source": "upload", "num_strings": limits.most("generated_strings")} if brought else {}
         if names["upload"]:
-            runs.data(controls.current().data.changed(**{"source": "upload", **new, **names}))
+            cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
     except RecipeError as error:
         st.session_state[REFUSED] = files[field].file_id if field in files else None
-        st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
+        error_toast(f"{error} – Nothing was changed.")
         return
-    controls.set_values(names | new)
+    sidebar.set_values(names | new)
 
 
 def _paste_control() -> None:
@@ -87,33 +86,29 @@ def _paste_control() -> None:
         help="Characters, or tokens with spaces between; λ alone is the empty string. Or CSV: string, count.",
     )
     if reason := st.session_state.pop(PASTE_ERROR, None):
-        st.error(literal(f"{reason} – Nothing was changed."), icon=":material/error:")
+        st.error(escape_markdown(f"{reason} – Nothing was changed."), icon=":material/error:")
     st.button("Use these strings", key="data.use", icon=":material/check:", on_click=_use_pasted)
 
 
 def _use_pasted() -> None:
-    text = st.session_state.get(PASTED) or ""
+    content = (st.session_state.get(PASTED) or "").encode()
     try:
-        if (size := len(text.encode())) > limits.most("pasted_bytes"):
-            raise RecipeError(
-                f"bytes pasted: {size:,} given, at most {limits.most('pasted_bytes'):,} allowed; upload them as a file"
-            )
-        name = runs.runner().files.put(text.encode())
-        # Strings by hand are few: none can be spared for a test.
-        test = name if text.count("\n") < FEW else ""
-        new = {"source": "upload", "num_strings": limits.most("generated_strings"), "upload_format": "auto"} | dict.fromkeys(
-            controls.UPLOADS, ""
-        )
-        new |= {"upload": name, "upload_test": test}
-        data = runs.data(controls.current().data.changed(**new))
-        read = read_strings(text.encode())
+        limits.check_at_most("bytes pasted (a file may be larger)", len(content), limits.most("pasted_bytes"))
+        name = cache.uploads().put(content)
+        # A handful of strings is too few to set some aside for a test.
+        test = name if content.count(b"\n") < MIN_SPLIT else ""
+        fields = dict.fromkeys(sidebar.UPLOADS, "") | {"upload": name, "upload_test": test}
+        fields |= {"source": "upload", "num_strings": limits.most("generated_strings"), "upload_format": "auto"}
+        recipe = sidebar.current().data.changed(**fields)
+        data = cache.data(recipe)
     except RecipeError as error:
         st.session_state[PASTE_ERROR] = str(error)
         return
-    controls.set_values(new)
-    symbols = " ".join(data.alphabet.symbols[:FEW_SYMBOLS]) + (" …" if data.train.num_symbols > FEW_SYMBOLS else "")
-    text = f"Read as {READ_AS[read.format]}: {int(read.counts.sum()):,} strings over {data.train.num_symbols} symbols: {symbols}"
-    st.toast(literal(text), icon=":material/check:", duration="long")
+    sidebar.set_values(fields)
+    symbols = " ".join(data.alphabet.symbols[:MAX_SYMBOLS]) + (" …" if data.train.num_symbols > MAX_SYMBOLS else "")
+    number = f"{num_strings(recipe, data):,} strings over {data.train.num_symbols} symbols"
+    text = f"Read as {READ_AS[data.format]}: {number}: {symbols}"
+    st.toast(escape_markdown(text), icon=":material/check:", duration="long")
 
 
 def _take_out(field: str) -> None:

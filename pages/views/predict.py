@@ -18,9 +18,8 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Word
-from pages.shared import blocks, in_play, pins, runs
-from pages.shared.text import literal
-from pages.shared.typing import typed
+from pages.shared import cache, pins, runs, widgets
+from pages.shared.widgets import escape_markdown, typed_text
 
 HELP = "Symbols side by side; with spaces between, where a symbol is longer than one character. λ, or nothing, is the empty string."
 DRAWN = "predict.drawn"
@@ -30,28 +29,28 @@ PROPOSED = 100  # symbols, at most, of the string that stands there first
 
 def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
     """Pinned runs by name, the sidebar's learners that are trained, and what they are judged against."""
-    kept = in_play.comparable(pins.pinned(), data)
+    kept = pins.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
         f"{name}: {pins.title(run)}": entry.model for name, run in kept.items() if (entry := runs.result(run)) is not None
     }
     for learner, entry in runs.results_of_learners(recipe).items():
         if recipe.with_learner(learner) not in kept.values():
             models[learner] = entry.model
-    return models | runs.reference_models(recipe.data)
+    return models | cache.reference_models(recipe.data)
 
 
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     """Redrawn alone at each pause in typing."""
     proposed = views.most_frequent_word(data.train)[:PROPOSED]
-    text = typed("String", data.alphabet.decode(proposed), "predict.string", HELP)
+    text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP)
     try:
         word = data.alphabet.encode(text)
     except RecipeError as error:
-        st.error(literal(str(error)), icon=":material/error:")
+        st.error(escape_markdown(str(error)), icon=":material/error:")
         return
-    blocks.text_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
-    blocks.warnings(*tables.weight_warnings(models, word, data))
+    widgets.text_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
+    widgets.warnings(*tables.weight_warnings(models, word, data))
     _what_comes_next(data, models, word)
     automata = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
     if automata:
@@ -66,7 +65,7 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     shares = {name: views.next_probabilities(model, prefixes)[place] for name, model in models.items()}
     figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
     st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
-    blocks.warnings(*tables.score_warnings(models, word[:place]))
+    widgets.warnings(*tables.score_warnings(models, word[:place]))
     st.caption("|scores| normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
     if readings := views.reading_sentences(models):
         st.caption(" ".join(readings))
@@ -77,7 +76,7 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
     default = recipe.learning.learner if recipe.learning.learner in models else next(iter(models))
     name = st.segmented_control("Model", list(models), default=default, required=True, key="predict.learner")
     model = models[name]
-    blocks.text_table(tables.trajectory_table(model, word, data.alphabet), "predict.states", "State and weight after each prefix")
+    widgets.text_table(tables.trajectory_table(model, word, data.alphabet), "predict.states", "State and weight after each prefix")
     by_hand_shown = st.toggle(
         "By hand",
         key="predict.by_hand",
@@ -90,15 +89,16 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
     try:
         calculation = by_hand(model, word, data.alphabet)
     except RecipeError as error:
-        st.info(literal(str(error)), icon=":material/info:")
+        st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     titles = ("Parameters", "Step by step; a state is a row", "The weight")
     for title, formula in zip(titles, calculation.latex(digits), strict=True):
         st.markdown(f"**{title}**")
         st.latex(formula)
-    notes = " ".join([*([ROUNDING_NOTE] if calculation.has_rounding else []), *calculation.notes])
-    rounding = f"Every number is exact and rounded to {digits} significant digits only when it is written"
-    st.caption(f"{literal(notes)} {rounding}: with the rounded numbers, a calculator may give other last digits.")
+    legend = [f"{short} is {symbol}" for short, symbol in symbol_legend(data.alphabet, word).items()]
+    said = [*([DUST] if found.has_dust else []), *found.notes, *([f"{'; '.join(legend)}."] if legend else [])]
+    rounding = f"Every number is the exact one, rounded to {digits} significant digits when it is written: what a calculator"
+    st.caption(f"{escape_markdown(' '.join(said))} {rounding} makes of the rounded ones may differ in the last digits.")
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)
 
@@ -114,7 +114,7 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
     longest = third.number_input("Longest", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session")
     seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
     drawn = _drawn(models[name], number, seed, longest)
-    blocks.warnings(*sampling.sentences(drawn, longest))
+    widgets.warnings(*sampling.sentences(drawn, longest))
     table = sampling.drawn_table(drawn, data.alphabet)
     written = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
     alt = "The strings drawn, with counts and weights"

@@ -13,8 +13,8 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, limits
-from nlwfa_core.experiment.fields import beyond, flat, lowered
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
+from nlwfa_core.experiment.fields import beyond, differences, flat, lowered
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
@@ -22,7 +22,7 @@ from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared.navigation import navigation
-from pages.shared.text import literal
+from pages.shared.widgets import escape_markdown
 
 SOURCES = {
     "dyck": "Brackets from the grammar S → SS | [S] | [].",
@@ -39,6 +39,11 @@ DEFAULT = PRESETS["first-steps"][1]
 DEFAULTS = flat(DEFAULT)
 KEPT, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
+STACK, LAST = "undo.stack", "undo.last"
+MAX_CHANGES = 50
+NAMES = {"refine": "refinement", "upload": "strings", "data_seed": "seed of the strings", "learning_seed": "seed of the networks"}
+
+Moment = tuple[Recipe, dict[str, Any]]
 
 
 def recipe_controls() -> Recipe:
@@ -82,7 +87,10 @@ def _say_dropped(linked: dict[str, str], used: dict[str, Any]) -> None:
                 continue
         if key not in st.session_state or (key in UPLOADS and not value):
             continue  # there is no such control now, or the file is missing, which the page says
-        st.toast(literal(f"The link says {key} = {said[:40]}, which is not possible here: it is {value}."), icon=":material/info:")
+        st.toast(
+            escape_markdown(f"The link says {key} = {said[:40]}, which is not possible here: it is {value}."),
+            icon=":material/info:",
+        )
 
 
 def kept() -> dict[str, Any]:
@@ -107,6 +115,14 @@ def current() -> Recipe:
     return recipe
 
 
+def page_recipe(title: str, text: str) -> Recipe:
+    """A page's heading; returns the recipe that the sidebar holds."""
+    recipe = current()
+    st.title(title)
+    st.markdown(text)
+    return recipe
+
+
 def set_recipe(recipe: Recipe) -> None:
     """Make every control say what a recipe says. For callbacks: widgets can't be set once they are drawn."""
     values = flat(recipe)
@@ -114,7 +130,7 @@ def set_recipe(recipe: Recipe) -> None:
         st.session_state[key] = value
     for key, most in beyond(recipe).items():
         text = f"{key}: {values[key]:,} given, at most {most:,} allowed on this server: it is {most:,} now."
-        st.toast(literal(text), icon=":material/info:", duration="long")
+        st.toast(escape_markdown(text), icon=":material/info:", duration="long")
 
 
 def set_rank(rank: int) -> None:
@@ -278,3 +294,64 @@ def _rate(label: str, default: float, key: str) -> float:
 
 def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:
     return st.number_input(label, smallest, largest, min(default, largest), **_bound(key))
+
+
+def check_sayable(recipe: Recipe) -> None:
+    """Raise RecipeError where the sidebar has no words for a recipe, which the library would follow all the same."""
+    learning, hankel = recipe.learning, recipe.hankel
+    if learning.is_opponent:
+        raise RecipeError(f"learner: {learning.learner} given, the sidebar has {', '.join(LEARNERS)}; opponents are on Compare")
+    hidden = ",".join(map(str, learning.hidden))
+    if hidden not in LAYERS:
+        raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(LAYERS)}; use the script")
+    width = DEFAULT.learning.width_transitions
+    if learning.width_transitions != width:
+        raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; use the script")
+    rates = {"rate_factorisation": learning.rate_factorisation, "rate_transitions": learning.rate_transitions}
+    least, most = SMALLEST_RATE, LARGEST_RATE
+    for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
+        if not least <= rate <= most:
+            raise RecipeError(f"{name}: {rate:g} given, the sidebar has {least:g} … {most:g}; use the script")
+    if recipe.refinement.dropout > LARGEST_DROPOUT:
+        raise RecipeError(f"dropout: {recipe.refinement.dropout} given, the sidebar goes up to {LARGEST_DROPOUT}; use the script")
+    bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
+    if hankel.bounded != bounded:
+        raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; use the script")
+
+
+def undo_control(recipe: Recipe) -> None:
+    """Notice a change, and draw the button that takes the last one back; it says which that is."""
+    stack: list[Moment] = st.session_state.setdefault(STACK, [])
+    last: Moment | None = st.session_state.get(LAST)
+    if last is not None and last[0] != recipe:
+        stack.append(last)
+        del stack[:-MAX_CHANGES]
+    st.session_state[LAST] = (recipe, kept())
+    label = f"Undo: {described(stack[-1][0], recipe)}" if stack else "Undo"
+    icon = ":material/undo:"
+    st.button(label, key="undo", icon=icon, type="tertiary", on_click=_undo, disabled=not stack, help=label if stack else None)
+
+
+def _undo() -> None:
+    st.session_state[LAST] = None
+    set_values(st.session_state[STACK].pop()[1])
+
+
+def described(before: Recipe, after: Recipe) -> str:
+    """A change in a few words, for a label.
+
+    >>> described(Recipe(), Recipe.from_json('{"learning": {"rank": 3}}'))
+    'rank 10 → 3'
+    """
+    changes = differences(before, after)
+    if not changes:
+        return "the last change"
+    name, (old, new) = next(iter(changes.items()))
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return f"{NAMES.get(name, name.replace('_', ' '))} {_written(name, old)} → {_written(name, new)}{more}"
+
+
+def _written(name: str, value: Any) -> str:
+    if name.startswith("upload"):
+        return escape_markdown(value[:6]) if value else "none"
+    return escape_markdown(f"{value:,}" if isinstance(value, int) else str(value))

@@ -20,12 +20,11 @@ from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, 
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import UPLOADS, script, uploads_of
-from nlwfa_core.learning.names import LEARNERS, needs_boundary
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA
-from pages.shared import controls, pins, runs
-from pages.shared.text import literal
+from pages.shared import cache, pins, sidebar
+from pages.shared.widgets import error_toast, escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
 RECIPE_FILE = "take_away.recipe"
@@ -72,12 +71,12 @@ class Finished:
             "figures": figure_files(self.result, self.hankel),
         }
         files |= {f"{folder}/{name}": content for folder, part in parts.items() for name, content in part.items()}
-        return zipped(files | {f"{UPLOADS}/{name}": runs.runner().files.get(name) for name in uploads_of(recipe)})
+        return zipped(files | {f"{UPLOADS}/{name}": cache.uploads().get(name) for name in uploads_of(recipe)})
 
 
 def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
     """Which of the runs in play: its name and its recipe."""
-    found = pins.in_play(recipe)
+    found = pins.shown_runs(recipe)
     if len(found) == 1:
         return next(iter(found.items()))
     names = list(found)
@@ -85,7 +84,7 @@ def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
         "Which run",
         names,
         default="now" if "now" in found else names[-1],
-        format_func=lambda name: f"{name}: {literal(pins.title(found[name]))}",
+        format_func=lambda name: f"{name}: {escape_markdown(pins.title(found[name]))}",
         required=True,
         key="take_away.run",
         persist_state="session",
@@ -137,8 +136,8 @@ def programs(recipe: Recipe) -> list[Card]:
 
 def finished(recipe: Recipe, result: Result, link: str) -> Finished:
     """Raises RecipeError if the strings are gone."""
-    hankel = None if recipe.learning.is_opponent else runs.hankel(recipe.data, recipe.hankel)
-    return Finished(result, runs.data(recipe.data), hankel, runs.references(recipe.data), link)
+    hankel = None if recipe.learning.is_opponent else cache.hankel(recipe.data, recipe.hankel)
+    return Finished(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link)
 
 
 def results(run: Finished) -> list[Card]:
@@ -217,7 +216,7 @@ def cards(group: list[Card]) -> None:
 def limits_of_formats(result: Result) -> None:
     """What a linear model can't be written as, and why."""
     if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
-        st.caption(literal(f"{' '.join(sentences)} The weights stand in automaton.json all the same."))
+        st.caption(escape_markdown(f"{' '.join(sentences)} The weights stand in automaton.json all the same."))
 
 
 def recipe_upload() -> None:
@@ -233,36 +232,11 @@ def _load_recipe() -> None:
     try:
         check_at_most("bytes in a recipe", file.size, MAX_RECIPE_BYTES)
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
-        check_sayable(recipe)
+        sidebar.check_sayable(recipe)
         for name in uploads_of(recipe):
-            runs.runner().files.get(name)
+            cache.uploads().get(name)
     except RecipeError as error:
-        st.toast(literal(f"{error} – Nothing was changed."), icon=":material/error:", duration="long")
+        error_toast(f"{error} – Nothing was changed.")
         return
-    controls.set_recipe(recipe)
-    st.toast(literal(f"The sidebar says {pins.title(recipe)} now."), icon=":material/check:")
-
-
-def check_sayable(recipe: Recipe) -> None:
-    """Raise RecipeError where the sidebar has no words for a recipe, which the library would follow all the same."""
-    learning, hankel = recipe.learning, recipe.hankel
-    if learning.is_opponent:
-        raise RecipeError(f"learner: {learning.learner} given, the sidebar has {', '.join(LEARNERS)}; opponents are on Compare")
-    hidden = ",".join(map(str, learning.hidden))
-    if hidden not in controls.LAYERS:
-        raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(controls.LAYERS)}; use the script")
-    width = controls.DEFAULT.learning.width_transitions
-    if learning.width_transitions != width:
-        raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; use the script")
-    rates = {"rate_factorisation": learning.rate_factorisation, "rate_transitions": learning.rate_transitions}
-    least, most = controls.SMALLEST_RATE, controls.LARGEST_RATE
-    for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
-        if not least <= rate <= most:
-            raise RecipeError(f"{name}: {rate:g} given, the sidebar has {least:g} … {most:g}; use the script")
-    if recipe.refinement.dropout > controls.LARGEST_DROPOUT:
-        raise RecipeError(
-            f"dropout: {recipe.refinement.dropout} given, the sidebar goes up to {controls.LARGEST_DROPOUT}; use the script"
-        )
-    bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
-    if hankel.bounded != bounded:
-        raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; use the script")
+    sidebar.set_recipe(recipe)
+    st.toast(escape_markdown(f"The sidebar says {pins.title(recipe)} now."), icon=":material/check:")

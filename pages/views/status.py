@@ -9,14 +9,14 @@ from platform import python_version
 import streamlit as st
 
 from nlwfa_core import RecipeError, __version__
-from nlwfa_core.history.database import described
+from nlwfa_core.history.database import described, told
+from nlwfa_core.history.listing import Query, choices, listed
 from nlwfa_core.history.runs import STATES, Run
 from nlwfa_core.jobs.overview import Overview
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import machine
-from pages.shared import blocks, people, runs
-from pages.shared.safety import calm
-from pages.shared.text import literal
+from pages.shared import cache, runs, server, visitor, widgets
+from pages.shared.widgets import errors_as_messages, escape_markdown
 
 SECONDS = 2.0
 MAX_FAILURES = 10
@@ -24,8 +24,8 @@ PACKAGES = ("streamlit", "torch", "numpy", "scipy", "sqlalchemy", "plotly")
 
 
 def stop_if_not_allowed() -> None:
-    if not people.may_see_status():
-        blocks.notes("This page is for whoever runs the server, who can show it with NLWFA_STATUS=on.")
+    if not visitor.may_see_status():
+        widgets.notes("This page is for whoever runs the server, who can show it with NLWFA_STATUS=on.")
         st.stop()
 
 
@@ -37,7 +37,7 @@ def board() -> None:
     st.caption(" · ".join(f"{name} {number}" for name, number in found.items()))
 
 
-@calm()
+@errors_as_messages()
 def _board() -> None:
     busy = runs.runner().overview()
     _cells(
@@ -57,12 +57,12 @@ def _board() -> None:
             "waiting": [_count(waiting, "job") for waiting, _ in busy.owners],
             "running or paused": [_count(begun, "job") for _, begun in busy.owners],
         }
-        blocks.text_table(table, "status.owners", "Jobs of each browser")
+        widgets.text_table(table, "status.owners", "Jobs of each browser")
     st.subheader("History", anchor=False)
     try:
         _history()
     except RecipeError as error:
-        st.error(literal(str(error)), icon=":material/error:")
+        st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
 def _cells(cells: dict[str, str]) -> None:
@@ -77,16 +77,16 @@ def _sizes(busy: Overview) -> dict[str, str]:
         "server's memory": machine.amount(machine.resident_bytes([os.getpid()])),
         "workers' memory": machine.amount(machine.resident_bytes(busy.pids)),
         "memory left": machine.amount(memory.available if memory else None),
-        "kept on disk": machine.amount(runs.bytes_on_disk()),
-        "disk left": machine.amount(machine.free_bytes(runs.home())),
+        "kept on disk": machine.amount(cache.bytes_on_disk()),
+        "disk left": machine.amount(machine.free_bytes(server.home())),
     }
 
 
 def _history() -> None:
-    states, failures = runs.past(MAX_FAILURES)
+    states, failures = _past(MAX_FAILURES)
     counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
     said = " · ".join(counts) or "no run yet"
-    st.markdown(f"{literal(described(runs.history().reading.url))}: {said}")
+    st.markdown(f"{escape_markdown(described(runs.history().reading.url))}: {said}")
     if failures:
         st.markdown("**The last failures**")
         table = {
@@ -94,7 +94,15 @@ def _history() -> None:
             "run": [f"{run.learner}, k = {run.rank}" for run in failures],
             "why": [_why(run) for run in failures],
         }
-        blocks.text_table(table, "status.failures", "The last runs that failed, and why")
+        widgets.text_table(table, "status.failures", "The last runs that failed, and why")
+
+
+@st.cache_data(ttl=5, show_spinner=False)
+def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
+    """State -> number of runs, and the last failures; a few seconds old, as many may look. Raises RecipeError."""
+    with told():
+        failures = listed(runs.history(), Query(states=("failed",)), 0, num_failures).runs
+        return choices(runs.history()).states, failures
 
 
 def _why(run: Run) -> str:

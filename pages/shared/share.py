@@ -9,7 +9,7 @@ import streamlit as st
 from nlwfa_core.experiment.fields import FIELDS
 from pages.shared import address, lessons, pins
 from pages.shared.navigation import page_file, shown, title
-from pages.shared.text import literal
+from pages.shared.widgets import error_toast
 
 SHOW, VIEW, ALL, SLIDE = "show", "view", "all", "slide"
 OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
@@ -25,7 +25,7 @@ def shown_controls() -> tuple[str, ...]:
             text = (
                 f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. There are rank, learner, source …"
             )
-            st.toast(literal(text), icon=":material/error:", duration="long")
+            error_toast(text)
             return shown_controls()
         return () if ALL in names else tuple(names)
     return lessons.controls_of_step()

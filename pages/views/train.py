@@ -9,8 +9,8 @@ from nlwfa_core.lab import views
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Step
 from nlwfa_core.strings.words import Word
-from pages.shared import runs
-from pages.shared.text import literal
+from pages.shared import cache
+from pages.shared.widgets import escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
 # How many symbols a string has, at most, that is proposed: the product has to fit the screen.
@@ -20,10 +20,10 @@ PROPOSED = 4
 def spectral_steps(recipe: Recipe) -> None:
     """The steps of SP, one at a time; which one stands in the address."""
     try:
-        learned = runs.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
-        data = runs.data(recipe.data)
+        learned = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
+        data = cache.data(recipe.data)
     except RecipeError as error:
-        st.info(literal(str(error)), icon=":material/info:")
+        st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
     names = stepping.names(learned)
@@ -73,7 +73,7 @@ def _symbol(name: str, symbols: tuple[str, ...]) -> int:
 
 def _word(name: str, recipe: Recipe) -> Word:
     """Whose weight is computed."""
-    data = runs.data(recipe.data)
+    data = cache.data(recipe.data)
     proposed = views.short_word(data.train, PROPOSED)
     if name != "weight":
         return proposed
@@ -83,5 +83,5 @@ def _word(name: str, recipe: Recipe) -> Word:
     try:
         return data.alphabet.encode(text)
     except RecipeError as error:
-        st.error(literal(str(error)), icon=":material/error:")
+        st.error(escape_markdown(str(error)), icon=":material/error:")
         return proposed

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.errors import StreamlitAuthError
 
-from pages.shared.text import literal
+from pages.shared.widgets import error_toast, escape_markdown
 
 ALL, OWN, OFF = "all", "own", "off"
 MODES = (ALL, OWN, OFF)
@@ -76,11 +76,11 @@ def sign_in_control() -> None:
     if known is None:
         return
     if known:
-        st.caption(literal(f"Signed in as {st.user.get('name') or st.user.get('email') or 'somebody'}"))
+        st.caption(escape_markdown(f"Signed in as {st.user.get('name') or st.user.get('email') or 'somebody'}"))
         st.button("Sign out", key="people.sign_out", icon=":material/logout:", type="tertiary", on_click=st.logout)
         return
     for provider in _providers():
-        label = f"Sign in with {literal(provider)}" if provider else "Sign in"
+        label = f"Sign in with {escape_markdown(provider)}" if provider else "Sign in"
         if st.button(label, key=f"people.sign_in.{provider}".rstrip("."), icon=":material/login:", type="tertiary"):
             _sign_in(provider)
 
@@ -97,4 +97,4 @@ def _sign_in(provider: str) -> None:
     except StreamlitAuthError as error:
         log.error("Nobody can sign in: %s", error)
         text = "Signing in is not set up completely: tell whoever runs this server to look at docs/deployment.md, Sign-in."
-        st.toast(literal(text), icon=":material/error:", duration="long")
+        error_toast(text)

@@ -6,9 +6,9 @@ import streamlit as st
 
 from nlwfa_core import Recipe
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared import controls, lessons, pins, runs
+from pages.shared import cache, lessons, pins, runs, sidebar
 from pages.shared.navigation import switch
-from pages.shared.text import literal
+from pages.shared.widgets import escape_markdown
 
 CARDS_A_ROW = 3
 MAX_RUNS = 5
@@ -20,7 +20,7 @@ STATES = {"queued": "waiting", "running": "running", "done": "done"}
 
 
 def lesson_cards() -> None:
-    found = list(lessons.lessons().values())
+    found = list(cache.lessons().values())
     for start in range(0, len(found), CARDS_A_ROW):
         columns = st.columns(CARDS_A_ROW)
         for column, lesson in zip(columns, found[start : start + CARDS_A_ROW], strict=False):
@@ -42,17 +42,17 @@ def presets() -> None:
 
 def _begin(title: str, recipe: Recipe) -> None:
     """For callbacks: set a whole experiment, and say where it is to be seen."""
-    done = "is what the sidebar holds already" if recipe == controls.current() else "is set"
-    controls.set_recipe(recipe)
-    text = f"**{literal(title)}** {done}. *Data* has its strings, *Hankel* their matrix, *Train* the scores."
+    done = "is what the sidebar holds already" if recipe == sidebar.current() else "is set"
+    sidebar.set_recipe(recipe)
+    text = f"**{escape_markdown(title)}** {done}. *Data* has its strings, *Hankel* their matrix, *Train* the scores."
     st.toast(text, icon=":material/check:", duration="long")
 
 
 def resume() -> None:
     """The runs that were started here, and the address's own: a click leads back to them."""
     jobs = runs.mine()
-    here = controls.current()
-    if here != controls.DEFAULT and (job := runs.status(here)) is not None:
+    here = sidebar.current()
+    if here != sidebar.DEFAULT and (job := runs.status(here)) is not None:
         jobs[here.key()] = job
     shown = [job for job in jobs.values() if job.state in STATES and not job.recipe.learning.is_opponent][:MAX_RUNS]
     if not shown:
@@ -60,8 +60,8 @@ def resume() -> None:
     with st.container(horizontal=True, key="resume", vertical_alignment="center"):
         st.markdown("**Resume**")
         for number, status in enumerate(shown):
-            label = f"{literal(pins.title(status.recipe))}, {STATES[status.state]}"
+            label = f"{escape_markdown(pins.title(status.recipe))}, {STATES[status.state]}"
             if st.button(
-                label, key=f"start.run.{number}", icon=":material/history:", on_click=controls.set_recipe, args=(status.recipe,)
+                label, key=f"start.run.{number}", icon=":material/history:", on_click=sidebar.set_recipe, args=(status.recipe,)
             ):
                 switch("train")

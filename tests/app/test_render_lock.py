@@ -1,4 +1,4 @@
-"""Turns: one at a time, none for ever."""
+"""The render lock: one page at a time, none for ever."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from time import sleep
 
 import pytest
 
-from pages.shared.turns import Turns
+from pages.shared.render_lock import RenderLock
 
 LONG = 60.0
 
 
-def test_one_goes_on_at_a_time() -> None:
-    turns, inside, most = Turns(LONG), 0, 0
+def test_one_page_is_drawn_at_a_time() -> None:
+    lock, inside, most = RenderLock(LONG), 0, 0
 
     def draw(_: int) -> None:
         nonlocal inside, most
-        with turns.turn():
+        with lock.hold():
             inside += 1
             most = max(most, inside)
             sleep(0.001)
@@ -29,12 +29,12 @@ def test_one_goes_on_at_a_time() -> None:
     assert (most, inside) == (1, 0)
 
 
-def test_who_takes_long_loses_the_turn_and_can_not_give_back_another_ones() -> None:
-    turns, slow_may_end, second_may_end = Turns(0.05), Event(), Event()
+def test_a_slow_page_loses_the_lock_and_can_not_release_that_of_another() -> None:
+    lock, slow_may_end, second_may_end = RenderLock(0.05), Event(), Event()
     second_is_in, third_is_in = Event(), Event()
 
     def draw(is_in: Event | None, may_end: Event | None) -> None:
-        with turns.turn():
+        with lock.hold():
             if is_in:
                 is_in.set()
             if may_end:
@@ -46,7 +46,7 @@ def test_who_takes_long_loses_the_turn_and_can_not_give_back_another_ones() -> N
         assert slow_is_in.wait(LONG)
         second = pool.submit(draw, second_is_in, second_may_end)
         assert second_is_in.wait(LONG)  # though the slow one is still there
-        turns._lost_at += LONG  # the second one is quick enough
+        lock._expires_at += LONG  # the second one is quick enough
         slow_may_end.set()
         slow.result(LONG)
         third = pool.submit(draw, third_is_in, None)
@@ -57,29 +57,29 @@ def test_who_takes_long_loses_the_turn_and_can_not_give_back_another_ones() -> N
     assert third_is_in.is_set()
 
 
-def test_who_came_first_goes_first() -> None:
-    turns, order, threads = Turns(LONG), list[int](), list[Thread]()
+def test_first_come_first_served() -> None:
+    lock, order, threads = RenderLock(LONG), list[int](), list[Thread]()
 
     def draw(number: int) -> None:
-        with turns.turn():
+        with lock.hold():
             order.append(number)
 
-    with turns.turn():
+    with lock.hold():
         for number in range(20):
             threads.append(Thread(target=draw, args=(number,)))
             threads[-1].start()
-            while len(turns._line) <= number:
+            while len(lock._queue) <= number:
                 sleep(0.001)
-    with turns.turn():  # comes while the others wait
+    with lock.hold():  # comes while the others wait
         assert order == list(range(20))
     for thread in threads:
         thread.join(LONG)
 
 
 @pytest.mark.parametrize("error", [ValueError, BaseException])
-def test_a_turn_is_given_back_however_it_ends(error: type[BaseException]) -> None:
-    turns = Turns(LONG)
-    with pytest.raises(error), turns.turn():
+def test_the_lock_is_released_however_the_block_ends(error: type[BaseException]) -> None:
+    lock = RenderLock(LONG)
+    with pytest.raises(error), lock.hold():
         raise error
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(lambda: turns.turn().__enter__()).result(10) is None
+        assert pool.submit(lambda: lock.hold().__enter__()).result(10) is None

@@ -19,8 +19,8 @@ from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
 from nlwfa_core.lab.palette import METRIC_TITLES
 from nlwfa_core.lab.tables import SCORE_TITLES, scores_csv
 from nlwfa_core.learning.names import LEARNERS, OF_STATES
-from pages.shared import address, blocks, pins, runs
-from pages.shared.text import literal
+from pages.shared import address, cache, pins, runs, training, widgets
+from pages.shared.widgets import error_toast, escape_markdown
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
@@ -30,7 +30,7 @@ SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # wh
 
 @st.cache_resource(max_entries=1000, show_spinner=False)
 def _outcome(key: str) -> Outcome:
-    return Outcome.of(runs.runner().result(key))
+    return Outcome.of(cache.result(key))
 
 
 def outcome(recipe: Recipe) -> Outcome | None:
@@ -41,21 +41,21 @@ def outcome(recipe: Recipe) -> Outcome | None:
 
 def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     """A, B and now: scores, and what differs. Returns the runs in play by their names in tables."""
-    found = {f"{name}: {pins.title(one)}": one for name, one in pins.in_play(recipe).items()}
+    found = {f"{name}: {pins.title(one)}": one for name, one in pins.shown_runs(recipe).items()}
     if len(found) < 2:
         st.caption("Pin a run as A in the sidebar, then change something: both then stand here side by side.")
         return found
     st.subheader("Side by side", anchor=False)
     done = {name: known for name, one in found.items() if (known := outcome(one))}
-    blocks.train_controls(list(found.values()), f"Train {len(found) - len(done)} of {len(found)}", "compare.in_play")
+    training.train_controls(list(found.values()), f"Train {len(found) - len(done)} of {len(found)}", "compare.in_play")
     if done:
         if len({one.recipe.data for one in done.values()}) > 1:
-            blocks.notes("Their strings are not the same: each is scored on its own test strings.")
-        blocks.score_table({name: one.scores for name, one in done.items()}, "compare.in_play.scores")
+            widgets.notes("Their strings are not the same: each is scored on its own test strings.")
+        widgets.score_table({name: one.scores for name, one in done.items()}, "compare.in_play.scores")
     every = st.toggle("All options, not the differences only", key="compare.in_play.every", persist_state="session")
     table = difference_table(found, every)
     if table["option"]:
-        blocks.text_table(table, "compare.differences", "Options of the runs in play")
+        widgets.text_table(table, "compare.differences", "Options of the runs in play")
     return found
 
 
@@ -97,7 +97,7 @@ def _ranks(recipe: Recipe) -> list[int]:
 
 def _sizes(recipe: Recipe) -> list[int]:
     """Sources that draw strings draw as many as one likes; of a file there are no more than it has."""
-    own = runs.data(recipe.data).train.num_strings
+    own = cache.data(recipe.data).train.num_strings
     most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], limits.most("generated_strings")))
     options = sorted({size for size in SIZES if size < most} | {own, most})
     default = [size for size in options if size <= own][-4:]
@@ -128,13 +128,13 @@ def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
     kept, refused = {}, Counter[str]()
     for place, one in grid.items():
         if not one.learning.is_opponent:
-            hankel = runs.hankel(recipe.data, one.hankel)
+            hankel = cache.hankel(recipe.data, one.hankel)
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 counted = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
                 refused[f"{place[0]} goes up to rank {largest}: its matrix has {counted}."] += 1
                 continue
         kept[place] = one
-    blocks.notes(*refused)
+    widgets.notes(*refused)
     return kept
 
 
@@ -156,11 +156,11 @@ def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
         estimate = sweeps.time_left(seconds, Counter(place[0] for place in going), max(1, num_cores() - 1))
         about = "" if estimate is None else f", about {_duration(estimate)} if nobody else trains"
         st.caption(f"{len(going)} of {len(grid)} models to go{about}.")
-    blocks.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
+    training.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
     if failed:
         said = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
         with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
-            st.markdown("\n".join(f"- {literal(sentence)} ({count} ×)" for sentence, count in said.items()))
+            st.markdown("\n".join(f"- {escape_markdown(sentence)} ({count} ×)" for sentence, count in said.items()))
             st.button("Try these again", key="compare.again", on_click=_again, args=[grid[place] for place in failed])
     return outcomes
 
@@ -169,7 +169,7 @@ def _again(*recipes: Recipe) -> None:
     try:
         runs.submit(*recipes)
     except RecipeError as error:
-        st.toast(literal(str(error)), icon=":material/error:", duration="long")
+        error_toast(error)
 
 
 def _duration(seconds: float) -> str:
@@ -221,11 +221,11 @@ def _metric(metrics: list[str]) -> str:
 def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | dict[int, float]]:
     """Level lines against the rank; against the number of strings each is learned and scored as often."""
     if sweep.against == "rank":
-        level = {name: getattr(scores, metric) for name, scores in runs.references(recipe.data).items()}
+        level = {name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()}
         return {name: value for name, value in level.items() if value is not None}
     lines: dict[str, float | dict[int, float]] = {}
     for size in sorted(sweep.values):
-        for name, scores in runs.references(recipe.data.changed(num_strings=size)).items():
+        for name, scores in cache.references(recipe.data.changed(num_strings=size)).items():
             value = getattr(scores, metric)
             if value is not None and isinstance(line := lines.setdefault(name, {}), dict):
                 line[size] = value
@@ -234,13 +234,13 @@ def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | 
 
 def winners(recipe: Recipe, outcomes: Mapping[Place, Outcome], by: str) -> None:
     """Of each learner the rank that validation strings choose, with what it reaches on the test strings."""
-    references = runs.references(recipe.data)
+    references = cache.references(recipe.data)
     found = {f"{learner}, k = {rank}": scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
     if all(len(scores) == 1 for scores in found.values()):
-        blocks.score_table({name: scores[0] for name, scores in found.items()} | references, "compare.winners")
+        widgets.score_table({name: scores[0] for name, scores in found.items()} | references, "compare.winners")
         return
     table = sweeps.spread_table(found | {name: [scores] for name, scores in references.items()})
-    blocks.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
+    widgets.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
     st.caption("Mean ± standard deviation (n − 1) over seeds, on the test strings. Lower is better, but for NDCG@5.")
 
 
@@ -258,16 +258,16 @@ def named_runs(
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     """All runs with what differs, scores and diagnostics; the same as parallel coordinates."""
     every = st.toggle("All options, not the differences only", key="compare.every", persist_state="session")
-    blocks.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
+    widgets.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
     st.caption(
         f"Ordered by the {METRIC_TITLES[by]} on validation strings; all other scores, and the shares of zero and negative outputs, "
         "are of the test strings. Radius and total mass have a closed form in linear models alone."
     )
     warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
-    blocks.warning_list(warnings)
+    widgets.warning_list(warnings)
     if len(named) > 2:
         st.markdown("**One line a run**: drag along an axis to keep some of them; the strongest have a low word error rate.")
-        figure = parallel_figure(parallel_axes(named), "WER", blocks.dark())
+        figure = parallel_figure(parallel_axes(named), "WER", widgets.dark())
         st.plotly_chart(figure, key="compare.parallel", alt="Parallel coordinates of all runs; the table above has the numbers")
     rows = {name: one.scores for name, one in named.items()}
     st.download_button("All numbers as CSV", scores_csv(rows), "scores.csv", "text/csv", key="compare.csv", on_click="ignore")

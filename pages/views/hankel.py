@@ -12,9 +12,9 @@ from nlwfa_core import Recipe, limits
 from nlwfa_core.lab import lens, views
 from nlwfa_core.lab import singular_values as cut
 from nlwfa_core.lab.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
-from pages.shared import controls, runs
-from pages.shared.navigation import ASSETS
-from pages.shared.text import literal
+from pages.shared import cache, runs, sidebar
+from pages.shared.server import ASSETS
+from pages.shared.widgets import escape_markdown
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
@@ -31,7 +31,7 @@ _cut = st.components.v2.component("nlwfa.cut", **_CUT)
 
 def makers(recipe: Recipe) -> list[str]:
     """Who can make an Ĥ: the truncated SVD, and learners that have been run, where a cell is what a model gives a string."""
-    hankel = runs.hankel(recipe.data, recipe.hankel)
+    hankel = cache.hankel(recipe.data, recipe.hankel)
     comparable = recipe.hankel.statistic == "string" and recipe.hankel.transform == "none"
     small = hankel.num_prefixes * hankel.num_suffixes <= MAX_MODEL_CELLS
     return [SVD, *(runs.results_of_learners(recipe) if comparable and small else ())]
@@ -43,16 +43,16 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     if layer == "H":
         _linked_lens(recipe, Shown(symbol), "H")
         return
-    found = min(rank, len(runs.singular_values(recipe.data, recipe.hankel).singular_values))
+    found = min(rank, len(cache.singular_values(recipe.data, recipe.hankel).singular_values))
     shown = Shown(symbol, layer, found) if by == SVD else Shown(symbol, layer, rank, recipe.with_learner(by).key())
-    error = runs.lens_error(recipe.data, recipe.hankel, shown)
+    error = cache.lens_error(recipe.data, recipe.hankel, shown)
     how = f"Ĥ[u, v] = f(uv), what {by} gives uv"
     if by == SVD:
-        weighed = runs.hankel(recipe.data, recipe.hankel).row_weights is not None
+        weighed = cache.hankel(recipe.data, recipe.hankel).row_weights is not None
         rows = ", its rows weighed by how often their prefix was seen" if weighed else ""
         how = f"Ĥ = H V Vᵀ, V the first right singular vectors of H_λ{rows}"
     beyond = f" The decomposition stops at rank {found}." if by == SVD and found < rank else ""
-    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {literal(how)}.{beyond}")
+    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {escape_markdown(how)}.{beyond}")
     _linked_lens(recipe, shown, f"{layer}, rank {shown.rank}" if by == SVD else f"{layer}, {by}")
     st.caption(
         "A trained network keeps what the weights of strings need, not its whole decoder. Where H holds string frequencies in at "
@@ -67,7 +67,7 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
     A fragment: what is chosen or zoomed to draws this part of the page again, and nothing else.
     """
     payload = _payload(recipe, shown) | {"title": title}
-    matrix = runs.matrix(recipe.data, recipe.hankel, shown)
+    matrix = cache.matrix(recipe.data, recipe.hankel, shown)
     with st.container(gap=None):
         told = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
         asked, chosen = _place(told.get("window"), "id", payload), _place(told.get("selection"), "basis", payload)
@@ -91,19 +91,19 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
 def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
     key = (recipe.data, recipe.hankel)
     basis = f"{recipe.data.key()[:16]}{recipe.hankel.key()[:16]}"
-    return runs.lens_basis(*key, shown.symbol) | {
+    return cache.lens_basis(*key, shown.symbol) | {
         "name": NAME,
         "basis": basis,
         "rows": f"{basis} {shown.symbol}",
         "id": f"{basis} {shown}",
-        "layer": runs.lens_layer(*key, shown),
+        "layer": cache.lens_layer(*key, shown),
     }
 
 
 def _states(recipe: Recipe, shown: Shown) -> dict[str, Any]:
     """A point for each prefix."""
     model = recipe.key() if runs.result(recipe) and not recipe.learning.is_opponent else ""
-    return runs.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
+    return cache.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
 
 
 def _nothing() -> None:
@@ -121,11 +121,11 @@ def _place(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] | N
 
 
 def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
-    data, hankel = runs.data(recipe.data), runs.hankel(recipe.data, recipe.hankel)
+    data, hankel = cache.data(recipe.data), cache.hankel(recipe.data, recipe.hankel)
     alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
     prefix = hankel.basis.prefixes[chosen["row"]] + shown.after
     row, block = chosen["row"], shown.block(hankel)
-    written = literal(alphabet.decode(prefix))
+    written = escape_markdown(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in chosen:
             st.markdown(f"u is **{written}**: {block[[row]].nnz:,} cells other than zero, in all {block[[row]].sum():.6g}.")
@@ -134,13 +134,13 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
         suffix = hankel.basis.suffixes[column]
         value = float(block[row, column])
         named = {"u": prefix, "v": suffix, "uv": prefix + suffix}
-        words = ", ".join(f"{name} is **{literal(alphabet.decode(word))}**" for name, word in named.items())
+        words = ", ".join(f"{name} is **{escape_markdown(alphabet.decode(word))}**" for name, word in named.items())
         st.markdown(f"{words}: **H[u, v] = {value:.6g}**")
-        st.markdown(literal(f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}."))
+        st.markdown(escape_markdown(f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if shown.layer != "H":
-            near = runs.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
+            near = cache.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
-            st.markdown(literal(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}.".replace("-", "−")))
+            st.markdown(escape_markdown(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}.".replace("-", "−")))
 
 
 def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> None:
@@ -165,8 +165,8 @@ def _table(matrix: Matrix, payload: dict[str, Any], place: dict[str, int]) -> No
 
 def rank_cut(recipe: Recipe) -> None:
     """Singular values under the cut of the rank, which the browser moves and then tells; what the matrix itself allows is below."""
-    svd, hankel = runs.singular_values(recipe.data, recipe.hankel), runs.hankel(recipe.data, recipe.hankel)
-    data = runs.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
+    svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
+    data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
     st.markdown(cut.numerical_rank(svd, hankel))
     table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
@@ -179,4 +179,4 @@ def rank_cut(recipe: Recipe) -> None:
 def _set_rank() -> None:
     rank = st.session_state[CUT].get("rank")
     if type(rank) is int and 1 <= rank <= limits.most("rank"):
-        controls.set_rank(rank)
+        sidebar.set_rank(rank)

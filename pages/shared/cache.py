@@ -1,0 +1,144 @@
+"""Recipes to values, cached across reruns and visitors: strings, matrices, decompositions, reference models, finished runs.
+
+Recipes are hashed by their key, so that no array is. Nothing here starts the runner of jobs.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, select_basis
+from nlwfa_core.experiment import pipeline as experiment
+from nlwfa_core.experiment.data import Data, load_data, no_files
+from nlwfa_core.experiment.results import Result
+from nlwfa_core.files import FileShelf
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.jobs.folders import Finished
+from nlwfa_core.lab import lens, views
+from nlwfa_core.lab import singular_values as cut
+from nlwfa_core.lab.approximations import Matrix, Shown, reconstruction, relative_error
+from nlwfa_core.lab.formulas import spectral as stepping
+from nlwfa_core.lab.formulas.spectral import Spectral
+from nlwfa_core.lab.lessons import Lesson, read_lessons
+from nlwfa_core.lab.machine import folder_bytes
+from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
+from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.models.model import Model
+from nlwfa_core.strings.words import Words
+from pages.shared.server import ASSETS, SHIPPED, home
+
+MAX_SINGULAR_VALUES = 50
+NGRAM_ORDER = 5
+KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
+
+
+@cache
+def lessons() -> dict[str, Lesson]:
+    """Name -> lesson, in their order."""
+    return read_lessons(ASSETS / "lessons")
+
+
+@st.cache_resource(show_spinner=False)
+def uploads() -> FileShelf:
+    """The uploaded files, and the strings of the lessons: a link into a lesson finds them on any server."""
+    shelf = FileShelf(home() / "uploads")
+    for lesson in lessons().values():
+        if lesson.strings:
+            shelf.put(lesson.strings)
+    return shelf
+
+
+@st.cache_data(max_entries=256, ttl=60, show_spinner=False)
+def bytes_on_disk(part: str = "") -> int:
+    """Size of the lab's folder or of a part of it; up to a minute old."""
+    return folder_bytes(home() / part)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def result(key: str) -> Result:
+    """A finished run, read from disk. Raises RecipeError if there is none."""
+    return Finished(home() / "runs", SHIPPED).result(key)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
+def data(recipe: DataRecipe) -> Data:
+    return load_data(recipe, uploads().get if recipe.upload else no_files)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting into the Hankel matrix…", hash_funcs=KEYED)
+def hankel(recipe: DataRecipe, basis: HankelRecipe) -> HankelMatrix:
+    return experiment.build_hankel(data(recipe).train, basis)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
+def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
+    return truncated_svd(weighted_block(hankel(recipe, basis)), MAX_SINGULAR_VALUES)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
+def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
+    identity = {"id": f"{recipe.key()}{basis.key()}"}
+    return identity | cut.payload(singular_values(recipe, basis), hankel(recipe, basis))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Computing the matrix…", hash_funcs=KEYED)
+def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> Matrix:
+    """The matrix under the lens: a block of H, an approximation of it, or the difference."""
+    model = result(shown.model).model if shown.model else None
+    return shown.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Drawing the matrix…", hash_funcs=KEYED)
+def lens_layer(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> dict[str, Any]:
+    floor = None if shown.layer == "H" else lens.floor_of(hankel(recipe, basis).block)
+    return lens.layer(matrix(recipe, basis, shown), floor)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
+def lens_error(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> float:
+    """‖H − Ĥ‖ / ‖H‖ of the matrix whose residual is shown."""
+    return relative_error(shown.block(hankel(recipe, basis)), matrix(recipe, basis, shown))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
+def lens_basis(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str, Any]:
+    alphabet = views.hankel_alphabet(data(recipe).alphabet, basis)
+    return lens.basis_payload(hankel(recipe, basis), alphabet, Shown(symbol))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Projecting the states…", hash_funcs=KEYED)
+def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int, model: str) -> dict[str, Any]:
+    """Points of a run's states; of the singular vectors if there is no run, or its states have none."""
+    H, shown = hankel(recipe, basis), Shown(symbol)
+    if model:
+        run = result(model)
+        with suppress(RecipeError):
+            return lens.points(lens.states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
+    rows = reconstruction(shown.block(H), singular_values(recipe, basis), rank).left
+    return lens.points(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
+
+
+@st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
+def spectral(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> Spectral:
+    """Spectral learning with all intermediate results."""
+    return stepping.spectral(hankel(recipe, basis), rank)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)
+def prefixes(recipe: DataRecipe, number: int) -> Words:
+    """The most frequent prefixes of the training strings, whatever the Hankel matrix counts."""
+    return select_basis(data(recipe).train, number, 1).prefixes
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting n-grams…", hash_funcs=KEYED)
+def reference_models(recipe: DataRecipe) -> dict[str, Model]:
+    return experiment.reference_models(data(recipe), NGRAM_ORDER)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Scoring the reference models…", hash_funcs=KEYED)
+def references(recipe: DataRecipe) -> dict[str, Scores]:
+    return {name: evaluate(model, data(recipe).test) for name, model in reference_models(recipe).items()}

@@ -1,0 +1,65 @@
+"""Pages are drawn one after the other.
+
+Python draws on one processor at a time: when five people click at once and their pages are drawn side by side, all five wait
+for the last one. One after the other, the first person waits for nobody. A page that computes for long loses the lock, and goes
+on beside the others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Lock
+from time import monotonic
+
+PATIENCE = 0.15  # seconds: some four pages that need nothing computed
+MIN_WAIT = 0.005  # seconds between two looks of a thread that waits but is not the next
+
+
+class RenderLock:
+    """Lets one thread draw at a time, first come, first served. A thread that takes too long is no longer waited for.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds after which a thread loses the lock to the next one.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._guard = Lock()  # of all that follows
+        self._queue: deque[Event] = deque()
+        self._holder: Event | None = None
+        self._expires_at = 0.0
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Wait for the lock, hold it for the block, and release it however the block ends."""
+        ticket = Event()
+        self._wait(ticket)
+        try:
+            yield
+        finally:
+            with self._guard:
+                if self._holder is ticket:  # else it expired
+                    self._give(self._queue.popleft() if self._queue else None)
+
+    def _wait(self, ticket: Event) -> None:
+        with self._guard:
+            if self._holder is None:
+                self._give(ticket)
+            else:
+                self._queue.append(ticket)
+        while not ticket.wait(max(MIN_WAIT, self._expires_at - monotonic())):
+            with self._guard:
+                if not ticket.is_set() and self._queue[0] is ticket and monotonic() >= self._expires_at:
+                    self._give(self._queue.popleft())
+
+    def _give(self, ticket: Event | None) -> None:
+        self._holder, self._expires_at = ticket, monotonic() + self._patience
+        if ticket:
+            ticket.set()
+
+
+render_lock = RenderLock()

@@ -1,0 +1,49 @@
+"""This server: where its files are, and how it uses memory.
+
+Source: https://man7.org/linux/man-pages/man3/mallopt.3.html.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+SHIPPED = ASSETS / "results"
+ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
+
+
+def home() -> Path:
+    """Where runs and uploads live: NLWFA_HOME, or a temporary folder that is deleted when the server stops."""
+    return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
+
+
+@st.cache_resource(show_spinner=False)
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="nlwfa-lab-", ignore_cleanup_errors=True)
+
+
+@st.cache_resource(show_spinner=False)
+def prepare() -> None:
+    """Once a server: what is loaded by now stays, so the garbage collector need not look at it again and again."""
+    share_one_heap()
+    gc.collect()
+    gc.freeze()
+
+
+def share_one_heap() -> bool:
+    """Make all threads of this process allocate from one heap; False if its C library has no such setting.
+
+    glibc gives each thread a heap of its own, and memory that one thread has freed is lost to the others: a server that draws every
+    page in a thread of its own holds tens of megabytes that nobody uses. Python's threads take turns anyway, so one heap costs no
+    time.
+    """
+    if os.name != "posix":
+        return False
+    library = ctypes.CDLL(None)
+    return hasattr(library, "mallopt") and bool(library.mallopt(ARENA_MAX, 1))

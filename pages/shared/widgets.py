@@ -1,0 +1,153 @@
+"""Pieces that several pages draw: text made safe for Markdown, errors as messages, tables, a text field that follows the typing."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nlwfa_core import RecipeError
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.tables import number
+from nlwfa_core.metrics.scores import Scores
+from pages.shared.server import ASSETS
+
+COLUMN_HELP = {name: text for name, (_, text) in tables.SCORE_COLUMNS.items()}
+MAX_TYPED = 1000  # characters
+
+log = logging.getLogger(__name__)
+
+_live_text_field = st.components.v2.component(
+    "nlwfa_typing", **{kind: (ASSETS / "typing" / f"typing.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+)
+
+
+def escape_markdown(text: str) -> str:
+    """Markdown that shows a text exactly as it is: sentences may quote a user's symbols.
+
+    Streamlit replaces icons and arrows once more after Markdown has been read, when backslashes no longer help; a word joiner,
+    which has no width, separates their characters.
+    """
+    apart = re.sub(r":(?=material/|streamlit:)|(?<!\S)[-<>~](?=[-=>])", "\\g<0>\u2060", text)
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:~<>|&^=])", r"\\\1", apart)
+
+
+@contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """Show an error as a message, and end the page there.
+
+    What a user can fix says how. Anything else is logged under an id, and the message has the id only. Streamlit's own stops and
+    reruns pass: they are no `Exception`.
+    """
+    try:
+        yield
+    except RecipeError as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+    except Exception:
+        name = secrets.token_hex(4)
+        log.exception("unexpected error %s", name)
+        st.error(
+            f"Something went wrong here that should not have (id {name}). Your settings are safe in the address. Try another page, "
+            "or *Undo* in the sidebar; if it happens again, give the id to whoever runs this server.",
+            icon=":material/error:",
+        )
+    else:
+        return
+    st.stop()
+
+
+def notes(*sentences: str) -> None:
+    for sentence in sentences:
+        st.info(escape_markdown(sentence), icon=":material/info:")
+
+
+def warnings(*sentences: str) -> None:
+    for sentence in sentences:
+        st.warning(escape_markdown(sentence), icon=":material/warning:")
+
+
+def warning_list(sentences: Sequence[str]) -> None:
+    """All warnings in one box that opens: a model may have several."""
+    if sentences:
+        with st.expander(f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}", icon=":material/warning:"):
+            st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
+
+
+def error_toast(error: Exception | str) -> None:
+    """A message in a corner, for callbacks: they draw nothing on the page."""
+    st.toast(escape_markdown(str(error)), icon=":material/error:", duration="long")
+
+
+def dark() -> bool:
+    """Whether the page is dark."""
+    return bool(st.context.theme.type == "dark")
+
+
+def score_table(rows: Mapping[str, Scores], key: str) -> None:
+    """One row for each model. A column's help says what its numbers mean; the caption below says what holds for all of them."""
+    scores = list(rows.values())
+    table = pd.DataFrame(
+        {
+            "model": list(rows),
+            "log₂ Pautomac": [number(entry.log2_pauto) for entry in scores],
+            "WER": [number(entry.wer) for entry in scores],
+            "tied": [tables.percent(entry.share_tied) for entry in scores],
+            "WER, no end": [number(entry.wer_without_end) for entry in scores],
+            "bits / symbol": [number(entry.bits_per_symbol) for entry in scores],
+            "NDCG@5": [number(entry.ndcg5) for entry in scores],
+            "KL": [number(entry.kl) for entry in scores],
+            "TV": [number(entry.total_variation) for entry in scores],
+            "RMSE": ["–" if entry.rmse is None else f"{entry.rmse:.3g}" for entry in scores],
+            "next KL": [number(entry.next_kl) for entry in scores],
+            "zero": [entry.num_zero for entry in scores],
+            "negative": [entry.num_negative for entry in scores],
+            "impossible": [entry.num_impossible for entry in scores],
+        }
+    )
+    columns = {name: st.column_config.Column(help=text, alignment="right") for name, text in COLUMN_HELP.items()}
+    columns["model"] = st.column_config.Column(pinned=True)
+    st.dataframe(table, hide_index=True, key=key, column_config=columns, alt="Scores of the models on the test strings")
+    for sentence in tables.verdicts(rows):
+        st.markdown(f"**{escape_markdown(sentence)}**")
+    first = scores[0]
+    known = first.true_log2_pauto is not None
+    strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
+    st.caption(
+        "Lower is better, but for NDCG@5: how well the five likeliest next symbols are ranked, 1 at best. "
+        f"{'' if known else '– stands where the truth is not known. '}"
+        f"{'' if len(strings) == 1 else 'What follows is of the first row alone: '}"
+        f"{first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
+        f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
+        f"log₂ Pautomac would be {number(first.uniform_log2_pauto)} if all test strings were given the same weight"
+        f"{f', and is {number(first.true_log2_pauto)} at best' if known else ''}. No output is floored."
+    )
+
+
+def text_table(table: Mapping[str, list[str]], key: str, alt: str) -> None:
+    """A table of finished text; its first column stays visible."""
+    first = next(iter(table))
+    st.dataframe(
+        pd.DataFrame(table), hide_index=True, key=key, alt=alt, column_config={first: st.column_config.Column(pinned=True)}
+    )
+
+
+def typed_text(label: str, default: str, key: str, help: str = "") -> str:
+    """A text field that reruns the script at each pause in typing. Returns its text, at most `MAX_TYPED` characters.
+
+    The text is `default` until somebody types, and stays when one looks at another page and comes back.
+    """
+    place = f"typing.{key}"
+    saved: dict[str, Any] | None = st.session_state.get(place)
+    text, version = (saved["text"], saved["version"]) if saved else (default, f"default {default}")
+    data = {"label": label, "help": help, "text": text, "version": version, "longest": MAX_TYPED}
+    typed = _live_text_field(key=key, data=data, on_typed_change=lambda: None).typed
+    if isinstance(typed, dict) and typed.get("version") == version and isinstance(typed.get("text"), str):
+        text = typed["text"][:MAX_TYPED]
+        st.session_state[place] = {"text": text, "version": version}
+    return text

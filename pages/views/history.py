@@ -1,0 +1,503 @@
+"""What the History page shows, and what can be done there.
+
+First whose runs, filters and order, a page of the table, one run in full; then open, run again, pin, name and tag, delete and
+restore, bundles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError, limits
+from nlwfa_core.history import listing
+from nlwfa_core.history.bundles import MAX_RUNS, export_runs, import_runs
+from nlwfa_core.history.database import told
+from nlwfa_core.history.listing import NEWEST, Choices, Listing, Query
+from nlwfa_core.history.owners import Own
+from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History, Run
+from nlwfa_core.lab import history as history_tables
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.export.script import uploads_of
+from nlwfa_core.lab.options import difference_table
+from nlwfa_core.lab.palette import METRIC_TITLES
+from pages.shared import cache, pins, runs, server, sidebar, visitor, widgets
+from pages.shared.navigation import switch
+from pages.shared.training import loss_charts
+from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
+
+PAGE_SIZE = 50
+MAX_SHOWN_ROWS = 12  # what the table shows before it scrolls
+ROW_PIXELS = 35
+WATCH_SECONDS, EXPECT_SECONDS = 2.0, 10.0
+EXPECTED = "history.expected"
+UNDER_WAY = ("queued", "running")
+FILTERS = ("history.states", "history.learners", "history.sources", "history.tags")
+DELETED, OPENED, PACKED = "history.deleted", "history.opened", "history.packed"
+BUNDLE = "history.bundle"
+AT_ONCE_BYTES = 5_000_000  # a smaller bundle is packed before anybody asks
+SEARCH, ORDER, LAST, PAGE = "history.text", "history.order", "history.last", "history.page"
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """The runs that this visitor may see; labels and deletions go to all, or to the visitor's own list."""
+
+    history: History
+    labels: History | Own
+    owner: str | None
+
+
+def stop_if_off() -> None:
+    if visitor.mode() == visitor.OFF:
+        widgets.notes("The history is switched off on this server. Trained runs are still found again by their links.")
+        st.stop()
+
+
+def shelf() -> Shelf:
+    """Raises RecipeError if the history can't be reached."""
+    mine = runs.own()
+    return Shelf(runs.history(), mine or runs.history(), mine.owner if mine else None)
+
+
+def choices(shelf: Shelf) -> Choices:
+    with told():
+        return listing.choices(shelf.history, shelf.owner)
+
+
+def nothing_yet(shelf: Shelf) -> None:
+    """What to do next."""
+    st.subheader("No run yet", anchor=False)
+    st.markdown(
+        "Train something, and it is here at once: the *Train* page runs what the sidebar says, *Compare* a whole grid."
+        + ("" if shelf.owner else " Or bring in a bundle below, that somebody exported from another lab.")
+    )
+    if st.button("Go to Train", key="history.train", type="primary", icon=":material/play_arrow:"):
+        switch("train")
+
+
+def query_controls(shelf: Shelf, choices: Choices) -> Query:
+    """Search, filters and order."""
+    first, second, third, fourth = st.columns([4, 4, 3, 2], vertical_alignment="bottom")
+    text = first.text_input(
+        "Search",
+        key=SEARCH,
+        persist_state="session",
+        icon=":material/search:",
+        placeholder="name, tag, error …",
+        help="Each word is in the name, in a tag or in the sentence of a failure, or begins the run's key.",
+    )
+    order = second.selectbox(
+        "Order by",
+        [NEWEST, *METRIC_TITLES],
+        format_func=lambda name: "time" if name == NEWEST else METRIC_TITLES[name],
+        key=ORDER,
+        persist_state="session",
+    )
+    said = ("newest", "oldest") if order == NEWEST else ("best", "worst")
+    last = third.segmented_control(
+        "First",
+        [False, True],
+        default=False,
+        format_func=lambda worst: said[worst],
+        required=True,
+        key=LAST,
+        persist_state="session",
+    )
+    known = (
+        ("Status", [state for state in STATES if state in choices.states]),
+        ("Learner", list(choices.learners)),
+        ("Source", list(choices.sources)),
+        ("Tag", list(choices.tags)),
+    )
+    used = sum(bool(st.session_state.get(key)) for key in FILTERS)
+    with fourth.popover(
+        f"Filter ({used})" if used else "Filter", icon=":material/filter_list:", width="stretch", key="history.filter"
+    ):
+        wanted = [_several(label, options, key) for (label, options), key in zip(known, FILTERS, strict=True)]
+    return Query(text or "", *map(tuple, wanted), order=order, last=last, owner=shelf.owner)
+
+
+def _several(label: str, options: list[str], key: str) -> list[str]:
+    """A filter. What it is set to stays among its options when the last such run goes: the run may come back."""
+    options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
+    said = history_tables.state_word if label == "Status" else str
+    found: list[str] = st.multiselect(
+        label, options, format_func=said, key=key, persist_state="session", placeholder="all", disabled=not options
+    )
+    return found
+
+
+def page_of(shelf: Shelf, query: Query) -> Listing:
+    """The runs on the page that the person is on; on the last one where there are no longer so many."""
+    with told():
+        found = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+        if found.total and not found.runs:
+            st.session_state[PAGE] = _num_pages(found)
+            found = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+    return found
+
+
+def _offset() -> int:
+    return (max(1, st.session_state.get(PAGE) or 1) - 1) * PAGE_SIZE
+
+
+def _num_pages(page: Listing) -> int:
+    return -(-page.total // PAGE_SIZE)
+
+
+def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
+    """The table; returns the runs whose rows are ticked."""
+    if not page.runs:
+        st.markdown("**No run fits.** Search for less, or take filters out.")
+        st.button("Show all runs", key="history.all", on_click=_clear)
+        return []
+    first = _offset() + 1
+    some = f"Runs {first:,}–{first + len(page.runs) - 1:,} of {page.total:,}"
+    st.markdown(f"{page.total:,} run{'' if page.total == 1 else 's'}" if page.total == len(page.runs) else some)
+    columns = history_tables.runs_table(page.runs, query.order, st.context.timezone)
+    config: dict[str, Any] = {
+        name: st.column_config.Column(alignment="right") for name in columns if name.split(" (")[0] in tables.SCORE_COLUMNS
+    }
+    config["time"] = st.column_config.Column(help="Wall time of all stages", alignment="right")
+    config |= {"run": st.column_config.Column(pinned=True), "tags": st.column_config.Column(width=120)}
+    state = st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        key=f"history.runs.{_digest(page.runs)}",
+        height=ROW_PIXELS * (min(len(page.runs), MAX_SHOWN_ROWS) + 1) + 4,
+        on_select="rerun",
+        selection_mode="multi-row",
+        column_config={name: config[name] for name in config if name in columns},
+        alt="Runs of the history with what differs in their recipes, and their scores",
+    )
+    _pager(page)
+    return [page.runs[row] for row in state["selection"]["rows"] if row < len(page.runs)]
+
+
+def _digest(shown: Sequence[Run]) -> str:
+    """Another table for other rows: ticks must not move to runs that have come into their places."""
+    return hashlib.sha256("".join(run.key for run in shown).encode()).hexdigest()[:12]
+
+
+def _clear() -> None:
+    st.session_state[SEARCH] = ""
+    for key in FILTERS:
+        st.session_state[key] = []
+
+
+def _pager(page: Listing) -> None:
+    left, right = st.columns([4, 1], vertical_alignment="top")
+    left.caption(
+        "Of the options those are shown that differ among these rows. Scores are on each run's own test strings: compare runs "
+        "whose strings are the same. Lower is better, but for NDCG@5."
+    )
+    if _num_pages(page) > 1:
+        right.number_input("Page", 1, _num_pages(page), key=PAGE, persist_state="session")
+
+
+def one_run(shelf: Shelf, picked: Sequence[Run]) -> None:
+    """A ticked run at length: how it went, its scores, curves and diagnostics, and all its options."""
+    if len(picked) != 1:
+        return
+    with told():
+        found = listing.chosen(shelf.history, [picked[0].key], shelf.owner)
+    for run in found.values():
+        st.subheader(escape_markdown(history_tables.called(run)), anchor=False)
+        zone = st.context.timezone
+        moments = f"Asked for {history_tables.moment(run.submitted, zone)}, ended {history_tables.moment(run.ended, zone)}"
+        st.caption(escape_markdown(f"{moments}. Version {run.version}, key {run.key[:12]}…"))
+        if reason := history_tables.why(run):
+            widgets.warnings(f"{history_tables.state_word(run.state).capitalize()}. {reason}")
+        if history_tables.uploads_named(run):
+            widgets.notes("Its strings were uploaded. The history and bundles have their content hash alone, not the strings.")
+        _came_of(run)
+        recipe = history_tables.recipe_of(run)
+        if recipe is not None:
+            with st.expander("All options"):
+                widgets.text_table(difference_table({"value": recipe}, every=True), "history.options", "All options of the run")
+
+
+def _came_of(run: Run) -> None:
+    if scores := history_tables.scores_of(run):
+        widgets.score_table({history_tables.called(run): scores}, "history.scores")
+    if run.seconds:
+        st.caption(tables.time_sentence(run.seconds))
+    curves = history_tables.curves(run)
+    left, right = st.columns(2, gap="medium")
+    if curves:
+        with left:
+            loss_charts(curves, "history.losses")
+    diagnostics = history_tables.diagnostics_table(run)
+    if diagnostics["value"]:
+        with right if curves else left:
+            widgets.text_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
+    widgets.warning_list(history_tables.sentences(run))
+
+
+def expect() -> None:
+    """Something was set going: look at it for a while, even before its row says so."""
+    st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
+
+
+def watch(shelf: Shelf, page: Listing, query: Query) -> None:
+    """While runs of the page are under way, look whether they still are."""
+    if any(run.state in UNDER_WAY for run in page.runs) or st.session_state.get(EXPECTED, 0.0) > monotonic():
+        st.fragment(_look, run_every=WATCH_SECONDS)(shelf, page, query)
+
+
+@errors_as_messages()
+def _look(shelf: Shelf, page: Listing, query: Query) -> None:
+    with told():
+        now = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+    if [(run.key, run.state) for run in now.runs] != [(run.key, run.state) for run in page.runs]:
+        st.rerun()
+    going = sum(run.state in UNDER_WAY for run in now.runs)
+    if going:
+        st.caption(f"{going} run{'s' if going > 1 else ''} of these under way: the table follows.")
+
+
+def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
+    """Buttons for the ticked runs."""
+    if not picked:
+        st.markdown(
+            "Tick a run at the left of its row to open, pin, name or delete it and to see its curves; several to act on all."
+        )
+        return
+    over = [run for run in picked if run.state not in UNDER_WAY]
+    again = [run for run in over if run.state != "done"]
+    done = [run for run in over if run.state == "done"]
+    with st.container(horizontal=True, key="history.actions", vertical_alignment="center"):
+        if len(picked) == 1:
+            text = "The sidebar says what this run says; what came of it is there at once"
+            st.button(
+                "Open",
+                key="history.open",
+                type="primary",
+                icon=":material/open_in_new:",
+                on_click=_open,
+                args=(picked[0],),
+                help=text,
+            )
+            for name in pins.NAMES:
+                st.button(f"Pin {name}", key=f"history.pin.{name}", icon=":material/keep:", on_click=_pin, args=(name, picked[0]))
+        if again:
+            label = "Go on" if all(run.state == "interrupted" for run in again) else "Run again"
+            text = "Whatever did not come to its end is run anew, from its beginning"
+            st.button(label, key="history.again", icon=":material/replay:", on_click=_again, args=(again,), help=text)
+        _labels(shelf, picked, tags)
+        if done:
+            _export(shelf, done)
+        if over:
+            label = "Delete" if len(over) == 1 else f"Delete {len(over)}"
+            st.button(
+                label, key="history.delete", icon=":material/delete:", on_click=_delete, args=(shelf, [run.key for run in over])
+            )
+    if len(over) < len(picked):
+        st.caption("What is under way can be cancelled where it was started, and deleted then.")
+    if st.session_state.pop(OPENED, False):
+        switch("train")
+
+
+def _open(run: Run) -> None:
+    try:
+        recipe = _sayable(run)
+    except RecipeError as error:
+        error_toast(f"{error} Nothing was changed.")
+        return
+    sidebar.set_recipe(recipe)
+    st.session_state[OPENED] = True
+
+
+def _sayable(run: Run) -> Recipe:
+    """Raises RecipeError where the sidebar can't say what a run was, or its strings are not here."""
+    recipe = _recipe(run)
+    sidebar.check_sayable(recipe)
+    for name in uploads_of(recipe):
+        try:
+            cache.uploads().get(name)
+        except RecipeError:
+            raise RecipeError(
+                "The strings of this run were uploaded, and are not on this server: the history has their content hash alone. "
+                "Upload the same file on the Data page, then open the run again."
+            ) from None
+    return recipe
+
+
+def _recipe(run: Run) -> Recipe:
+    recipe = history_tables.recipe_of(run)
+    if recipe is None:
+        raise RecipeError(f"Version {run.version} of the lab made this run, and this version can't read its options.")
+    return recipe
+
+
+def _pin(name: str, run: Run) -> None:
+    try:
+        pins.pin(name, _recipe(run))
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        st.toast(f"Pinned as {name}: Compare has both side by side.", icon=":material/keep:")
+
+
+def _again(found: Iterable[Run]) -> None:
+    try:
+        runs.submit(*(_recipe(run) for run in found))
+    except RecipeError as error:
+        error_toast(error)
+    expect()
+
+
+def go_on_bar(shelf: Shelf, choices: Choices) -> None:
+    """Runs that a server left behind when it stopped: one click sets them going again."""
+    if number := choices.states.get("interrupted"):
+        with st.container(horizontal=True, key="history.interrupted", vertical_alignment="center"):
+            st.markdown(f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a server stopped.")
+            st.button("Go on", key="history.go_on", icon=":material/replay:", on_click=_go_on, args=(shelf,))
+
+
+def _go_on(shelf: Shelf) -> None:
+    try:
+        with told():
+            found = listing.listed(shelf.history, Query(states=("interrupted",), owner=shelf.owner), 0, MAX_RUNS)
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        _again(run for run in found.runs if history_tables.recipe_of(run))
+
+
+def _labels(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
+    """A form: name and tags of one run; tags that several runs get besides theirs."""
+    one = picked[0] if len(picked) == 1 else None
+    with st.popover("Name and tags" if one else f"Tag {len(picked)}", icon=":material/label:", key="history.labels"):
+        place = one.key[:12] if one else "several"
+        with st.form(f"history.form.{place}", border=False):
+            if one:
+                st.text_input(
+                    "Name", one.name, max_chars=MAX_NAME, key=f"history.name.{place}", placeholder=history_tables.called(one)
+                )
+            st.multiselect(
+                "Tags" if one else "Tags to add",
+                sorted({*tags, *(one.tags if one else ())}),
+                default=one.tags if one else None,
+                key=f"history.tags_of.{place}",
+                accept_new_options=True,
+                max_selections=MAX_TAGS,
+                placeholder="choose, or write a new one",
+                help=f"At most {MAX_TAGS}, each of at most {MAX_TAG} characters.",
+            )
+            st.form_submit_button("Save", key="history.save", icon=":material/check:", on_click=_save, args=(shelf, picked, place))
+
+
+def _save(shelf: Shelf, picked: Sequence[Run], place: str) -> None:
+    chosen = list(st.session_state.get(f"history.tags_of.{place}") or [])
+    try:
+        with told():
+            for run in picked:
+                if len(picked) == 1:
+                    shelf.labels.rename(run.key, (st.session_state.get(f"history.name.{place}") or "").strip())
+                shelf.labels.tag(run.key, chosen if len(picked) == 1 else [*run.tags, *chosen])
+    except RecipeError as error:
+        error_toast(error)
+
+
+def _delete(shelf: Shelf, keys: list[str]) -> None:
+    try:
+        with told():
+            shelf.labels.delete(keys)
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        st.session_state[DELETED] = keys
+
+
+def undo_bar(shelf: Shelf) -> None:
+    """What was deleted last, and the way back."""
+    if keys := st.session_state.get(DELETED):
+        with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
+            whose = "from your list" if shelf.owner else ""
+            st.markdown(f"**{len(keys)} run{'s' if len(keys) > 1 else ''} deleted** {whose}".strip() + ".")
+            st.button("Undo", key="history.undo", icon=":material/undo:", type="primary", on_click=_restore, args=(shelf, keys))
+            st.button("Dismiss", key="history.dismiss", type="tertiary", on_click=st.session_state.pop, args=(DELETED, None))
+
+
+def _restore(shelf: Shelf, keys: list[str]) -> None:
+    try:
+        with told():
+            shelf.labels.restore(keys)
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        st.session_state.pop(DELETED, None)
+
+
+def _export(shelf: Shelf, done: Sequence[Run]) -> None:
+    """Bytes, not what makes them: Streamlit loses that beside a part of the page that draws itself again. Large ones on demand."""
+    keys = tuple(run.key for run in done)
+    label = "Export" if len(done) == 1 else f"Export {len(done)}"
+    if st.session_state.get(PACKED) != keys and sum(cache.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES:
+        text = "Make one file of them, to keep, or to bring into another lab"
+        st.button(label, key="history.pack", icon=":material/folder_zip:", on_click=_pack, args=(keys,), help=text)
+        return
+    try:
+        with told():
+            data = _bundle(keys, shelf.owner, tuple(f"{run.name}\0{run.tags}" for run in done))
+    except RecipeError as error:
+        st.caption(escape_markdown(str(error)))
+        return
+    st.download_button(
+        label,
+        data,
+        "nlwfa-runs.zip",
+        "application/zip",
+        key="history.export",
+        icon=":material/download:",
+        on_click="ignore",
+        help="Finished runs as one file, to keep, or to bring into another lab. Uploaded strings are not in it",
+    )
+
+
+@st.cache_data(max_entries=4, ttl=600, show_spinner="Packing…")
+def _bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -> bytes:
+    """Finished runs as one file. `labels`, the runs' names and tags, are here because a change of them makes another bundle."""
+    return export_runs(server.home(), runs.history(), keys, owner)
+
+
+def _pack(keys: tuple[str, ...]) -> None:
+    st.session_state[PACKED] = keys
+
+
+def import_control(shelf: Shelf) -> None:
+    """A place for a bundle. Results are shared by all who follow the same recipe, so where people have lists of their own, nobody
+    brings in what others would then take for this server's."""
+    if shelf.owner is not None:
+        return
+    with st.expander("Bring in a bundle", icon=":material/upload:", key="history.bring"):
+        st.markdown("A file that *Export* made, here or in another lab. Runs that are here already stay as they are.")
+        st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=limits.upload_megabytes(), on_change=_import)
+        st.caption(
+            "Every file in it is checked before anything is kept, and nothing in it is ever run. Uploaded strings are not in it."
+        )
+
+
+def _import() -> None:
+    file = st.session_state.get(BUNDLE)
+    if file is None:
+        return
+    try:
+        with told():
+            found = import_runs(server.home(), runs.history(), file.getvalue())
+    except RecipeError as error:
+        error_toast(f"{error} – Nothing was changed.")
+    else:
+        new, known = len(found.new), len(found.known)
+        there = f"; {known} {'was' if known == 1 else 'were'} here already" if known else ""
+        said = f"{new} run{'' if new == 1 else 's'} brought in{there}"
+        st.session_state.pop(DELETED, None)  # it may be among them
+        st.toast(f"{said}.", icon=":material/check:")
