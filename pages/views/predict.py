@@ -95,10 +95,9 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
     for title, formula in zip(titles, calculation.latex(digits), strict=True):
         st.markdown(f"**{title}**")
         st.latex(formula)
-    legend = [f"{short} is {symbol}" for short, symbol in symbol_legend(data.alphabet, word).items()]
-    said = [*([DUST] if found.has_dust else []), *found.notes, *([f"{'; '.join(legend)}."] if legend else [])]
-    rounding = f"Every number is the exact one, rounded to {digits} significant digits when it is written: what a calculator"
-    st.caption(f"{escape_markdown(' '.join(said))} {rounding} makes of the rounded ones may differ in the last digits.")
+    notes = " ".join([*([ROUNDING_NOTE] if calculation.has_rounding else []), *calculation.notes])
+    rounding = f"Every number is exact and rounded to {digits} significant digits only when it is written"
+    st.caption(f"{escape_markdown(notes)} {rounding}: with the rounded numbers, a calculator may give other last digits.")
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)
 
