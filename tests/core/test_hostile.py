@@ -1,6 +1,6 @@
 """Whatever comes from outside is read or refused with RecipeError: nothing else is raised, and memory stays in proportion.
 
-`python -m benchmarks.fuzz` does the same with 100,000 inputs for each reader; docs/hostile-input.md has what came of it.
+`python -m benchmarks.hostile` does the same with 100,000 inputs for each reader; docs/hostile-input.md has what came of it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import fuzz, mutations
-from benchmarks.hostile import AUTOMATON, READERS, Reader, reader
+from benchmarks.hostile import fuzz, mutations
+from benchmarks.hostile.readers import AUTOMATON, READERS, Reader, reader
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.experiment.grids import Grid
@@ -146,7 +146,7 @@ def test_the_command_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_command_gives_a_reader_its_inputs_in_a_process_of_its_own(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.fuzz", "--inputs", "150", "--only", "recipe", "--keep", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.hostile", "--inputs", "150", "--only", "recipe", "--keep", str(tmp_path)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^\| recipe \| 150 \| \d+ \| \d+ \|.* 0 \|$", done.stdout, flags=re.MULTILINE)

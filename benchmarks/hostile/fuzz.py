@@ -1,8 +1,8 @@
-"""`python -m benchmarks.fuzz [--inputs N] [--only READER ...] [--seed N]`: hostile input for every reader, in a process each.
+"""Gives many hostile inputs to every reader, each reader in a process of its own.
 
-An input that is not refused with RecipeError nor accepted, that takes more than a second, or memory beyond what is promised, is a
-finding: it is kept, and the exit code is 1. Memory is that of Python's allocators (tracemalloc), numpy's among them, for one input
-in `TRACED`; the process may not take more than `ADDRESS_SPACE` beyond what it began with, whatever is traced.
+An input is a finding if it is neither accepted nor refused with RecipeError, takes more than a second, or takes more memory than
+promised. Findings are stored, and the exit code is then 1. For one input in `TRACED`, tracemalloc measures the memory of Python's
+allocators and numpy's; the process as a whole may not take more than `ADDRESS_SPACE` beyond its size at the start.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import faulthandler
 import hashlib
 import json
 import multiprocessing
-import os
 import resource
 import signal
 import sys
@@ -25,17 +24,17 @@ from time import perf_counter, process_time
 
 from nlwfa_core.errors import RecipeError
 
-from .hostile import READERS, Reader, reader
+from .readers import READERS, Reader, reader
 
-SECONDS = 1.0  # of computing that an input may take: other programs on the machine are not its fault
-TRACED = 20  # memory is watched for one input in so many, and time is not
+SECONDS = 1.0  # processor time that an input may take: other programs on the machine do not count
+TRACED = 20  # memory is measured for one input in so many, and time for all others
 ADDRESS_SPACE = 2 * 2**30
-STUCK = 120.0  # seconds without a word after which a process is ended
+STUCK = 120.0  # seconds without a message after which a process is killed
 
 
 @dataclass
 class Tally:
-    """What became of a reader's inputs; `most` is (bytes taken, bytes of the input) where the former was largest."""
+    """A reader's results; `most` is (bytes of memory, bytes of the input) of the input that took the most memory."""
 
     name: str
     inputs: int = 0
@@ -47,29 +46,29 @@ class Tally:
     findings: list[tuple[int, str]] = field(default_factory=list)
 
 
-class _Late(BaseException):
-    """A second is over. Not an Exception, so that no reader takes it for its own."""
+class _TimeIsUp(BaseException):
+    """Raised by the timer. It is not an Exception, so that no reader catches it."""
 
 
-def _ring(signum: int, frame: object) -> None:
-    raise _Late
+def _on_timer(signum: int, frame: object) -> None:
+    raise _TimeIsUp
 
 
 def fuzz(name: str, numbers: range, seed: int, pipe: Connection | None = None) -> Tally:
-    """Give a reader its inputs. Tells the pipe each hundredth, and at the end the tally."""
+    """Give a reader its inputs; every hundredth number is sent through the pipe."""
     tally = Tally(name)
-    found = reader(name)
-    signal.signal(signal.SIGPROF, _ring)
+    tested = reader(name)
+    signal.signal(signal.SIGPROF, _on_timer)
     began = perf_counter()
     for number in numbers:
         if pipe is not None and number % 100 == 0:
             pipe.send(number)
-        _one(tally, found, found.input(seed, number), number)
+        _give(tally, tested, tested.input(seed, number), number)
     tally.seconds = perf_counter() - began
     return tally
 
 
-def _one(tally: Tally, found: Reader, data: bytes, number: int) -> None:
+def _give(tally: Tally, tested: Reader, data: bytes, number: int) -> None:
     traced = number % TRACED == 0
     tally.inputs += 1
     if traced:
@@ -78,11 +77,11 @@ def _one(tally: Tally, found: Reader, data: bytes, number: int) -> None:
         signal.setitimer(signal.ITIMER_PROF, 5 * SECONDS)
     started = process_time()
     try:
-        found.read(data)
+        tested.read(data)
         tally.accepted += 1
     except RecipeError:
         tally.refused += 1
-    except _Late:
+    except _TimeIsUp:
         tally.findings.append((number, "does not end"))
     except Exception as error:
         tally.findings.append((number, f"{type(error).__name__}: {str(error)[:200]}"))
@@ -93,7 +92,7 @@ def _one(tally: Tally, found: Reader, data: bytes, number: int) -> None:
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         tally.most = max(tally.most, (most, len(data)))
-        if most > found.times * len(data) + found.floor:
+        if most > tested.times * len(data) + tested.floor:
             tally.findings.append((number, f"takes {most:,} bytes, the input has {len(data):,}"))
         return
     tally.slowest = max(tally.slowest, taken)
@@ -102,7 +101,7 @@ def _one(tally: Tally, found: Reader, data: bytes, number: int) -> None:
 
 
 def _child(name: str, numbers: range, seed: int, pipe: Connection) -> None:
-    warnings.simplefilter("error")  # as in the tests: what warns is not foreseen
+    warnings.simplefilter("error")  # as in the tests: a warning is a finding, too
     faulthandler.enable()
     reader(name)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc/self/statm").exists() else 0
@@ -112,7 +111,7 @@ def _child(name: str, numbers: range, seed: int, pipe: Connection) -> None:
 
 
 def in_process(name: str, numbers: range, seed: int) -> Tally:
-    """The same in a process of its own, which may crash or hang."""
+    """Do the same in a new process, which may crash or hang."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(name, numbers, seed, theirs))
@@ -121,23 +120,23 @@ def in_process(name: str, numbers: range, seed: int) -> Tally:
     last = numbers.start
     try:
         while ours.poll(STUCK):
-            said = ours.recv()
-            if isinstance(said, dict):
-                process.join(STUCK)  # it tidies up
-                return Tally(**said)
-            last = said
-        why = f"not a word for {STUCK:g} s"
+            message = ours.recv()
+            if isinstance(message, dict):
+                process.join(STUCK)  # it removes its temporary folder
+                return Tally(**message)
+            last = message
+        reason = f"no message for {STUCK:g} s"
     except EOFError:
         process.join()
-        why = f"the process ended with {process.exitcode}"
+        reason = f"the process ended with {process.exitcode}"
     finally:
         process.kill()
         process.join()
-    return Tally(name, findings=[(last, f"{why}, in the hundred inputs from here")])
+    return Tally(name, findings=[(last, f"{reason}, in the hundred inputs from here")])
 
 
 def table(tallies: list[Tally]) -> str:
-    """Markdown."""
+    """Write the tallies as a Markdown table."""
     columns = ("inputs", "accepted", "refused", "slowest, ms", "most memory, MB (of KB)", "s", "findings")
     rows = [f"| reader | {' | '.join(columns)} |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for one in tallies:
@@ -148,12 +147,12 @@ def table(tallies: list[Tally]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description="Hostile input for every reader.")
-    parser.add_argument("--inputs", type=int, default=100_000, help="of each reader (100,000)")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description="Hostile input for every reader.")
+    parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each reader (100,000)")
     parser.add_argument("--first", type=int, default=0, help="number of the first input (0)")
     parser.add_argument("--only", nargs="+", default=list(READERS), choices=READERS, metavar="READER", help=", ".join(READERS))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, default=Path("runs", "fuzz"), help="folder for inputs that are findings (runs/fuzz)")
+    parser.add_argument("--keep", type=Path, default=Path("runs", "fuzz"), help="folder for inputs with findings (runs/fuzz)")
     arguments = parser.parse_args()
     tallies = []
     for name in arguments.only:
@@ -170,8 +169,3 @@ def main() -> int:
             print(json.dumps([name, number, what, str(path)]), file=sys.stderr, flush=True)
     print(table(tallies))
     return 1 if any(tally.findings for tally in tallies) else 0
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    sys.exit(main())

@@ -1,6 +1,6 @@
-"""Every reader of the lab that takes bytes or text from outside, with sound files to begin from and what is done to them.
+"""The lab's readers of bytes and text from outside, each with sound inputs and the way to change them.
 
-A reader may return or raise RecipeError; anything else is a finding. Input number i of a reader and a seed is always the same.
+A reader may return or raise RecipeError; anything else is a finding. The same seed and number always give the same input.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.sources.values import read_values
 from nlwfa_core.strings.words import Alphabet
 
-from . import ROOT
+from .. import ROOT
 from .mutations import Mutation, of_bytes, of_json
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
-# Four bytes, three characters and a line end, become five numbers of eight: the symbols, their place, their count. The other
-# formats have more bytes between two symbols.
-CHARACTERS = 13
-# A line of eleven bytes becomes a run, its place and its values: objects of Python.
-RUNS = 45
+# Bytes of memory for each byte of a file of characters. Four bytes (three characters and a line end) become five numbers of eight
+# bytes: three symbols, an offset and a count. Other formats have more bytes for each symbol.
+CHARACTERS_MEMORY = 13
+# The same for a file of runs: a line of eleven bytes becomes a few Python objects.
+RUNS_MEMORY = 45
 LETTERS = Alphabet(("a", "b"))
 COIN = WFA(np.array([1.0, 0.0]), np.full((2, 2, 2), 0.2), np.array([0.2, 0.2]))
 STRINGS = (
@@ -122,18 +122,18 @@ ADDRESSES = (
 
 @dataclass(frozen=True)
 class Reader:
-    """Something that reads.
+    """A reader and its inputs.
 
     Attributes
     ----------
     sound : tuple of bytes
-        Inputs that it accepts.
+        Inputs that the reader accepts.
     read : callable
-        Bytes -> anything; raises RecipeError where it refuses.
+        Bytes -> anything; raises RecipeError to refuse an input.
     mutate : callable
-        Random numbers and a sound input -> a hostile one.
+        Random generator, sound input -> hostile input.
     times, floor : int
-        Bytes of memory that an input may take: so many times its size, and so many more.
+        The reader may use `times` bytes of memory for each byte of an input, and `floor` bytes more.
     """
 
     sound: tuple[bytes, ...]
@@ -143,7 +143,7 @@ class Reader:
     floor: int = 4 * 2**20
 
     def input(self, seed: int, number: int) -> bytes:
-        """Input number 0, 1 …; the sound ones come first, as they are."""
+        """Make input `number`; the first ones are the sound inputs, unchanged."""
         if number < len(self.sound):
             return self.sound[number]
         random = Random(f"{seed} {number}")
@@ -151,7 +151,7 @@ class Reader:
 
 
 def _text(data: bytes) -> str:
-    """As a browser's text comes: any characters, lone surrogates too."""
+    """Decode as text from a browser, which may hold any characters, even lone surrogates."""
     return data.decode("utf-8", "surrogatepass" if len(data) % 2 else "replace") if _is_passable(data) else data.decode("latin-1")
 
 
@@ -167,11 +167,11 @@ def _strings(format: str) -> Reader:
     def read(data: bytes) -> object:
         return read_strings(data, format, alphabet=LETTERS if len(data) % 3 == 0 else None).sample()
 
-    return Reader(STRINGS, read, times=CHARACTERS if format in ("auto", "characters") else 10)
+    return Reader(STRINGS, read, times=CHARACTERS_MEMORY if format in ("auto", "characters") else 10)
 
 
 def _pieces() -> Reader:
-    """A file that is counted as it comes, cut anywhere."""
+    """Count the strings of a file that arrives in pieces, cut anywhere."""
 
     def read(data: bytes) -> object:
         size = max(1 + len(data) % 97, len(data) // 100)
@@ -201,7 +201,7 @@ def _recipe() -> Reader:
 
 
 def _link() -> Reader:
-    """Packed again after the change, or changed as packed."""
+    """Change a link's recipe and pack it again, or change the packed link."""
 
     def mutate(random: Random, data: bytes) -> bytes:
         if random.random() < 0.3:
@@ -215,7 +215,7 @@ def _link() -> Reader:
 
 
 def _fields() -> Reader:
-    """An address's parameters, name=value."""
+    """Read the parameters of an address, name=value."""
 
     def read(data: bytes) -> object:
         pairs = [pair.partition("=") for pair in _text(data).split("&")]
@@ -232,7 +232,7 @@ def _lesson() -> Reader:
 
 
 def _typed() -> Reader:
-    """What somebody types where a string is asked for: its weight, written out."""
+    """Write out the weight of a string that somebody typed."""
 
     def read(data: bytes) -> object:
         text = _text(data)[:1000]
@@ -243,18 +243,18 @@ def _typed() -> Reader:
 
 
 def _upload() -> Reader:
-    """An upload as the Data page takes it: read, split, and beside the same as test strings."""
+    """Read an upload as the Data page does: split it, or use the same file as test strings, too."""
 
     def read(data: bytes) -> object:
         test = "1" * 64 if len(data) % 2 else ""
         return load_data(DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data)
 
     whole = b"string,count\n" + b"".join(b"%s,%d\n" % (b"ab" * n, n) for n in range(1, 9))
-    return Reader((*STRINGS, whole), read, times=2 * CHARACTERS, floor=6 * limits.most("strings"))
+    return Reader((*STRINGS, whole), read, times=2 * CHARACTERS_MEMORY, floor=6 * limits.most("strings"))
 
 
-def _kept_runs() -> Reader:
-    """The CSV file in which a reproduction keeps its runs."""
+def _run_file() -> Reader:
+    """Read the CSV file of runs of `nlwfa reproduce`."""
     folder = _folder() / "reproduction"
     file = RunFile(folder / "runs.csv", ("wer", "kl"))
     for rank in (1, 2, 3):
@@ -265,14 +265,14 @@ def _kept_runs() -> Reader:
         copy.path.write_bytes(data)
         return copy.read()
 
-    return Reader((file.path.read_bytes(),), read, times=RUNS)
+    return Reader((file.path.read_bytes(),), read, times=RUNS_MEMORY)
 
 
 def _grid() -> Reader:
     def read(data: bytes) -> object:
         grid = Grid.from_json(data)
         lists = (grid.learners, grid.ranks, grid.statistics, grid.transforms, grid.sample_sizes, grid.seeds)
-        # More are work that is asked for, a second for 20,000 of them, and no reading.
+        # Listing more runs is not reading: it is work that the user asked for, a second for 20,000 runs.
         return grid.recipes() if prod(max(1, len(values)) for values in lists) <= 100 else grid
 
     return Reader((json.dumps(SWEEP).encode(), b"{}"), read, of_json)
@@ -299,7 +299,7 @@ def _models() -> dict[str, WFA | NLWFA | RecurrentModel]:
 
 
 def _in_folder(name: str, mutate: Mutation) -> Reader:
-    """One file of a model's folder, beside a sound other; which kind of model, the input's first byte says."""
+    """Replace one file of a model's folder. The input's first byte chooses the kind of model."""
     home = _folder() / f"models {name}"
     sound = []
     for number, (kind, model) in enumerate(_models().items()):
@@ -320,12 +320,12 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
 
 
 def _tensors(random: Random, data: bytes) -> bytes:
-    """The header of a safetensors file changed as JSON with its length made right again, or the file changed as bytes."""
+    """Change the header of a safetensors file as JSON and correct its length, or change the file as bytes."""
     if random.random() < 0.3:
         return of_bytes(random, data)
     (length,) = struct.unpack("<Q", data[:8])
     header, rest = data[8 : 8 + length], data[8 + length :]
-    if random.random() < 0.3:  # numbers that are none
+    if random.random() < 0.3:  # values that are no ordinary numbers
         values = np.frombuffer(rest, dtype=np.float64).copy()
         values[random.randrange(len(values))] = random.choice((np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324))
         return data[: 8 + length] + values.tobytes()
@@ -342,15 +342,15 @@ def _tensors(random: Random, data: bytes) -> bytes:
 
 @cache
 def _folder() -> Path:
-    """Goes when the process does."""
+    """Make a temporary folder, which is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="nlwfa-hostile-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 @cache
-def _finished() -> tuple[str, Path]:
-    """A small finished run: its key and its folder."""
+def _small_run() -> tuple[str, Path]:
+    """Run a small recipe: its key and its folder."""
     recipe = Recipe(
         data=DataRecipe(num_strings=50, num_validation=5, num_test=5),
         hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),
@@ -362,7 +362,7 @@ def _finished() -> tuple[str, Path]:
 
 
 def _result() -> Reader:
-    _, folder = _finished()
+    _, folder = _small_run()
 
     def read(data: bytes) -> object:
         copy = folder.parent.parent / "copy"
@@ -377,8 +377,8 @@ def _result() -> Reader:
 
 
 def _bundle() -> Reader:
-    """One run; files of the archive changed and packed again, or names, or the archive itself."""
-    key, folder = _finished()
+    """Import a bundle of one run whose files or names were changed before packing, or the packed archive itself."""
+    key, folder = _small_run()
     source = History.open(folder.parent.parent)
     source.rebuild(folder.parent)
     sound = export_runs(folder.parent.parent, source, [key])
@@ -387,12 +387,12 @@ def _bundle() -> Reader:
     history = History.open(home)
 
     def read(data: bytes) -> object:
-        found = import_runs(home, history, data)
-        for name in found.new:  # so that the next is new, too
+        imported = import_runs(home, history, data)
+        for name in imported.new:  # remove it, so that the next bundle's run is new again
             for path in (home / "runs" / name).iterdir():
                 path.unlink()
             (home / "runs" / name).rmdir()
-        return found
+        return imported
 
     return Reader((sound,), read, _repacked)
 
@@ -417,21 +417,21 @@ def _repacked(random: Random, data: bytes) -> bytes:
         return of_bytes(random, data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = [(name, archive.read(name)) for name in archive.namelist()]
-    place = random.randrange(len(files))
-    name, content = files[place]
-    how = random.randrange(8)
-    if how == 0:
-        files[place] = (random.choice(NAMES), content)
-    elif how == 1:
+    index = random.randrange(len(files))
+    name, content = files[index]
+    kind = random.randrange(8)
+    if kind == 0:
+        files[index] = (random.choice(NAMES), content)
+    elif kind == 1:
         files.append((random.choice((*NAMES, name)), content))
-    elif how == 2:
+    elif kind == 2:
         files.append((name.replace("result.json", "model.json"), bytes(2**20)))
     else:
-        files[place] = (name, _tensors(random, content) if name.endswith("safetensors") else of_json(random, content))
+        files[index] = (name, _tensors(random, content) if name.endswith("safetensors") else of_json(random, content))
     buffer = io.BytesIO()
     packing = zipfile.ZIP_LZMA if random.random() < 0.03 else random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", packing) as archive:
-        warnings.simplefilter("ignore")  # of a name twice
+        warnings.simplefilter("ignore")  # zipfile warns of a repeated name
         for name, content in files:
             entry = zipfile.ZipInfo(name or "x")
             entry.external_attr = random.choice((0, 0, 0o120777 << 16, 0o40755 << 16))  # a link, a folder
@@ -441,7 +441,7 @@ def _repacked(random: Random, data: bytes) -> bytes:
             except UnicodeEncodeError:
                 archive.writestr("x", content)
     packed = buffer.getvalue()
-    if random.random() < 0.2:  # sizes, checksums and marks that lie
+    if random.random() < 0.2:  # wrong sizes, checksums and marks
         return of_bytes(random, packed)
     return packed
 
@@ -463,7 +463,7 @@ READERS: dict[str, Callable[[], Reader]] = {
     "result.json": _result,
     "bundle": _bundle,
     "sweep": _grid,
-    "reproduction's runs": _kept_runs,
+    "reproduction's runs": _run_file,
     "limits.toml": _settings,
     "database address": _address,
 }
@@ -471,5 +471,5 @@ READERS: dict[str, Callable[[], Reader]] = {
 
 @cache
 def reader(name: str) -> Reader:
-    """Made once a process."""
+    """Make a reader, once in a process."""
     return READERS[name]()

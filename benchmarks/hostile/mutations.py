@@ -1,4 +1,7 @@
-"""Sound files made hostile: bytes, lines, numbers and JSON that are changed at random, by a seed. Knows no reader."""
+"""Changes that make a sound input hostile: in its bytes, lines, numbers or JSON, drawn from a seeded generator.
+
+Nothing here depends on a reader. Another order of draws would change every input of the long run.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-LARGEST, MOSTLY = 2**18, 2**14  # bytes of an input, and of all but few: small ones are quicker, and find as much
+# Most inputs are small, because small ones are read faster and find as many errors.
+MAX_BYTES, USUAL_MAX_BYTES = 2**18, 2**14
 # What breaks readers: numbers of every size and kind, marks of every kind, pieces of JSON, of CSV and of archives.
 TOKENS = tuple(
     token if isinstance(token, bytes) else token.encode()
@@ -69,15 +73,15 @@ Mutation = Callable[[Random, bytes], bytes]
 
 
 def of_bytes(random: Random, data: bytes) -> bytes:
-    """One to four changes, of which each may be of any kind."""
-    largest = max(LARGEST if random.random() < 0.05 else MOSTLY, len(data) + 100)
+    """Make one to four changes of any kind."""
+    largest = max(MAX_BYTES if random.random() < 0.05 else USUAL_MAX_BYTES, len(data) + 100)
     for _ in range(random.choice((1, 1, 2, 4))):
         data = random.choice(CHANGES)(random, data)[:largest]
     return data
 
 
 def of_json(random: Random, data: bytes) -> bytes:
-    """Values of a JSON text replaced, left out, repeated or nested; one in three is changed as bytes, too or instead."""
+    """Replace, remove, repeat or nest values of a JSON text; one text in three is changed as bytes, instead or in addition."""
     kind = random.randrange(6)
     if kind == 0:
         return of_bytes(random, data)
@@ -85,34 +89,34 @@ def of_json(random: Random, data: bytes) -> bytes:
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         value = _changed(random, value)
     text = json.dumps(value, ensure_ascii=random.random() < 0.5).encode("utf-8", "surrogatepass")
-    if len(text) > LARGEST:
+    if len(text) > MAX_BYTES:
         return of_bytes(random, data)
     if kind == 1:
         return of_bytes(random, text)
-    if kind == 2 and (names := re.findall(rb'"[a-z_]+": ', text)):  # a name twice, of which JSON readers take the last
+    if kind == 2 and (names := re.findall(rb'"[a-z_]+": ', text)):  # a repeated name, of which JSON readers take the last
         name = random.choice(names)
         return text.replace(name, name + json.dumps(random.choice(VALUES)).encode() + b", " + name, 1)
     return text
 
 
 def _changed(random: Random, value: Any) -> Any:
-    """The value with one place in it changed."""
+    """Change a JSON value in one position."""
     if isinstance(value, dict) and value and random.random() < 0.85:
         name = random.choice(list(value))
-        how = random.randrange(12)
-        if how == 0:
+        kind = random.randrange(12)
+        if kind == 0:
             return {key: entry for key, entry in value.items() if key != name}
-        if how == 1:
+        if kind == 1:
             return value | {random.choice(("x", "", "format", "λ" * 50, name.upper(), f"{name}.0")): random.choice(VALUES)}
         return value | {name: _changed(random, value[name])}
     if isinstance(value, list) and value and random.random() < 0.85:
-        place = random.randrange(len(value))
-        how = random.randrange(8)
-        if how == 0:
-            return value[:place] + value[place + 1 :]
-        if how == 1:
-            return value + value[place:] * random.choice((1, 3, 50))
-        return [*value[:place], _changed(random, value[place]), *value[place + 1 :]]
+        index = random.randrange(len(value))
+        kind = random.randrange(8)
+        if kind == 0:
+            return value[:index] + value[index + 1 :]
+        if kind == 1:
+            return value + value[index:] * random.choice((1, 3, 50))
+        return [*value[:index], _changed(random, value[index]), *value[index + 1 :]]
     if random.random() < 0.3 and type(value) in (int, float):
         return random.choice((-value, value * 10**6, value + 1, float(value), str(value)))
     if random.random() < 0.05:
@@ -120,7 +124,7 @@ def _changed(random: Random, value: Any) -> Any:
     return random.choice(VALUES)
 
 
-def _place(random: Random, data: bytes) -> tuple[int, int]:
+def _span(random: Random, data: bytes) -> tuple[int, int]:
     start = random.randint(0, len(data))
     return start, min(len(data), start + int(2 ** random.uniform(0, 10)))
 
@@ -137,37 +141,37 @@ def _cut(random: Random, data: bytes) -> bytes:
 
 
 def _drop(random: Random, data: bytes) -> bytes:
-    start, end = _place(random, data)
+    start, end = _span(random, data)
     return data[:start] + data[end:]
 
 
 def _repeat(random: Random, data: bytes) -> bytes:
-    start, end = _place(random, data)
-    times = min(random.choice((1, 2, 30, 1000, 50_000)), LARGEST // max(1, end - start))
+    start, end = _span(random, data)
+    times = min(random.choice((1, 2, 30, 1000, 50_000)), MAX_BYTES // max(1, end - start))
     return data[:end] + data[start:end] * times + data[end:]
 
 
 def _insert(random: Random, data: bytes) -> bytes:
-    start, end = _place(random, data)
+    start, end = _span(random, data)
     return data[:start] + random.choice(TOKENS) * random.choice((1, 1, 1, 2, 500)) + data[random.choice((start, end)) :]
 
 
 def _number(random: Random, data: bytes) -> bytes:
-    places = list(NUMBER.finditer(data[:20_000]))
-    if not places:
+    matches = list(NUMBER.finditer(data[:20_000]))
+    if not matches:
         return _insert(random, data)
-    place = random.choice(places)
-    return data[: place.start()] + random.choice(TOKENS[:32]) + data[place.end() :]
+    match = random.choice(matches)
+    return data[: match.start()] + random.choice(TOKENS[:32]) + data[match.end() :]
 
 
 def _lines(random: Random, data: bytes) -> bytes:
     lines = data.split(b"\n")
-    how = random.randrange(4)
-    if how == 0:
+    kind = random.randrange(4)
+    if kind == 0:
         random.shuffle(lines)
-    elif how == 1:
+    elif kind == 1:
         lines.insert(random.randint(0, len(lines)), random.choice(lines))
-    elif how == 2:
+    elif kind == 2:
         del lines[random.randrange(len(lines))]
     else:
         ends = [random.choice((b"\n", b"\r\n", b"\r", b"\n\r")) for _ in lines]
@@ -177,12 +181,12 @@ def _lines(random: Random, data: bytes) -> bytes:
 
 def _nest(random: Random, data: bytes) -> bytes:
     mark = random.choice((b"[", b"{", b'{"data":', b"[[", b'["', b"((", b'{"a":['))
-    start, _ = _place(random, data)
+    start, _ = _span(random, data)
     return data[:start] + mark * random.choice((10, 900, 1100, 20_000)) + data[start:]
 
 
 def _long_line(random: Random, data: bytes) -> bytes:
-    start, _ = _place(random, data)
+    start, _ = _span(random, data)
     return (
         data[:start]
         + random.choice((b"a", b"0 ", b"a b ", b",", b'"', "λ".encode(), b" ")) * random.choice((300, 12_000))

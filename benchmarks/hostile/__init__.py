@@ -1,0 +1,8 @@
+"""Hostile input: every reader of the lab gets sound files that were changed at random, and may only accept or refuse them.
+
+- `readers`: what reads bytes or text from outside, each with sound inputs;
+- `mutations`: how a sound input becomes a hostile one, by a seed;
+- `fuzz`: the long run, `python -m benchmarks.hostile`, each reader in a process of its own.
+
+`tests/core/test_hostile.py` gives the same readers some hundred inputs each. Results are in docs/hostile-input.md.
+"""
