@@ -5,7 +5,7 @@ import streamlit as st
 from nlwfa_core.experiment.selection import RANK_METRICS
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import ranking
-from nlwfa_core.lab.palette import METRIC_TITLES
+from nlwfa_core.metrics.scores import SCORE_OF
 from pages.shared import cache, runs, sidebar, widgets
 from pages.views import compare as view
 
@@ -33,7 +33,7 @@ by = st.segmented_control(
     "Choose on validation strings by",
     RANK_METRICS,
     default="wer",
-    format_func=METRIC_TITLES.get,
+    format_func=lambda name: SCORE_OF[name].title,
     required=True,
     key="compare.by",
     persist_state="session",

@@ -30,7 +30,7 @@ if result.report.logs:
     best = " · ".join(log.summary for log in result.report.logs)
     st.caption(f"{best}.")
 if not kind.networks and result.report.spectral_radius is not None:
-    st.caption(f"Spectral radius of ΣA: {tables.number(result.report.spectral_radius)}; the mass is finite below 1.")
+    st.caption(f"Spectral radius of ΣA: {tables.format_score(result.report.spectral_radius)}; the mass is finite below 1.")
 
 st.subheader("On the test strings", anchor=False)
 widgets.score_table({name: result.scores} | references, "train.scores")

@@ -17,7 +17,7 @@ from ..learning.learners import FitReport
 from ..learning.names import LEARNERS
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.next_symbols import likeliest
-from ..metrics.scores import Scores
+from ..metrics.scores import SCORE_OF, Scores
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Word
 
@@ -103,7 +103,9 @@ def value_score_summary(scores: ValueScores) -> str:
     always the mean  1  of these values
     """
     lines = {
-        "RMSE": f"{scores.rmse:.6g}  over {plural(scores.num_words, 'string')}; {scores.num_nonfinite:,} outputs not finite",
+        SCORE_OF[
+            "rmse"
+        ].short_title: f"{scores.rmse:.6g}  over {plural(scores.num_words, 'string')}; {scores.num_nonfinite:,} outputs not finite",
         "always 0": f"{scores.zero_rmse:.6g}",
         "always the mean": f"{scores.mean_rmse:.6g}  of these values",
     }
@@ -118,23 +120,24 @@ def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = N
     if scores.true_log2_pauto is not None:
         beside += f", true model {as_text(scores.true_log2_pauto)}"
     tied = f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error" if scores.share_tied else ""
-    lines = {
-        "log₂ Pauto": f"{as_text(scores.log2_pauto)}  base 2; {beside}{floored}",
-        "WER": f"{as_text(scores.wer)}  word error rate, the end of a string counted; {as_text(scores.wer_without_end)} without"
-        + tied,
-        "bits per symbol": f"{as_text(scores.bits_per_symbol)}  base 2, the end counted{floored}",
+    against = "what followed" if scores.next_kl is None else "the true next-symbol probabilities"
+    remarks = {
+        "log2_pauto": f"base 2; {beside}{floored}",
+        "wer": f"the end of a string counted; {as_text(scores.wer_without_end)} without{tied}",
+        "bits_per_symbol": f"base 2, the end counted{floored}",
+        "ndcg5": f"ranking of the next symbol, the end counted, against {against}; 1 is best",
+        "kl": f"bits, over the test strings, both normalised over them{floored}",
+        "total_variation": f"over the test strings, both normalised over them{floored}",
+        "rmse": "of raw outputs against the target as given",
+        "next_kl": f"bits, from the truth, mean over the test prefixes{floored}",
     }
-    if scores.ndcg5 is not None:
-        against = "what followed" if scores.next_kl is None else "the true next-symbol probabilities"
-        lines["NDCG@5"] = f"{as_text(scores.ndcg5)}  ranking of the next symbol, the end counted, against {against}; 1 is best"
-    if scores.kl is not None and scores.total_variation is not None and scores.rmse is not None:
-        lines["KL"] = f"{as_text(scores.kl)}  bits, over the test strings, both normalised over them{floored}"
-        lines["total variation"] = f"{as_text(scores.total_variation)}  over the same{floored}"
-        lines["RMSE"] = f"{scores.rmse:.4g}  of raw outputs against the target as given"
-    if scores.next_kl is not None:
-        lines["next-symbol KL"] = f"{as_text(scores.next_kl)}  bits, from the truth, mean over the test prefixes{floored}"
+    lines = {
+        SCORE_OF[field].short_title: f"{f'{value:.4g}' if field == 'rmse' else as_text(value)}  {remark}"
+        for field, remark in remarks.items()
+        if (value := getattr(scores, field)) is not None
+    }
     lines |= {
-        "scored": f"{plural(sample.num_strings, 'string')}; Pauto over {scores.num_words:,} {words}",
+        "scored": f"{plural(sample.num_strings, 'string')}; {SCORE_OF['log2_pauto'].short_title} over {scores.num_words:,} {words}",
         "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, {scores.num_nonfinite:,} not finite, "
         f"of {scores.num_words:,}",
         "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
@@ -183,18 +186,10 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
 
 def ranks_summary(learner: str, chosen: RankSelection) -> str:
     """The scores of every rank, and the best."""
-    rows: list[Sequence[str]] = [("rank", "WER", "tied", "log₂ Pauto", "bits per symbol", "zero", "negative")]
+    fields = ("wer", "share_tied", "log2_pauto", "bits_per_symbol", "num_zero", "num_negative")
+    rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
     for rank, scores in chosen.scores:
-        cells = (
-            rank,
-            scores.wer,
-            scores.share_tied or 0.0,
-            scores.log2_pauto,
-            scores.bits_per_symbol,
-            scores.num_zero,
-            scores.num_negative,
-        )
-        rows.append([as_text(cell) for cell in cells])
+        rows.append([as_text(rank), *(as_text(getattr(scores, field) or 0) for field in fields)])
     words = chosen.scores[0][1].num_words
     return (
         f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
@@ -204,7 +199,7 @@ def ranks_summary(learner: str, chosen: RankSelection) -> str:
 
 def best_summary(best: Best, seconds: float) -> str:
     """Every candidate with its bits per symbol on the validation strings, and the one taken."""
-    rows: list[Sequence[str]] = [("candidate", "bits per symbol")]
+    rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]
     rows += [(candidate.title, as_text(bits)) for candidate, bits in best.tried]
     return (
         f"on the validation strings; base 2, the end of a string counted\n{table(rows)}\n"

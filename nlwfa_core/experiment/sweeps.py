@@ -12,7 +12,7 @@ from statistics import mean
 from ..errors import RecipeError
 from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics, diagnostics
-from ..metrics.scores import Scores
+from ..metrics.scores import SCORE_OF, Scores
 from ..metrics.seeds import Spread
 from .recipe import Recipe
 from .results import Result
@@ -155,7 +155,7 @@ def winners(outcomes: Mapping[Place, Outcome], metric: str) -> dict[str, tuple[i
 
 def spread_table(rows: Mapping[str, Sequence[Scores]]) -> dict[str, list[str]]:
     """Mean ± standard deviation over seeds of the main scores, as they are written, a row a model."""
-    columns = {"log₂ Pautomac": "log2_pauto", "WER": "wer", "bits / symbol": "bits_per_symbol", "NDCG@5": "ndcg5", "KL": "kl"}
+    columns = {SCORE_OF[field].short_title: field for field in ("wer", "log2_pauto", "bits_per_symbol", "ndcg5", "kl")}
     table = {"model": list(rows), "seeds": [str(len(scores)) for scores in rows.values()]}
     for title, field in columns.items():
         table[title] = [

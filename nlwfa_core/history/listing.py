@@ -12,11 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import RecipeError
-from ..metrics.scores import Scores
+from ..metrics.scores import SCORE_OF, Scores
 from .runs import OWNED, RUNS, History, Run
 
-SCORES = tuple(entry.name for entry in fields(Scores))
-HIGHER_IS_BETTER = ("ndcg5",)
+FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
 # What a table of runs does not show, and what takes most of a row's place.
 HEAVY = ("curves", "diagnostics", "sentences", "note")
@@ -34,7 +33,7 @@ class Query:
     states, learners, sources, tags : tuple of str
         Any of them; empty: all.
     order : str
-        `NEWEST`, or one of `SCORES`: the best first. Runs without that score come last, whatever `last` says.
+        `NEWEST`, or one of `FIELDS`: the best first. Runs without that score come last, whatever `last` says.
     last : bool
         The other way round: the oldest or the worst first.
     owner : str or None
@@ -156,12 +155,12 @@ def _order(query: Query) -> list[sa.ColumnElement[Any]]:
     newest = [moment.desc(), RUNS.c.key]
     if query.order == NEWEST:
         return [moment.asc(), RUNS.c.key] if query.last else newest
-    if query.order not in SCORES:
-        raise RecipeError(f"order: {query.order!r} given, allowed are {NEWEST} and {', '.join(SCORES)}")
+    if query.order not in FIELDS:
+        raise RecipeError(f"order: {query.order!r} given, allowed are {NEWEST} and {', '.join(FIELDS)}")
     text = RUNS.c.scores[query.order].as_string()
     place = sa.case(
         (text.is_(None), 3), (text == "nan", 2), (text.in_(UNUSUAL), 0 if query.last else 1), else_=1 if query.last else 0
     )
     value = sa.case((text.not_in(UNUSUAL), sa.cast(text, sa.Float)))
-    rising = query.last == (query.order in HIGHER_IS_BETTER)
+    rising = query.last == (query.order in SCORE_OF and SCORE_OF[query.order].higher_is_better)
     return [place, value.asc() if rising else value.desc(), *newest]

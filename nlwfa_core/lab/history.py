@@ -14,27 +14,15 @@ from ..experiment.recipe import Recipe
 from ..history.listing import NEWEST
 from ..history.runs import Run
 from ..jobs.folders import RUN_STAGES
-from ..metrics.scores import Scores
+from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores
 from .options import IDLE, differing, options
-from .tables import SCORE_TITLES, given, number
+from .tables import format_diagnostic, format_score
 
 STATE_WORDS = {"queued": "waiting"}  # the others are called as they are
 REASONS = {
     "interrupted": "Its server stopped before it was done.",
     "cancelled": "It was cancelled before it was done.",
 }
-UNITS = {
-    "wer": "share",
-    "wer_without_end": "share",
-    "share_tied": "share",
-    "log2_pauto": "bits",
-    "kl": "bits",
-    "next_kl": "bits",
-    "num_zero": "strings",
-    "num_negative": "strings",
-    "num_impossible": "predictions",
-}
-ALWAYS = ("wer", "bits_per_symbol", "log2_pauto")
 SEEDS = ("seed of the strings", "seed of the networks")
 UNREADABLE = "?"
 HASH = re.compile("[0-9a-f]{64}")
@@ -69,16 +57,6 @@ def recipe_of(run: Run) -> Recipe | None:
 def uploads_named(run: Run) -> bool:
     """Whether its strings were somebody's file, of which the history has the hash alone."""
     return run.source == "upload"
-
-
-def score_title(metric: str) -> str:
-    """What a column is called, with its unit.
-
-    >>> score_title("wer"), score_title("bits_per_symbol")
-    ('WER (share)', 'bits / symbol')
-    """
-    title = SCORE_TITLES.get(metric, metric)
-    return f"{title} ({UNITS[metric]})" if metric in UNITS else title
 
 
 def moment(seconds: float | None, zone: str | None = None) -> str:
@@ -119,8 +97,8 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     by_run = [options(recipe) if recipe is not None else None for recipe in recipes]
     table: dict[str, list[str]] = {"run": [called(run) for run in runs], "status": [state_word(run.state) for run in runs]}
     table["tags"] = [", ".join(run.tags) for run in runs]
-    for metric in dict.fromkeys((*([] if order == NEWEST else [order]), *ALWAYS)):
-        table[score_title(metric)] = [number(score(run, metric), 0 if metric.startswith("num_") else 3) for run in runs]
+    for column in dict.fromkeys((*([] if order == NEWEST else [SCORE_OF[order]]), *MAIN_SCORES)):
+        table[column.column] = [format_score(score(run, column.field), column.form) for run in runs]
     for name in [*(name for name in differing(known) if name not in SEEDS), *SEEDS]:
         table[name] = [UNREADABLE if entry is None else _short(entry[name]) for entry in by_run]
     table["time"] = [took(run) for run in runs]
@@ -176,7 +154,7 @@ def sentences(run: Run) -> list[str]:
 
 def _given(found: dict[str, Any], name: str) -> str:
     value = found.get(name)
-    return given(None if value is None else float(value))
+    return format_diagnostic(None if value is None else float(value))
 
 
 def _share(found: dict[str, Any], name: str) -> str:

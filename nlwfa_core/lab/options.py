@@ -9,7 +9,8 @@ from functools import lru_cache
 from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
 from ..learning.names import LEARNERS
-from .tables import given, number, percent
+from ..metrics.scores import MAIN_SCORES, SCORE_OF
+from .tables import format_diagnostic, format_score
 
 # Options that several parts of a recipe call alike, or that read badly as they are; the others are called as in the recipe.
 OPTION_NAMES = {
@@ -101,19 +102,17 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, every: bool = False)
     marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
     table = {"run": order, "place": marks}
     table |= {name: [entry[name] for entry in by_run] for name in shown}
-    for title, field in (("WER", "wer"), ("bits / symbol", "bits_per_symbol"), ("log₂ Pautomac", "log2_pauto")):
-        table[title] = [number(getattr(outcome.scores, field)) for outcome in found]
-        if field == "wer":
-            table["tied"] = [percent(outcome.scores.share_tied) for outcome in found]
-    table["on validation"] = [number(getattr(outcome.validation, metric, None)) for outcome in found]
-    table["radius of ΣA"] = [given(outcome.diagnostics.spectral_radius) for outcome in found]
-    table["total mass"] = [given(outcome.diagnostics.total_mass) for outcome in found]
+    for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
+        table[score.short_title] = [format_score(getattr(outcome.scores, score.field), score.form) for outcome in found]
+    table["on validation"] = [format_score(getattr(outcome.validation, metric, None)) for outcome in found]
+    table["radius of ΣA"] = [format_diagnostic(outcome.diagnostics.spectral_radius) for outcome in found]
+    table["total mass"] = [format_diagnostic(outcome.diagnostics.total_mass) for outcome in found]
     table["mass of short strings"] = [
         f"{outcome.diagnostics.short_mass:.4g} (length ≤ {outcome.diagnostics.short_length})" for outcome in found
     ]
-    table["zero"] = [f"{outcome.diagnostics.share_zero:.1%}" for outcome in found]
-    table["negative"] = [f"{outcome.diagnostics.share_negative:.1%}" for outcome in found]
-    table["numerical rank"] = [given(outcome.diagnostics.numerical_rank) for outcome in found]
+    table["zero outputs"] = [f"{outcome.diagnostics.share_zero:.1%}" for outcome in found]
+    table["negative outputs"] = [f"{outcome.diagnostics.share_negative:.1%}" for outcome in found]
+    table["numerical rank"] = [format_diagnostic(outcome.diagnostics.numerical_rank) for outcome in found]
     return table
 
 
@@ -128,8 +127,8 @@ def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list
         column = [entry[name] for entry in by_run]
         numbers = all(_is_number(text) for text in column)
         axes[name] = [float(text) for text in column] if numbers else column
-    for title, field in (("WER", "wer"), ("bits / symbol", "bits_per_symbol"), ("log₂ Pautomac", "log2_pauto")):
-        axes[title] = [float(getattr(outcome.scores, field)) for outcome in found]
+    for score in MAIN_SCORES:
+        axes[score.short_title] = [float(getattr(outcome.scores, score.field)) for outcome in found]
     return axes
 
 

@@ -1,4 +1,4 @@
-"""One visual language for all figures: which colour, dash and marker stands for which model, and what axes are called."""
+"""One visual language for all figures: the colour, dash and marker of each model, and the scales of colours."""
 
 from __future__ import annotations
 
@@ -33,18 +33,6 @@ GREY = "#7a8699"  # read on white as on black, and no class's colour
 BLUES = ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170")
 REDS = ("#fcc5b0", "#fca58a", "#fb8767", "#f4674a", "#e44a36", "#cd3027", "#b01c20", "#8f121b", "#6b0a14")
 MONOSPACE = {"family": "Source Code Pro, monospace"}  # of strings, so that brackets can be told apart
-
-METRIC_TITLES = {
-    "wer": "word error rate (end counted)",
-    "wer_without_end": "word error rate (end not counted)",
-    "log2_pauto": "log₂ Pautomac score",
-    "bits_per_symbol": "bits per symbol (end counted)",
-    "ndcg5": "NDCG@5 (end counted; higher is better)",
-    "next_kl": "KL to the true next symbol, bits",
-    "kl": "KL over the test strings, bits",
-    "total_variation": "total variation over the test strings",
-    "rmse": "RMSE of raw outputs",
-}
 
 
 def kind_of(name: str) -> str:

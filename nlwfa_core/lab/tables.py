@@ -14,7 +14,7 @@ from ..experiment.data import Data
 from ..experiment.results import Result
 from ..learning.names import LEARNERS, OF_STATES
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
-from ..metrics.scores import Scores
+from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..models.files import LearnedModel
 from ..models.model import LogModel, Model
 from ..models.ngram import NGram
@@ -23,87 +23,27 @@ from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Word, Words
 from .views import labels, path, prefix_states
 
-# What a score is called on the pages -> its field, and what it means.
-SCORE_COLUMNS = {
-    "log₂ Pautomac": (
-        "log2_pauto",
-        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
-    ),
-    "WER": (
-        "wer",
-        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted; where "
-        "several are equally likely, the expected share.",
-    ),
-    "tied": (
-        "share_tied",
-        "Share of these predictions where the model gives several symbols the same highest score, often 0: it can only guess.",
-    ),
-    "WER, no end": (
-        "wer_without_end",
-        "The same among symbols only, where a symbol follows.",
-    ),
-    "bits / symbol": (
-        "bits_per_symbol",
-        "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
-    ),
-    "NDCG@5": (
-        "ndcg5",
-        "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
-    ),
-    "KL": (
-        "kl",
-        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
-    ),
-    "TV": (
-        "total_variation",
-        "Total variation, ½ Σ |P* − P|, over the same.",
-    ),
-    "RMSE": (
-        "rmse",
-        "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
-    ),
-    "next KL": (
-        "next_kl",
-        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
-    ),
-    "zero": (
-        "num_zero",
-        "Test strings whose output is exactly 0.",
-    ),
-    "negative": (
-        "num_negative",
-        "Test strings whose output is below 0: no probability.",
-    ),
-    "impossible": (
-        "num_impossible",
-        "Predictions that gave 0 to what followed.",
-    ),
-}
-# The same the other way round: field -> what it is called where there is little room.
-SCORE_TITLES = {field: title for title, (field, _) in SCORE_COLUMNS.items()}
+# For captions below scores.
+BETTER = "Lower is better, except for " + ", ".join(
+    f"{score.short_title} (1 is best)" for score in SCORES if score.higher_is_better
+)
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """How scores are written: ∞ and "undefined" so that they can't be overlooked, "–" where there is none.
+def format_score(value: float | None, form: str = ".3f") -> str:
+    """Write a score: ∞ and "undefined" so that nobody overlooks them, "–" if it is not known. `form` is that of a `Score`.
 
-    >>> number(0.5), number(float("inf")), number(None)
-    ('0.500', '∞', '–')
+    >>> format_score(0.5), format_score(float("inf")), format_score(None), format_score(1234, ",.0f")
+    ('0.500', '∞', '–', '1,234')
+    >>> format_score(0.758, ".0%"), format_score(0.0004, ".0%"), format_score(0.0, ".0%")
+    ('76%', '<1%', '0%')
     """
     if value is None:
         return "–"
     if math.isnan(value):
         return "undefined"
-    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
-
-
-def percent(share: float | None) -> str:
-    """
-    >>> percent(0.758), percent(0.0004), percent(0.0), percent(None)
-    ('76%', '<1%', '0%', '–')
-    """
-    if share is None:
-        return "–"
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
 
 
 # A factorisation that took less was another learner's of the same recipe: they differ in their second step alone.
@@ -191,19 +131,19 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
     of networks."""
     learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
-    sentences = []
+    wer, sentences = SCORE_OF["wer"].short_title, []
     for baseline in ("uniform", ngram):
         behind = [name for name, scores in learned.items() if baseline in rows and not scores.wer < rows[baseline].wer]
         if behind:
-            sentences.append(f"No better than the {baseline} model at the next symbol (WER): {'; '.join(behind)}.")
+            sentences.append(f"No better than the {baseline} model at the next symbol ({wer}): {'; '.join(behind)}.")
     best = min((scores.wer for scores in learned.values()), default=0.0)
     ahead = [name for name, scores in rows.items() if name.split(",")[0] in OF_STATES and scores.wer < best]
     if ahead:
-        sentences.append(f"Ahead of every learner here (WER): {'; '.join(ahead)}.")
+        sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(ahead)}.")
     linear = [scores.wer for name, scores in learned.items() if name.split(",")[0] == "SP"]
     others = [scores.wer for name, scores in learned.items() if name.split(",")[0] != "SP"]
     if linear and others and min(linear) < min(others):
-        sentences.append("The linear model is ahead of every nonlinear one here (WER).")
+        sentences.append(f"The linear model is ahead of every nonlinear one here ({wer}).")
     return tuple(sentences)
 
 
@@ -240,8 +180,8 @@ def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
     return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
 
 
-def given(value: float | None) -> str:
-    """How diagnostics are written."""
+def format_diagnostic(value: float | None) -> str:
+    """Write a diagnostic with four digits; nonlinear models have no closed form for some of them."""
     return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
 
 

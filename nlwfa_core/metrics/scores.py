@@ -1,7 +1,7 @@
-"""Scores of a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
+"""Score a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
 
-Every logarithm is to base 2. Conventions stand at each function; counts of zero, negative and non-finite outputs always go
-along with a score, because they decide what it means.
+Every logarithm is to base 2. `SCORES` holds the title, unit and meaning of each score for every table, axis and page. Counts of
+zero, negative and non-finite outputs always accompany a score, because they decide what it means.
 """
 
 from __future__ import annotations
@@ -19,6 +19,159 @@ from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, pautomac_score
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a score is called and how to read it.
+
+    Attributes
+    ----------
+    field : str
+        Its field in `Scores`.
+    title : str
+        For an axis or a list of choices.
+    short_title : str
+        For the heading of a column.
+    unit : str
+        "bits" are logarithms to base 2; empty for a number without a unit.
+    meaning : str
+        One or two sentences for the help of a column.
+    higher_is_better : bool
+    form : str
+        How a value is written, as a format specification.
+    is_metric : bool
+        Whether it measures how good a model is. The others are shares and counts that the metrics must be read with.
+    """
+
+    field: str
+    title: str
+    short_title: str
+    unit: str
+    meaning: str
+    higher_is_better: bool = False
+    form: str = ".3f"
+    is_metric: bool = True
+
+    @property
+    def column(self) -> str:
+        """The short title with its unit, for tables that have no help.
+
+        >>> SCORE_OF["wer"].column, SCORE_OF["bits_per_symbol"].column
+        ('WER (share)', 'bits / symbol')
+        """
+        return self.short_title if self.unit in ("", self.short_title) else f"{self.short_title} ({self.unit})"
+
+
+# In the order of columns and choices: next symbols, whole strings, then the counts.
+SCORES = (
+    Score(
+        "wer",
+        "word error rate (end counted)",
+        "WER",
+        "share",
+        "Word error rate: share of wrong most-likely next symbols, over every prefix of every test string, the end counted; where "
+        "several are equally likely, the expected share.",
+    ),
+    Score(
+        "share_tied",
+        "share of predictions tied",
+        "tied",
+        "share",
+        "Share of these predictions where the model gives several symbols the same highest score, often 0: it can only guess.",
+        form=".0%",
+        is_metric=False,
+    ),
+    Score(
+        "wer_without_end",
+        "word error rate (end not counted)",
+        "WER, no end",
+        "share",
+        "The same among symbols only, where a symbol follows.",
+    ),
+    Score(
+        "log2_pauto",
+        "log₂ Pautomac score",
+        "log₂ Pautomac",
+        "bits",
+        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
+    ),
+    Score(
+        "bits_per_symbol",
+        "bits per symbol (end counted)",
+        "bits / symbol",
+        "bits / symbol",
+        "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
+    ),
+    Score(
+        "ndcg5",
+        "NDCG@5 (end counted; higher is better)",
+        "NDCG@5",
+        "",
+        "The five likeliest next symbols against the true probabilities, or against what followed; 1 is best (SPiCe).",
+        higher_is_better=True,
+    ),
+    Score(
+        "next_kl",
+        "KL to the true next symbol, bits",
+        "next KL",
+        "bits",
+        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
+    ),
+    Score(
+        "kl",
+        "KL over the test strings, bits",
+        "KL",
+        "bits",
+        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
+    ),
+    Score(
+        "total_variation",
+        "total variation over the test strings",
+        "TV",
+        "",
+        "Total variation, ½ Σ |P* − P|, over the test strings, both normalised over them.",
+    ),
+    Score(
+        "rmse",
+        "RMSE of raw outputs",
+        "RMSE",
+        "",
+        "Of raw outputs against the target as given: a solution that was normalised over its strings is on another scale.",
+        form=".3g",
+    ),
+    Score(
+        "num_zero",
+        "test strings of weight 0",
+        "zero",
+        "strings",
+        "Test strings whose output is exactly 0.",
+        form=",.0f",
+        is_metric=False,
+    ),
+    Score(
+        "num_negative",
+        "test strings of negative weight",
+        "negative",
+        "strings",
+        "Test strings whose output is below 0: no probability.",
+        form=",.0f",
+        is_metric=False,
+    ),
+    Score(
+        "num_impossible",
+        "predictions that gave 0 to what followed",
+        "impossible",
+        "predictions",
+        "Predictions that gave 0 to what followed.",
+        form=",.0f",
+        is_metric=False,
+    ),
+)
+SCORE_OF = {score.field: score for score in SCORES}
+METRICS = tuple(score for score in SCORES if score.is_metric)
+# Where there is room for three.
+MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log2_pauto"))
 
 
 def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:

@@ -12,8 +12,8 @@ from itertools import product
 from pathlib import Path
 from statistics import mean
 
-from ..lab.palette import METRIC_TITLES
 from ..learning.names import LEARNERS
+from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread
 from .claims import CLAIMS, Curves, compare, verdict
 from .experiments import FLOOR, FLOORED, LINES, REFERENCE, SETTINGS, Experiment, Measured, Planned, distinct, select
@@ -34,7 +34,11 @@ REASONS = {
     "verbs-shipped": ("All learners", "English verbs"),
     "squared": ("Squared functions",),
 }
-SCORE_TITLES = {**METRIC_TITLES, "kl": "log₂ Pauto above the true model's", "relative_rmse": "RMSE / that of zeros"}
+SCORE_TITLES = {
+    **{score.field: score.title for score in SCORES},
+    "kl": f"{SCORE_OF['log2_pauto'].title} above the true model's",
+    "relative_rmse": f"{SCORE_OF['rmse'].short_title} / that of zeros",
+}
 FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
 # Paragraphs, and SVG texts by file name.
 Body = tuple[list[str], dict[str, str]]
@@ -174,7 +178,7 @@ def _zeros_and_ties(runs: Mapping[str, Sequence[Measured]], experiment: Experime
         if any(value for values in zero.values() for value in values.values()):
             columns = ((zero, ".1f"), (tied, ".2f"), (floored, ".2g"))
             rows = [(f"{x:,}", *(Spread.of(curve[x].values()).text(form) for curve, form in columns)) for x in sorted(zero)]
-            header = (x_title, "test strings of weight 0", "share of predictions tied", FLOORED_TITLE)
+            header = (x_title, SCORE_TITLES["num_zero"], SCORE_TITLES["share_tied"], FLOORED_TITLE)
             body.append(f"With {settings.title}:\n\n{table(header, rows)}")
     return ["## What SP gives weight 0", *body] if body else []
 
@@ -213,8 +217,9 @@ def _judged_claims(experiment: Experiment, curves: Mapping[tuple[str, str], Curv
 
 # Learner -> the paper's log(Pauto) and WER.
 TABLE_1 = {"SP": (21.3807, 0.8033), "tran.non": (12.2571, 0.8841), "fac.non": (13.8311, 0.7061), "both.non": (13.6604, 0.8334)}
+_LOG2, _WER, _BITS = (SCORE_OF[field].short_title for field in ("log2_pauto", "wer", "bits_per_symbol"))
 TABLE_1_HEADER = (
-    *("model", "k", "log₂ Pauto", "ln Pauto", "paper: log(Pauto)", "WER", "paper: WER", "bits per symbol", "zero outputs"),
+    *("model", "k", _LOG2, _LOG2.replace("log₂", "ln"), "paper: log(Pauto)", _WER, f"paper: {_WER}", _BITS, "zero outputs"),
 )
 
 

@@ -13,12 +13,10 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab import tables
-from nlwfa_core.lab.tables import number
-from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.lab.tables import BETTER, format_score, verdicts
+from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Score, Scores
 from pages.shared.server import ASSETS
 
-COLUMN_HELP = {name: text for name, (_, text) in tables.SCORE_COLUMNS.items()}
 MAX_TYPED = 1000  # characters
 
 log = logging.getLogger(__name__)
@@ -92,41 +90,32 @@ def dark() -> bool:
 def score_table(rows: Mapping[str, Scores], key: str) -> None:
     """One row for each model. A column's help says what its numbers mean; the caption below says what holds for all of them."""
     scores = list(rows.values())
-    table = pd.DataFrame(
-        {
-            "model": list(rows),
-            "log₂ Pautomac": [number(entry.log2_pauto) for entry in scores],
-            "WER": [number(entry.wer) for entry in scores],
-            "tied": [tables.percent(entry.share_tied) for entry in scores],
-            "WER, no end": [number(entry.wer_without_end) for entry in scores],
-            "bits / symbol": [number(entry.bits_per_symbol) for entry in scores],
-            "NDCG@5": [number(entry.ndcg5) for entry in scores],
-            "KL": [number(entry.kl) for entry in scores],
-            "TV": [number(entry.total_variation) for entry in scores],
-            "RMSE": ["–" if entry.rmse is None else f"{entry.rmse:.3g}" for entry in scores],
-            "next KL": [number(entry.next_kl) for entry in scores],
-            "zero": [entry.num_zero for entry in scores],
-            "negative": [entry.num_negative for entry in scores],
-            "impossible": [entry.num_impossible for entry in scores],
-        }
-    )
-    columns = {name: st.column_config.Column(help=text, alignment="right") for name, text in COLUMN_HELP.items()}
+    table = {"model": list(rows)} | {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
+    columns = {score.short_title: st.column_config.Column(help=score.meaning, alignment="right") for score in SCORES}
     columns["model"] = st.column_config.Column(pinned=True)
-    st.dataframe(table, hide_index=True, key=key, column_config=columns, alt="Scores of the models on the test strings")
-    for sentence in tables.verdicts(rows):
+    alt = "Scores of the models on the test strings"
+    st.dataframe(pd.DataFrame(table), hide_index=True, key=key, column_config=columns, alt=alt)
+    for sentence in verdicts(rows):
         st.markdown(f"**{escape_markdown(sentence)}**")
     first = scores[0]
     known = first.true_log2_pauto is not None
     strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
     st.caption(
-        "Lower is better, but for NDCG@5: how well the five likeliest next symbols are ranked, 1 at best. "
+        f"{BETTER}. "
         f"{'' if known else '– stands where the truth is not known. '}"
         f"{'' if len(strings) == 1 else 'What follows is of the first row alone: '}"
         f"{first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
         f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
-        f"log₂ Pautomac would be {number(first.uniform_log2_pauto)} if all test strings were given the same weight"
-        f"{f', and is {number(first.true_log2_pauto)} at best' if known else ''}. No output is floored."
+        f"{SCORE_OF['log2_pauto'].short_title} would be {format_score(first.uniform_log2_pauto)} if all test strings were given "
+        f"the same weight"
+        f"{f', and is {format_score(first.true_log2_pauto)} at best' if known else ''}. No output is floored."
     )
+
+
+def _cell(scores: Scores, score: Score) -> str | int:
+    """Write a score; counts stay numbers, by which the table can be sorted."""
+    value = getattr(scores, score.field)
+    return value if isinstance(value, int) else format_score(value, score.form)
 
 
 def text_table(table: Mapping[str, list[str]], key: str, alt: str) -> None:

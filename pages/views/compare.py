@@ -16,9 +16,9 @@ from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
-from nlwfa_core.lab.palette import METRIC_TITLES
-from nlwfa_core.lab.tables import SCORE_TITLES, scores_csv
+from nlwfa_core.lab.tables import BETTER, scores_csv
 from nlwfa_core.learning.names import LEARNERS, OF_STATES
+from nlwfa_core.metrics.scores import METRICS, SCORE_OF
 from pages.shared import address, cache, pins, runs, training, widgets
 from pages.shared.widgets import error_toast, escape_markdown
 
@@ -179,7 +179,7 @@ def _duration(seconds: float) -> str:
 def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> None:
     """A metric against what the sweep says, with the reference models on the same test strings."""
     first, second = st.columns([3, 2])
-    metrics = [metric for metric in METRIC_TITLES if sweeps.curves(outcomes, metric, "test")]
+    metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
     with first:
         metric = _metric(metrics)
     strings = second.segmented_control(
@@ -188,7 +188,7 @@ def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> N
     found = sweeps.curves(outcomes, metric, strings)
     lines = _references(recipe, sweep, metric) if strings == "test" else {}
     x_title = AGAINST[sweep.against]
-    alt = f"{METRIC_TITLES[metric]} against {x_title}, beside the reference models"
+    alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
     st.plotly_chart(metric_figure(found, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
     if sweep.num_seeds > 1:
         one = ", at the sidebar's seed" if lines and sweep.new_strings else ""
@@ -207,7 +207,7 @@ def _metric(metrics: list[str]) -> str:
         "Metric",
         metrics,
         default=asked if asked in metrics else metrics[0],
-        format_func=SCORE_TITLES.get,
+        format_func=lambda name: SCORE_OF[name].short_title,
         required=True,
         key="metric",
         persist_state="session",
@@ -241,7 +241,7 @@ def winners(recipe: Recipe, outcomes: Mapping[Place, Outcome], by: str) -> None:
         return
     table = sweeps.spread_table(found | {name: [scores] for name, scores in references.items()})
     widgets.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
-    st.caption("Mean ± standard deviation (n − 1) over seeds, on the test strings. Lower is better, but for NDCG@5.")
+    st.caption(f"Mean ± standard deviation (n − 1) over seeds, on the test strings. {BETTER}.")
 
 
 def named_runs(
@@ -260,14 +260,14 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     every = st.toggle("All options, not the differences only", key="compare.every", persist_state="session")
     widgets.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
     st.caption(
-        f"Ordered by the {METRIC_TITLES[by]} on validation strings; all other scores, and the shares of zero and negative outputs, "
-        "are of the test strings. Radius and total mass have a closed form in linear models alone."
+        f"Ordered by the {SCORE_OF[by].title} on validation strings; all other scores, and the shares of zero and negative "
+        "outputs, are of the test strings. Radius and total mass have a closed form in linear models alone."
     )
     warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
     widgets.warning_list(warnings)
     if len(named) > 2:
         st.markdown("**One line a run**: drag along an axis to keep some of them; the strongest have a low word error rate.")
-        figure = parallel_figure(parallel_axes(named), "WER", widgets.dark())
+        figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
         st.plotly_chart(figure, key="compare.parallel", alt="Parallel coordinates of all runs; the table above has the numbers")
     rows = {name: one.scores for name, one in named.items()}
     st.download_button("All numbers as CSV", scores_csv(rows), "scores.csv", "text/csv", key="compare.csv", on_click="ignore")

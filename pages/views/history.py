@@ -26,7 +26,8 @@ from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.export.script import uploads_of
 from nlwfa_core.lab.options import difference_table
-from nlwfa_core.lab.palette import METRIC_TITLES
+from nlwfa_core.lab.tables import BETTER
+from nlwfa_core.metrics.scores import METRICS, SCORE_OF
 from pages.shared import cache, pins, runs, server, sidebar, visitor, widgets
 from pages.shared.navigation import switch
 from pages.shared.training import loss_charts
@@ -95,8 +96,8 @@ def query_controls(shelf: Shelf, choices: Choices) -> Query:
     )
     order = second.selectbox(
         "Order by",
-        [NEWEST, *METRIC_TITLES],
-        format_func=lambda name: "time" if name == NEWEST else METRIC_TITLES[name],
+        [NEWEST, *(score.field for score in METRICS)],
+        format_func=lambda name: "time" if name == NEWEST else SCORE_OF[name].title,
         key=ORDER,
         persist_state="session",
     )
@@ -162,9 +163,7 @@ def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
     some = f"Runs {first:,}–{first + len(page.runs) - 1:,} of {page.total:,}"
     st.markdown(f"{page.total:,} run{'' if page.total == 1 else 's'}" if page.total == len(page.runs) else some)
     columns = history_tables.runs_table(page.runs, query.order, st.context.timezone)
-    config: dict[str, Any] = {
-        name: st.column_config.Column(alignment="right") for name in columns if name.split(" (")[0] in tables.SCORE_COLUMNS
-    }
+    config: dict[str, Any] = {score.column: st.column_config.Column(alignment="right") for score in METRICS}
     config["time"] = st.column_config.Column(help="Wall time of all stages", alignment="right")
     config |= {"run": st.column_config.Column(pinned=True), "tags": st.column_config.Column(width=120)}
     state = st.dataframe(
@@ -196,7 +195,7 @@ def _pager(page: Listing) -> None:
     left, right = st.columns([4, 1], vertical_alignment="top")
     left.caption(
         "Of the options those are shown that differ among these rows. Scores are on each run's own test strings: compare runs "
-        "whose strings are the same. Lower is better, but for NDCG@5."
+        f"whose strings are the same. {BETTER}."
     )
     if _num_pages(page) > 1:
         right.number_input("Page", 1, _num_pages(page), key=PAGE, persist_state="session")

@@ -7,8 +7,8 @@ import numpy as np
 from nlwfa_core import run
 from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.sweeps import Sweep
-from nlwfa_core.lab.palette import METRIC_TITLES
-from nlwfa_core.lab.tables import number
+from nlwfa_core.lab.tables import format_score
+from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained
 
@@ -32,7 +32,7 @@ def test_seeds_give_means_and_bands():
     chosen = tables(app)[0].set_index("model")
     assert chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).text() and chosen.loc["fac.non, k = 2", "seeds"] == "3"
     listed = tables(app)[1]
-    assert sorted(listed["WER"]) == sorted(number(wer) for wer in wers) and list(listed["seed of the networks"]) != ["0"] * 3
+    assert sorted(listed["WER"]) == sorted(format_score(wer) for wer in wers) and list(listed["seed of the networks"]) != ["0"] * 3
     assert list(listed["place"]) == ["best", "", "last"]
     assert figure(app, "compare.parallel")["data"][0]["type"] == "parcoords"
 
@@ -74,7 +74,7 @@ def test_runs_in_play_stand_side_by_side():
     assert not complaints(app)
     scores, differences = tables(app)[:2]
     assert list(scores["model"]) == ["A: SP, k = 3", "now: SP, k = 2"]
-    assert scores["WER"].iloc[0] == number(run(pinned).scores.wer)
+    assert scores["WER"].iloc[0] == format_score(run(pinned).scores.wer)
     assert differences.to_dict("list") == {"option": ["rank"], "A: SP, k = 3": ["3"], "now: SP, k = 2": ["2"]}
     app.toggle(key="compare.in_play.every").set_value(True).run()
     assert len(tables(app)[1]) > 25
@@ -124,7 +124,7 @@ def test_a_metric_is_chosen_by_its_title_and_named_by_its_field_in_the_address()
     assert app.segmented_control(key="metric").value == "kl" and "KL" in app.segmented_control(key="metric").options
     app.segmented_control(key="metric").set_value("log2_pauto").run()
     assert app.query_params["metric"] == "log2_pauto"
-    assert figure(app, "compare.curves")["layout"]["yaxis"]["title"]["text"] == METRIC_TITLES["log2_pauto"]
+    assert figure(app, "compare.curves")["layout"]["yaxis"]["title"]["text"] == SCORE_OF["log2_pauto"].title
     # A metric that the next strings do not allow, and a link that asks for none that there is.
     app.segmented_control(key="metric").set_value("kl").run()
     app.selectbox(key="source").set_value("verbs").run()

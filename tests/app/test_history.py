@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import Recipe, run
 from nlwfa_core.history.listing import Query, listed
 from nlwfa_core.history.runs import Event, Run, done
-from nlwfa_core.lab.tables import number
+from nlwfa_core.lab.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
@@ -75,11 +75,12 @@ def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> 
     table = app.dataframe[0].value
     assert set(table["run"]) == set(scores) and set(table["status"]) == {"done"}
     assert "rank" in table and "training strings" not in table  # what differs, and no more
-    assert dict(zip(table["run"], table["WER (share)"], strict=True)) == {name: number(wer) for name, wer in scores.items()}
+    assert dict(zip(table["run"], table["WER (share)"], strict=True)) == {name: format_score(wer) for name, wer in scores.items()}
     app.selectbox(key=history.ORDER).set_value("wer").run()
-    assert [number(scores[name]) for name in named(app)] == [number(wer) for wer in sorted(scores.values())]
+    assert [format_score(scores[name]) for name in named(app)] == [format_score(wer) for wer in sorted(scores.values())]
     app.segmented_control(key=history.LAST).set_value(True).run()
-    assert [number(scores[name]) for name in named(app)] == [number(wer) for wer in sorted(scores.values(), reverse=True)]
+    worst_first = sorted(scores.values(), reverse=True)
+    assert [format_score(scores[name]) for name in named(app)] == [format_score(wer) for wer in worst_first]
     app.multiselect(key="history.states").set_value(["done"]).run()
     assert len(named(app)) == 3
     app.text_input(key=history.SEARCH).set_value("no such words").run()
@@ -93,7 +94,7 @@ def test_one_run_at_length() -> None:
     app = tick(find(open_lab("history"), recipe), 0)
     assert not complaints(app)
     scores = table_with(app, "model")
-    assert scores["WER"].iloc[0] == number(run(recipe).scores.wer)
+    assert scores["WER"].iloc[0] == format_score(run(recipe).scores.wer)
     assert [chart.key for chart in app.get("echarts_chart")] == ["history.losses.relative loss"]
     assert len(table_with(app, "diagnostic")) == 7 and len(table_with(app, "option")) > 25
     assert any(text.value.startswith("Time: data") for text in app.main.caption)
@@ -106,7 +107,7 @@ def test_open_sets_the_sidebar_and_the_result_is_there_at_once() -> None:
     app.button(key="history.open").click().run()
     assert not complaints(app) and recipe_of(app) == recipe
     assert [title.value for title in app.main.title] == ["Train"]
-    assert app.dataframe[0].value["WER"].iloc[0] == number(run(recipe).scores.wer)
+    assert app.dataframe[0].value["WER"].iloc[0] == format_score(run(recipe).scores.wer)
 
 
 def test_pin_and_run_again() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from nlwfa_core import run
 from nlwfa_core.lab.formulas.recipe import steps
-from nlwfa_core.lab.palette import METRIC_TITLES
-from nlwfa_core.lab.tables import number
+from nlwfa_core.lab.tables import format_score
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
+from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.models.reading import READINGS
 from pages.shared import runs
 from pages.shared.navigation import PAGES
@@ -81,9 +81,9 @@ def test_the_score_table_holds_the_librarys_numbers() -> None:
     assert not complaints(app)
     scores = run(recipe_of(app)).scores
     row = app.dataframe[0].value.set_index("model").loc["SP"]
-    assert row["WER"] == number(scores.wer)
-    assert row["log₂ Pautomac"] == number(scores.log2_pauto)
-    assert row["bits / symbol"] == number(scores.bits_per_symbol)
+    assert row["WER"] == format_score(scores.wer)
+    assert row["log₂ Pautomac"] == format_score(scores.log2_pauto)
+    assert row["bits / symbol"] == format_score(scores.bits_per_symbol)
     assert row["negative"] == scores.num_negative
 
 
@@ -118,10 +118,10 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
     health, conventions = (table.value for table in app.dataframe[-2:])
     health, conventions = health.set_index("run"), conventions.set_index("convention")
     assert health.loc["SP, k = 2", "radius of ΣA"] == f"{result.report.spectral_radius:.4g}"
-    assert conventions.loc["abs", "log₂"] == number(result.scores.log2_pauto)
+    assert conventions.loc["abs", "log₂"] == format_score(result.scores.log2_pauto)
     assert list(conventions.index) == list(CONVENTIONS)
     curves = figure(app, "compare.curves")
-    assert curves["layout"]["yaxis"]["title"]["text"] == METRIC_TITLES["kl"]
+    assert curves["layout"]["yaxis"]["title"]["text"] == SCORE_OF["kl"].title
     app.selectbox(key="compare.model").set_value("SP, k = 3").run()
     assert not complaints(app)
 
@@ -142,7 +142,7 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
     result = run(recipe_of(app))
     assert not complaints(app)
     row = app.dataframe[0].value.set_index("model").loc[options["learner"]]
-    assert (row["WER"], row["bits / symbol"]) == (number(result.scores.wer), number(result.scores.bits_per_symbol))
+    assert (row["WER"], row["bits / symbol"]) == (format_score(result.scores.wer), format_score(result.scores.bits_per_symbol))
     assert getattr(result.model, "reading", "WFA") == reading
     charts = [chart.key.split(".")[-1] for chart in app.get("echarts_chart")]
     measures = list(dict.fromkeys(log.measure for log in result.report.logs))[::-1]

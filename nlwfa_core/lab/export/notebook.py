@@ -10,8 +10,10 @@ import json
 from typing import Any
 
 from ...experiment.recipe import Recipe
+from ...metrics.scores import SCORE_OF
 from ...version import __version__
 from ..formulas.recipe import entries, marks, steps
+from ..tables import BETTER
 from .script import IMPORTS, UPLOADS, recipe_code_lines, shelf_lines, uploads_of
 
 SETUP = """\
@@ -40,14 +42,15 @@ for sentence in result.notes:
     print(sentence)
 for stage, drawing in loss_svgs(result.report).items():
     display(SVG(drawing))"""
+COLUMNS = ("log2_pauto", "wer", "share_tied", "bits_per_symbol", "ndcg5", "num_zero", "num_negative")
 SCORES = """\
 models = {recipe.learning.learner: result.scores}
 models |= {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
-columns = ["log2_pauto", "wer", "share_tied", "bits_per_symbol", "ndcg5", "num_zero", "num_negative"]
+columns = COLUMNS
 lines = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
 for name, scores in models.items():
     lines.append(f"| {name} | " + " | ".join(f"{getattr(scores, column):.4g}" for column in columns) + " |")
-display(Markdown("\\n".join(lines)))"""
+display(Markdown("\\n".join(lines)))""".replace("COLUMNS", json.dumps(COLUMNS))
 ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 
 
@@ -84,9 +87,8 @@ def notebook(recipe: Recipe) -> str:
         _code(LEARN.format(files=files)),
         _text(
             "## Scores on the test strings\n\n"
-            "`log2_pauto`: −Σ P\\*(x) log₂ P(x), both normalised over the test strings. `wer`: share of wrong most-likely next "
-            "symbols, `bits_per_symbol`: mean −log₂ of the probability of what followed; the end of a string counts in both. "
-            "Lower is better, but for `ndcg5`."
+            + "\n".join(f"- `{field}`: {SCORE_OF[field].meaning}".replace("*", r"\*") for field in COLUMNS)
+            + f"\n\n{BETTER}."
         ),
         _code(SCORES),
         _text("All of the model's scores, with all digits."),

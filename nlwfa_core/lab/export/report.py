@@ -12,9 +12,9 @@ from ...experiment.data import Data
 from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
 from ...metrics.diagnostics import diagnostics
-from ...metrics.scores import Scores
+from ...metrics.scores import SCORES, Scores
 from ...version import __version__
-from ..tables import SCORE_COLUMNS, given, number, verdicts
+from ..tables import BETTER, format_diagnostic, format_score, verdicts
 from .drawings import heat_map_png, loss_svgs, singular_values_svg
 
 LIBRARIES = ("numpy", "scipy", "torch")
@@ -75,11 +75,11 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
         _rows(
             [
                 ("states", f"{result.model.num_states}"),
-                ("spectral radius of ΣA (the mass is finite below 1)", given(sound.spectral_radius)),
-                ("summed weight of all strings", given(sound.total_mass)),
+                ("spectral radius of ΣA (the mass is finite below 1)", format_diagnostic(sound.spectral_radius)),
+                ("summed weight of all strings", format_diagnostic(sound.total_mass)),
                 (f"summed weight of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"),
                 ("share of test strings with a negative output", f"{sound.share_negative:.1%}"),
-                ("numerical rank of H_λ, as far as computed", given(sound.numerical_rank)),
+                ("numerical rank of H_λ, as far as computed", format_diagnostic(sound.numerical_rank)),
             ]
         ),
         *_pictures(result, hankel),
@@ -116,15 +116,12 @@ def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
 
 def _scores(rows: Mapping[str, Scores]) -> str:
     """A row a model, a column a score that one of them has; below, what each means."""
-    shown = {
-        title: (field, meaning)
-        for title, (field, meaning) in SCORE_COLUMNS.items()
-        if any(getattr(scores, field) is not None for scores in rows.values())
-    }
+    columns = [score for score in SCORES if any(getattr(scores, score.field) is not None for scores in rows.values())]
     lines = [
-        [escape(name), *(_score(getattr(scores, field), field) for field, _ in shown.values())] for name, scores in rows.items()
+        [escape(name), *(format_score(getattr(scores, score.field), score.form) for score in columns)]
+        for name, scores in rows.items()
     ]
-    head = "".join(f'<th class="n">{escape(title)}</th>' for title in shown)
+    head = "".join(f'<th class="n">{escape(score.short_title)}</th>' for score in columns)
     body = "".join(f"<tr><th>{name}</th>{''.join(f'<td class=n>{cell}</td>' for cell in cells)}</tr>\n" for name, *cells in lines)
     first = next(iter(rows.values()))
     strings, weighed = (
@@ -134,13 +131,8 @@ def _scores(rows: Mapping[str, Scores]) -> str:
         f'<div class="wide"><table><thead><tr><th>model</th>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
         + "".join(f"<p><strong>{escape(sentence)}</strong></p>" for sentence in verdicts(rows))
         + f'<p class="muted">{first.num_words:,} {strings}, weighed by their {weighed}; {first.num_predictions:,} next-symbol '
-        "predictions. Lower is better, but for NDCG@5. No output is floored.</p>\n"
-        + _rows((title, meaning) for title, (_, meaning) in shown.items())
+        f"predictions. {BETTER}. No output is floored.</p>\n" + _rows((score.short_title, score.meaning) for score in columns)
     )
-
-
-def _score(value: float | int | None, field: str) -> str:
-    return f"{value:,}" if field.startswith("num_") else f"{value:.3g}" if field == "rmse" and value is not None else number(value)
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:

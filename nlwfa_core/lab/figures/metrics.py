@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from ...metrics.scores import SCORE_OF
 from ...metrics.seeds import Spread
-from ..palette import DASHES, MARKERS, METRIC_TITLES, colour_of, kind_of
+from ..palette import DASHES, MARKERS, colour_of, kind_of
 from .parts import layout
 
 Points = Mapping[int, Spread]
@@ -49,7 +50,7 @@ def metric_figure(
     room = 0.3 if len(moving) < len(references) else 0.05  # on the right, for the names of level lines
     ticks = {"tickvals": tried, "ticktext": [f"{x:,}" for x in tried]}
     figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + room * span], **ticks)
-    figure.update_yaxes(title=METRIC_TITLES.get(metric, metric))
+    figure.update_yaxes(title=SCORE_OF[metric].title)
     return layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import Recipe
-from nlwfa_core.history.listing import SCORES, Query, choices, chosen, listed
+from nlwfa_core.history.listing import FIELDS, Query, choices, chosen, listed
 from nlwfa_core.history.owners import Own
 from nlwfa_core.history.runs import History, Run
 
@@ -117,7 +117,7 @@ def test_pages_hold_each_run_once(history: History, query: Query) -> None:
 def test_an_order_that_there_is_not_is_told(history: History) -> None:
     with pytest.raises(RecipeError, match="allowed are newest and log2_pauto"):
         listed(history, Query(order="wer; DROP TABLE runs"))
-    assert "wer" in SCORES
+    assert "wer" in FIELDS
 
 
 def test_whole_runs_and_what_filters_offer(history: History) -> None:

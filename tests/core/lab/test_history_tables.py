@@ -19,7 +19,7 @@ from nlwfa_core.lab.history import (
     uploads_named,
     why,
 )
-from nlwfa_core.lab.tables import given, number
+from nlwfa_core.lab.tables import format_diagnostic, format_score
 from nlwfa_core.metrics.diagnostics import diagnostics
 
 RECIPE = Recipe(
@@ -52,8 +52,8 @@ def test_a_table_has_what_differs_seeds_and_the_scores_with_units() -> None:
     assert table["status"] == ["done", "failed"] and table["why"] == ["", "too large"]
     assert table["rank"] == ["2", "3"] and "training strings" not in table
     assert (table["seed of the strings"], table["seed of the networks"]) == (["4", "4"], ["6", "6"])
-    assert table["WER (share)"] == [number(RESULT.scores.wer), "–"]
-    assert table["log₂ Pautomac (bits)"] == [number(RESULT.scores.log2_pauto), "–"]
+    assert table["WER (share)"] == [format_score(RESULT.scores.wer), "–"]
+    assert table["log₂ Pautomac (bits)"] == [format_score(RESULT.scores.log2_pauto), "–"]
     assert table["when"][0] == "1970-01-01 01:01" and table["version"] == [DONE.version, "9"]
     assert list(runs_table([DONE], "next_kl"))[2] == "next KL (bits)" and "why" not in runs_table([DONE])
     assert "tags" not in runs_table([DONE])
@@ -76,7 +76,7 @@ def test_what_came_of_a_run() -> None:
     assert measure == log.measure and losses == log.losses.tolist() and len(epochs) == len(losses)
     health = diagnostics(RESULT.model, RESULT.scores, RESULT.report)
     found = dict(zip(*diagnostics_table(DONE).values(), strict=True))
-    assert found[f"mass of strings of length ≤ {health.short_length}"] == given(health.short_mass)
+    assert found[f"mass of strings of length ≤ {health.short_length}"] == format_diagnostic(health.short_mass)
     assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
     assert sentences(DONE) == list(dict.fromkeys([*RESULT.notes, *health.warnings]))
     total = sum(RESULT.seconds[stage] for stage in ("data", "hankel", "learning", "scores"))

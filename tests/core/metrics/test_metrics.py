@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ast
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics.next_symbols import score_next
 from nlwfa_core.metrics.perplexity import pautomac_score
-from nlwfa_core.metrics.scores import TestSet, evaluate, next_symbol_score
+from nlwfa_core.metrics.scores import METRICS, SCORE_OF, SCORES, Scores, TestSet, evaluate, next_symbol_score
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import RecurrentModel
@@ -23,6 +25,7 @@ from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 from tests.references import COIN, DATA, SIGNED, all_words, random_nlwfa, ring
 
+ROOT = Path(__file__).resolve().parents[3]
 AB = Alphabet(("a", "b"))
 positive = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8).map(np.array)
 
@@ -236,3 +239,24 @@ def test_weights_that_follow_from_next_symbols_are_the_models_own(model: Model) 
     assert (shared.num_zero, shared.num_negative) == (int((outputs == 0).sum()), int((outputs < 0).sum()))
     apart = TestSet.as_drawn(words, np.arange(1.0, 6.0), Sample.of(Words.of([(0,), (1,)]), AB))
     assert apart.ends(2) is None and evaluate(model, apart).log2_pauto == pytest.approx(shared.log2_pauto, rel=1e-9)
+
+
+# The table of scores
+
+
+def test_every_score_of_the_table_is_a_field() -> None:
+    assert set(SCORE_OF) <= {field.name for field in fields(Scores)} and len(SCORE_OF) == len(SCORES)
+    assert len({score.title for score in SCORES}) == len({score.column for score in SCORES}) == len(SCORES)
+
+
+def test_no_other_module_writes_the_name_of_a_score() -> None:
+    """Strings that are a title as a whole; sentences may mention a score. Words such as "zero" name other things, too."""
+    names = {name for score in METRICS for name in (score.title, score.short_title, score.column)}
+    paths = {*(ROOT / "nlwfa_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")} - {ROOT / "nlwfa_core/metrics/scores.py"}
+    copies = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}"
+        for path in sorted(paths)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip(" :") in names
+    ]
+    assert copies == []
