@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..errors import RecipeError, plural
-from ..experiment.data import GENERATORS
+from ..experiment.data import generator_of
 from ..experiment.recipe import DataRecipe
 from ..metrics.diagnostics import diagnostics
 from ..metrics.scores import TestSet, evaluate
@@ -112,8 +112,8 @@ def squared(
 def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
     if out == solution:
         raise RecipeError(f"solution: {solution} given, which is where the strings go")
-    source = GENERATORS[recipe.source](recipe)
-    words = source.words(recipe)
+    source = generator_of(recipe)
+    words = source.draw(recipe.num_strings, recipe.seed)
     write_file(out, write_pautomac(words, len(source.alphabet)))
     lines = [source.title, f"{plural(len(words), 'string')}, {plural(len(source.alphabet), 'symbol')}, written to {out}"]
     if solution is not None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from ..errors import RecipeError, plural
+from ..errors import RecipeError
 from ..metrics.scores import TestSet
 from ..models.model import Model
-from ..sources.automata import random_automaton, sample_words, squared_automaton
-from ..sources.dyck import ALPHABET, Dyck
 from ..sources.files import read_strings, shipped_verbs
 from ..sources.pautomac import read_pautomac_model, read_solution
-from ..sources.tomita import LANGUAGES, tomita_automaton
+from ..sources.registry import SOURCES, Generator
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, distinct
 from .recipe import DataRecipe
 
-# Letters for the symbols of random automata.
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Neither validation nor test takes more than this share of a sample that is split.
 LARGEST_SHARE = 1 / 5
 # Random streams under one seed; the training strings have the seed itself.
@@ -89,74 +84,32 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     RecipeError
         If the recipe can't be followed, or a file not read.
     """
-    if recipe.source in GENERATORS:
-        return _generate(GENERATORS[recipe.source](recipe), recipe)
-    return READERS[recipe.source](recipe, files)
+    if SOURCES[recipe.source].generator is not None:
+        return _generate(generator_of(recipe), recipe)
+    return _upload(recipe, files) if recipe.source == "upload" else _verbs(recipe)
 
 
-def _generate(source: Generator, recipe: DataRecipe) -> Data:
+def _generate(generator: Generator, recipe: DataRecipe) -> Data:
     parts = []
     # Streams of their own, so that more training strings leave the test strings as they are.
     for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test)):
-        words = source.draw(size, [recipe.seed, stream])
-        parts.append(TestSet.as_drawn(words, source.model.weights(words), Sample.of(words, source.alphabet), source.model))
-    train = Sample.of(source.words(recipe), source.alphabet)
-    return Data(train, parts[0], parts[1], source.model, source.title)
+        words = generator.draw(size, [recipe.seed, stream])
+        sample = Sample.of(words, generator.alphabet)
+        parts.append(TestSet.as_drawn(words, generator.model.weights(words), sample, generator.model))
+    train = Sample.of(generator.draw(recipe.num_strings, recipe.seed), generator.alphabet)
+    return Data(train, parts[0], parts[1], generator.model, generator.title)
 
 
-@dataclass(frozen=True)
-class Generator:
-    """A source that strings are drawn from, and the model that says how probable each is.
-
-    Attributes
-    ----------
-    alphabet : Alphabet
-    model : Model
-    draw : callable
-        Number of strings and seed -> Words.
-    title : str
-    """
-
-    alphabet: Alphabet
-    model: Model
-    draw: Callable[[int, int | Sequence[int]], Words]
-    title: str
-
-    def words(self, recipe: DataRecipe) -> Words:
-        """The training strings as drawn."""
-        return self.draw(recipe.num_strings, recipe.seed)
+def generator_of(recipe: DataRecipe) -> Generator:
+    """The generator of a source that draws its strings."""
+    source = SOURCES[recipe.source]
+    if source.generator is None:
+        raise RecipeError(f"source: {recipe.source!r} given, which reads its strings from a file")
+    # The automaton has a random stream of its own, so it is independent of the strings drawn from it.
+    return source.generator([recipe.seed, MODEL_STREAM], **{name: getattr(recipe, name) for name in source.options})
 
 
-def _dyck(recipe: DataRecipe) -> Generator:
-    grammar = Dyck(recipe.split_probability, recipe.wrap_probability)
-    title = f"Dyck grammar: S→SS {grammar.split:g} | [S] {grammar.wrap:g} | [] {grammar.leaf:g}"
-    return Generator(ALPHABET, grammar, grammar.sample, title)
-
-
-def _tomita(recipe: DataRecipe) -> Generator:
-    model = tomita_automaton(recipe.grammar)
-    title = f"Tomita {recipe.grammar}: {LANGUAGES[recipe.grammar].title}"
-    return Generator(Alphabet(("0", "1")), model, partial(sample_words, model), title)
-
-
-def _automaton(recipe: DataRecipe) -> Generator:
-    # A stream of its own, so that the automaton and the strings drawn from it are independent.
-    model = random_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
-    title = f"random probabilistic automaton, {plural(recipe.num_states, 'state')}, {plural(recipe.num_symbols, 'symbol')}"
-    return Generator(_letters(recipe.num_symbols), model, partial(sample_words, model), title)
-
-
-def _squared(recipe: DataRecipe) -> Generator:
-    model = squared_automaton(recipe.num_states, recipe.num_symbols, [recipe.seed, MODEL_STREAM])
-    title = f"square of a random WFA with {plural(recipe.num_states, 'state')}, {plural(recipe.num_symbols, 'symbol')}"
-    return Generator(_letters(recipe.num_symbols), model, partial(sample_words, model), title)
-
-
-def _letters(num_symbols: int) -> Alphabet:
-    return Alphabet(tuple(LETTERS[:num_symbols])) if num_symbols <= len(LETTERS) else Alphabet.numbered(num_symbols)
-
-
-def _verbs(recipe: DataRecipe, files: Files) -> Data:
+def _verbs(recipe: DataRecipe) -> Data:
     sample = shipped_verbs().sample()
     return _split(recipe, sample, None, "English verb forms, shipped with the lab", ())
 
@@ -206,7 +159,7 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
         return "Nothing is set aside: the test strings are the training strings."
     sizes = _sizes(data)
     counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
-    if recipe.source in GENERATORS:
+    if SOURCES[recipe.source].generator is not None:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
         return (
@@ -257,12 +210,3 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
     touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
     return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {shown}.",)
-
-
-GENERATORS: dict[str, Callable[[DataRecipe], Generator]] = {
-    "dyck": _dyck,
-    "tomita": _tomita,
-    "automaton": _automaton,
-    "squared": _squared,
-}
-READERS: dict[str, Callable[[DataRecipe, Files], Data]] = {"verbs": _verbs, "upload": _upload}

@@ -10,6 +10,7 @@ from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
 from ..learning.names import LEARNERS
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
+from ..sources.registry import SOURCES
 from .tables import format_diagnostic, format_score
 
 # Options that several parts of a recipe call alike, or that read badly as they are; the others are called as in the recipe.
@@ -23,13 +24,6 @@ OPTION_NAMES = {
     ("data", "upload"): "file of training strings",
     ("learning", "seed"): "seed of the networks",
     ("learning", "hidden"): "hidden layers, times k",
-}
-SOURCE_OPTIONS = {
-    "dyck": ("split_probability", "wrap_probability"),
-    "tomita": ("grammar",),
-    "automaton": ("num_states", "num_symbols"),
-    "squared": ("num_states", "num_symbols"),
-    "upload": ("upload", "upload_test", "upload_solution", "upload_model", "upload_format"),
 }
 IDLE = "–"
 
@@ -50,7 +44,7 @@ def _matters(recipe: Recipe, part: str, field: str) -> bool:
     """Whether an option changes anything."""
     learning = recipe.learning
     if part == "data":
-        owners = [source for source, fields in SOURCE_OPTIONS.items() if field in fields]
+        owners = [name for name, source in SOURCES.items() if field in source.options]
         return not owners or recipe.data.source in owners
     if part == "learning":
         drawn = field == "seed" and learning.is_opponent

@@ -20,18 +20,11 @@ from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
+from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
-SOURCES = {
-    "dyck": "Brackets from the grammar S → SS | [S] | [].",
-    "tomita": "Strings of a small regular language, Tomita's seven.",
-    "automaton": "Strings from a random probabilistic automaton.",
-    "squared": "Strings from the square of a random automaton: its rank is far above that of its square root.",
-    "verbs": "English verb forms, letter by letter.",
-    "upload": "Your own strings: upload them on the Data page.",
-}
 LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
@@ -159,7 +152,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
     st.subheader("Strings", divider="grey")
     # The options of all selections are the recipe's own words: what is chosen stands in the address as it is shown.
     source = st.selectbox("Source", list(SOURCES), **_bound("source"))
-    st.caption(SOURCES[source])
+    st.caption(SOURCES[source].description)
     values: dict[str, Any] = dict(default) | {"source": source}
     if source == "dyck":
         left, right = st.columns(2)
