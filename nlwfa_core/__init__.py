@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .hankel.basis import select_basis
     from .hankel.estimate import estimate_hankel
     from .hankel.values import value_scores
-    from .lab.export.drawings import heat_map_png, loss_svgs, singular_values_svg
+    from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
     from .learning.learners import fit
     from .learning.values import fit_values
     from .metrics.scores import TestSet, evaluate
@@ -49,9 +49,9 @@ HOMES = {
     "evaluate": "metrics.scores",
     "fit": "learning.learners",
     "fit_values": "learning.values",
-    "heat_map_png": "lab.export.drawings",
+    "heat_map_png": "lab.svg",
     "load_model": "models.files",
-    "loss_svgs": "lab.export.drawings",
+    "loss_svgs": "lab.svg",
     "prepare": "experiment.pipeline",
     "read_strings": "sources.files",
     "read_values": "sources.values",
@@ -60,14 +60,14 @@ HOMES = {
     "save_model": "models.files",
     "select_basis": "hankel.basis",
     "select_rank": "experiment.selection",
-    "singular_values_svg": "lab.export.drawings",
+    "singular_values_svg": "lab.svg",
     "value_scores": "hankel.values",
 }
 # Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
 FORMER = {
     "nlwfa_core.data": "nlwfa_core.files",
     "nlwfa_core.export": "nlwfa_core.lab.export",
-    "nlwfa_core.export.drawings": "nlwfa_core.lab.export.drawings",
+    "nlwfa_core.export.drawings": "nlwfa_core.lab.svg",
 }
 
 __all__ = [

@@ -12,12 +12,12 @@ from itertools import product
 from pathlib import Path
 from statistics import mean
 
+from ..lab.svg import Panel, line_chart
 from ..learning.names import LEARNERS
 from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread
 from .claims import CLAIMS, Curves, compare, verdict
 from .experiments import FLOOR, FLOORED, LINES, REFERENCE, SETTINGS, Experiment, Measured, Planned, distinct, select
-from .svg import Panel, line_chart
 
 TITLES = {
     "dyck-rank": "Dyck strings, by rank: the paper's Figures 2 and 3",

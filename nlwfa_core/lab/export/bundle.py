@@ -19,8 +19,8 @@ from ...models.wfa import WFA
 from ...sources.pautomac import write_pautomac, write_solution
 from ...strings.sample import Sample
 from ...strings.words import Words
+from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from .automata import dot, openfst, pautomac, weights_json
-from .drawings import heat_map_png, loss_svgs, singular_values_svg
 
 AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac, "automaton.openfst.txt": openfst}
 

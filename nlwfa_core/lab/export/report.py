@@ -14,8 +14,8 @@ from ...hankel.matrix import HankelMatrix
 from ...metrics.diagnostics import diagnostics
 from ...metrics.scores import SCORES, Scores
 from ...version import __version__
+from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from ..tables import BETTER, format_diagnostic, format_score, verdicts
-from .drawings import heat_map_png, loss_svgs, singular_values_svg
 
 LIBRARIES = ("numpy", "scipy", "torch")
 PAGE = """<!doctype html>

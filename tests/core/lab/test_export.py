@@ -13,7 +13,6 @@ import zipfile
 from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
 
 import nbformat
 import numpy as np
@@ -27,7 +26,6 @@ from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf, zipped
 from nlwfa_core.lab.export.automata import dot, openfst, pautomac, quoted, weights_json
 from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals
-from nlwfa_core.lab.export.drawings import curves_svg, heat_map_png, png, singular_values_svg
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import script
@@ -279,24 +277,6 @@ def test_the_report_of_networks_has_their_losses_and_warnings(learned: Result) -
     assert "data:image/png" not in report(opponent, data, None, {})
 
 
-def test_drawings_are_xml_and_leave_out_what_is_not_finite(learned: Result) -> None:
+def test_the_figures_of_a_run(learned: Result) -> None:
     hankel = build_hankel(load_data(SMALL.data).train, SMALL.hankel)
-    drawn = ElementTree.fromstring(singular_values_svg(hankel, 2))
-    assert len(drawn.findall("{*}rect")) > 2
-    text = curves_svg({"<a>": ([0, 1, 2, 3], [1.0, np.inf, np.nan, 1e-20])}, "<t>", "x", "y & y", log_y=True)
-    line = ElementTree.fromstring(text).find("{*}polyline")
-    assert line is not None and len(line.attrib["points"].split()) == 2
-    assert ElementTree.fromstring(curves_svg({}, "", "x", "y")) is not None
-    assert ElementTree.fromstring(curves_svg({"a": ([0], [np.nan])}, "", "x", "y", log_y=True)) is not None
     assert set(figure_files(learned, hankel)) == {"hankel.png", "singular-values.svg"}
-
-
-def test_the_picture_of_a_matrix_is_read_by_a_library_of_pictures() -> None:
-    from PIL import Image
-    from scipy import sparse
-
-    colours = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(colours)))), colours)
-    picture = np.asarray(Image.open(io.BytesIO(heat_map_png(sparse.csr_array(np.array([[1.0, 0.0], [-0.5, 0.0]])), 4))))
-    assert picture.shape == (4, 4, 3)
-    assert (picture[:, 2:] == 255).all() and picture[0, 0, 2] > picture[0, 0, 0] and picture[2, 0, 0] > picture[2, 0, 2]

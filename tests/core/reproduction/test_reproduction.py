@@ -17,7 +17,6 @@ from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import Workbench, run
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.lab.palette import COLOURS
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.reproduction import experiments, runner
 from nlwfa_core.reproduction.claims import Claim, compare, verdict
@@ -37,7 +36,6 @@ from nlwfa_core.reproduction.experiments import (
 from nlwfa_core.reproduction.pages import chosen_rank, comparable, runs_by_rank, whole_seeds, write_pages
 from nlwfa_core.reproduction.runner import run_missing
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
-from nlwfa_core.reproduction.svg import Panel, line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 EXAMPLE = Planned("paper", "SP", 2, 100, 0)
@@ -230,19 +228,6 @@ def test_claims_are_judged_by_most_seeds() -> None:
 
 
 # Pages and figures
-
-
-def test_a_chart_is_for_eyes_and_screen_readers() -> None:
-    points = {1: Spread.of([2.0, 4.0]), 10: Spread.of([1.0, math.inf]), 20: Spread.of([math.inf])}
-    text = line_chart([Panel("<left>", {"SP": points}), Panel("empty", {})], "A & B", "what it shows", "rank", "WER", log_y=True)
-    root = ET.fromstring(text)
-    assert (root.get("role"), root.findtext(f"{SVG}title"), root.findtext(f"{SVG}desc")) == ("img", "A & B", "what it shows")
-    [line] = root.iter(f"{SVG}polyline")
-    assert len((line.get("points") or "").split()) == 2
-    assert line.get("stroke") == COLOURS["SP"]
-    shown = [element.text for element in root.iter(f"{SVG}text")]
-    assert shown.count("∞") == 2
-    assert {"<left>", "rank", "WER", "20"} <= set(shown)
 
 
 def test_the_page_by_rank() -> None:

@@ -1,0 +1,272 @@
+"""Figures as files, drawn without a plotting library: line charts and bars as SVG text, a matrix as PNG bytes.
+
+For reports, notebooks and the reproduction's pages. Figures can be read without colour: markers and dashes differ as well.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import chain
+
+import numpy as np
+from PIL import Image
+from scipy import sparse
+
+from ..hankel.matrix import HankelMatrix
+from ..learning.learners import FitReport
+from ..learning.progress import RELATIVE
+from ..learning.spectral import truncated_svd, weighted_block
+from ..metrics.seeds import Spread
+from ..strings.words import FloatArray
+from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, MARKERS, MUTED, REDS, colour_of, kind_of
+from .views import pool
+
+# Pixels. A chart of one panel is wider than a panel of two, and that wider than one of three.
+PANEL_WIDTHS, HEIGHT, LEFT, TOP, BOTTOM, GAP = (540, 400, 240), 300, 70, 70, 60, 24
+STROKES = {"solid": "none", "dot": "2 4", "dash": "8 5"}
+TEXT, GRID, FRAME = "#222222", "#dddddd", "#888888"
+MAX_SINGULAR_VALUES = 50
+SMALLEST_LOSS = 1e-15  # on a logarithmic axis; smaller losses, negative ones too, are rounding errors
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a chart: series by name, x -> values over seeds, or a single value."""
+
+    title: str
+    series: Mapping[str, Mapping[int, Spread]]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps data to pixels, linearly or logarithmically. What is outside of low … high is moved to the edge."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool
+
+    def __call__(self, value: float) -> float:
+        low, high, at = (math.log10(v) if self.log else v for v in (self.low, self.high, min(max(value, self.low), self.high)))
+        return self.start + (at - low) / ((high - low) or 1.0) * (self.end - self.start)
+
+
+def line_chart(
+    panels: Sequence[Panel],
+    title: str,
+    description: str,
+    x_title: str,
+    y_title: str,
+    log_x: bool = True,
+    log_y: bool = False,
+) -> str:
+    """An SVG document of panels side by side over one y-axis.
+
+    Means are joined, and bands reach one standard deviation to both sides. ∞ stands along the upper edge where the value of a seed
+    is not finite.
+
+    Parameters
+    ----------
+    title, description : str
+        For screen readers.
+    log_x : bool
+        If so, each x has its tick.
+    log_y : bool
+        If so, values at or below 0 are left out.
+    """
+    spreads = [spread for panel in panels for points in panel.series.values() for spread in points.values()]
+    low, high, ticks = _axis([(spread.mean, spread.sd or 0.0) for spread in spreads if spread.mean is not None], log_y)
+    panel_width = PANEL_WIDTHS[min(max(len(panels), 1), 3) - 1]
+    width = LEFT + len(panels) * (panel_width + GAP)
+    names = list(dict.fromkeys(chain.from_iterable(panel.series for panel in panels)))
+    infinite = [name for name in names if any(s.num_infinite for panel in panels for s in panel.series.get(name, {}).values())]
+    y = Scale(low, high, TOP + HEIGHT, TOP + 16 * len(infinite), log_y)  # above it, a row of ∞ for each series that needs one
+    parts = [*_legend(names), *_y_axis(y, ticks, y_title)]
+    for number, panel in enumerate(panels):
+        left = LEFT + number * (panel_width + GAP)
+        right, middle = left + panel_width, left + panel_width / 2
+        xs = sorted(set(chain.from_iterable(panel.series.values())))
+        x_low, x_high, x_ticks = (min(xs, default=1), max(xs, default=1), xs) if log_x else _axis([(x, 0.0) for x in xs], log=False)
+        x = Scale(x_low, x_high, left + 14, right - 14, log_x)
+        parts += [_line(left, y(tick), right, y(tick), GRID) for tick in ticks]
+        parts += [_text(x(tick), TOP + HEIGHT + 18, f"{tick:,}" if log_x else f"{tick:g}") for tick in x_ticks]
+        parts += [_text(middle, TOP - 10, panel.title), _text(middle, TOP + HEIGHT + 42, x_title)]
+        for name, points in panel.series.items():
+            parts += _series(name, _colour(name, names), points, x, y)
+            beyond = [at for at, spread in points.items() if spread.num_infinite]
+            row = TOP + 14 + 16 * infinite.index(name) if beyond else 0
+            parts += [_text(x(at), row, "∞", colour=_colour(name, names)) for at in beyond]
+        parts.append(f'<rect x="{left}" y="{TOP}" width="{panel_width}" height="{HEIGHT}" fill="none" stroke="{FRAME}"/>')
+    return _document(parts, width, title, description)
+
+
+def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_title: str) -> str:
+    """An SVG document of numbered bars on a logarithmic axis. Values at or below 0 have no bar.
+
+    Parameters
+    ----------
+    values : array, shape (num_bars,)
+    num_coloured : int
+        The first bars are coloured, the others grey.
+    """
+    low, high, ticks = _axis([(float(value), 0.0) for value in values], log=True)
+    y, width = Scale(low, high, TOP + HEIGHT, TOP, log=True), PANEL_WIDTHS[0]
+    step = width / max(len(values), 1)
+    parts = [*_y_axis(y, ticks, y_title), *(_line(LEFT, y(tick), LEFT + width, y(tick), GRID) for tick in ticks)]
+    for number, value in enumerate(values.tolist()):
+        if value > 0:
+            box = f'x="{LEFT + (number + 0.12) * step:.1f}" y="{y(value):.1f}" width="{step * 0.76:.1f}"'
+            colour = ACCENT if number < num_coloured else MUTED
+            parts.append(f'<rect {box} height="{TOP + HEIGHT - y(value):.1f}" fill="{colour}"/>')
+        if len(values) <= 20 or number % 5 == 4:
+            parts.append(_text(LEFT + (number + 0.5) * step, TOP + HEIGHT + 18, str(number + 1)))
+    parts += [_text(LEFT + width / 2, TOP - 10, title), _text(LEFT + width / 2, TOP + HEIGHT + 42, x_title)]
+    parts.append(f'<rect x="{LEFT}" y="{TOP}" width="{width}" height="{HEIGHT}" fill="none" stroke="{FRAME}"/>')
+    return _document(parts, LEFT + width + GAP, title, f"{x_title} and {y_title}, logarithmic")
+
+
+# Figures of a run
+
+
+def singular_values_svg(hankel: HankelMatrix, rank: int) -> str:
+    """The singular values of H_λ, largest first, those up to the rank coloured."""
+    values = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).singular_values
+    title = f"Singular values of H_λ; a model of rank {rank} keeps the blue ones"
+    return bars(values, rank, title, "number", "singular value")
+
+
+def loss_svgs(report: FitReport) -> dict[str, str]:
+    """Loss curves: a figure for each measure of loss, with one line per stage. Empty if nothing was trained in epochs."""
+    figures = {}
+    for measure in dict.fromkeys(log.measure for log in report.logs):
+        log_y = measure == RELATIVE
+        series = {log.stage: _curve(*log.thinned(), log_y) for log in report.logs if log.measure == measure}
+        title = f"{measure[0].upper()}{measure[1:]}"
+        description = "The loss after each epoch, one line per stage."
+        figures[measure] = line_chart([Panel(title, series)], title, description, "epoch", measure, log_x=False, log_y=log_y)
+    return figures
+
+
+def _curve(epochs: Iterable[int], losses: Iterable[float], log_y: bool) -> dict[int, Spread]:
+    finite = ((epoch, loss) for epoch, loss in zip(epochs, losses, strict=True) if math.isfinite(loss))
+    return {epoch: Spread(max(loss, SMALLEST_LOSS) if log_y else loss, None, 1, 0) for epoch, loss in finite}
+
+
+def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
+    """A matrix as a picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
+
+    In larger matrices a pixel is the largest of the entries that it covers, as on the Hankel page. Small ones are enlarged.
+    """
+    values = pool(matrix, pixels, pixels).values
+    image = np.full((*values.shape, 3), 255, dtype=np.uint8)
+    magnitudes = np.abs(values)
+    if (magnitudes > 0).any():
+        logs = np.log(magnitudes, out=np.full_like(values, np.nan), where=magnitudes > 0)
+        low, high = np.nanmin(logs), np.nanmax(logs)
+        shares = np.nan_to_num((logs - low) / ((high - low) or 1.0))
+        for mask, colours in ((values > 0, BLUES), (values < 0, REDS)):
+            table = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], dtype=np.uint8)
+            image[mask] = table[np.minimum((shares[mask] * len(table)).astype(int), len(table) - 1)]
+    factor = max(1, pixels // max(values.shape))
+    file = io.BytesIO()
+    Image.fromarray(image.repeat(factor, axis=0).repeat(factor, axis=1)).save(file, "png")
+    return file.getvalue()
+
+
+# Parts of charts
+
+
+def _document(parts: Sequence[str], width: float, title: str, description: str) -> str:
+    height = TOP + HEIGHT + BOTTOM
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-labelledby="title desc" font-family="sans-serif" font-size="13" fill="{TEXT}">',
+        f'<title id="title">{escape(title)}</title>',
+        f'<desc id="desc">{escape(description)}</desc>',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+    ]
+    return "\n".join([*head, *parts, "</svg>\n"])
+
+
+def _y_axis(y: Scale, ticks: Sequence[float], title: str) -> list[str]:
+    return [
+        f'<text transform="translate(18 {TOP + HEIGHT / 2:g}) rotate(-90)" text-anchor="middle">{escape(title)}</text>',
+        *(_text(LEFT - 8, y(tick) + 4, f"{tick:g}", "end") for tick in ticks),
+    ]
+
+
+def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: Scale) -> list[str]:
+    """A line, its band and its markers."""
+    dash = STROKES[DASHES.get(kind_of(name), "solid")]
+    drawn = [
+        (x(at), spread.mean, spread.sd or 0.0)
+        for at, spread in sorted(points.items())
+        if spread.mean is not None and (spread.mean > 0 or not y.log)
+    ]
+    parts = [f"<g><title>{escape(name)}</title>"]
+    if any(sd for _, _, sd in drawn) and name in MARKERS:
+        upper = [f"{at:.1f},{y(mean + sd):.1f}" for at, mean, sd in drawn]
+        lower = [f"{at:.1f},{y(mean - sd):.1f}" for at, mean, sd in reversed(drawn)]
+        parts.append(f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" fill-opacity="0.15"/>')
+    path = " ".join(f"{at:.1f},{y(mean):.1f}" for at, mean, _ in drawn)
+    parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
+    parts += [_marker(name, at, y(mean)) for at, mean, _ in drawn]
+    return [*parts, "</g>"]
+
+
+def _colour(name: str, names: Sequence[str]) -> str:
+    """Models have their colours; other series take those of classes, in order."""
+    return colour_of(name) if kind_of(name) in COLOURS else CLASSES[names.index(name) % len(CLASSES)]
+
+
+def _legend(names: Sequence[str]) -> list[str]:
+    parts = []
+    for number, name in enumerate(names):
+        at = LEFT + number * 110
+        parts.append(_line(at, 22, at + 26, 22, _colour(name, names), 2.2, STROKES[DASHES.get(kind_of(name), "solid")]))
+        parts += [_marker(name, at + 13, 22), _text(at + 32, 26, name, "start")]
+    return parts
+
+
+def _marker(name: str, x: float, y: float) -> str:
+    colour = colour_of(name)
+    shapes = {
+        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>',
+        "square": f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="{colour}"/>',
+        "diamond": f'<path d="M{x:.1f} {y - 6:.1f}l6 6-6 6-6-6z" fill="{colour}"/>',
+        "triangle-up": f'<path d="M{x:.1f} {y - 6:.1f}l6 10h-12z" fill="{colour}"/>',
+    }
+    return shapes.get(MARKERS.get(name, ""), "")
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 1, dash: str = "none") -> str:
+    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+    return f'<line {ends} stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dash}"/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", colour: str = TEXT) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+
+
+def _axis(points: Sequence[tuple[float, float]], log: bool) -> tuple[float, float, list[float]]:
+    """Lowest value, highest value, and ticks between, for means and standard deviations."""
+    if log:
+        means = [mean for mean, _ in points if mean > 0] or [1.0]
+        least = math.floor(math.log10(min(means)))
+        most = max(math.ceil(math.log10(max(means))), least + 1)
+        return 10.0**least, 10.0**most, [10.0**power for power in range(least, most + 1, max(1, round((most - least) / 8)))]
+    low, high = min((m - s for m, s in points), default=0.0), max((m + s for m, s in points), default=1.0)
+    span = (high - low) or 1.0
+    step = next(
+        step
+        for power in range(math.floor(math.log10(span)) - 1, 20)
+        for step in (10.0**power, 2 * 10.0**power, 5 * 10.0**power)
+        if span / step <= 7
+    )
+    edges = math.floor(low / step), math.ceil(high / step)
+    return edges[0] * step, edges[1] * step, [round(n * step, 10) for n in np.arange(edges[0], edges[1] + 1).tolist()]

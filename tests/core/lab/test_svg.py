@@ -1,0 +1,77 @@
+"""Figures as files: XML that screen readers understand, and a picture of a matrix."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import Image
+from scipy import sparse
+
+from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.lab.palette import CLASSES, COLOURS
+from nlwfa_core.lab.svg import Panel, bars, heat_map_png, line_chart, loss_svgs, singular_values_svg
+from nlwfa_core.learning.learners import FitReport
+from nlwfa_core.learning.progress import RELATIVE, TrainingLog
+from nlwfa_core.metrics.seeds import Spread
+from tests.references import COIN, full_basis
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(root: ElementTree.Element) -> list[str | None]:
+    return [element.text for element in root.iter(f"{SVG}text")]
+
+
+def test_a_chart_is_for_eyes_and_screen_readers() -> None:
+    points = {1: Spread.of([2.0, 4.0]), 10: Spread.of([1.0, math.inf]), 20: Spread.of([math.inf])}
+    text = line_chart([Panel("<left>", {"SP": points}), Panel("empty", {})], "A & B", "what it shows", "rank", "WER", log_y=True)
+    root = ElementTree.fromstring(text)
+    assert (root.get("role"), root.findtext(f"{SVG}title"), root.findtext(f"{SVG}desc")) == ("img", "A & B", "what it shows")
+    [line] = root.iter(f"{SVG}polyline")
+    assert len((line.get("points") or "").split()) == 2
+    assert line.get("stroke") == COLOURS["SP"]
+    assert texts(root).count("∞") == 2
+    assert {"<left>", "rank", "WER", "20"} <= set(texts(root))
+
+
+def test_a_chart_of_nothing_and_of_one_value() -> None:
+    for log_x, log_y in ((True, True), (False, True), (False, False)):
+        for points in ({}, {0: Spread.of([math.nan])}, {3: Spread.of([0.5])}):
+            panels = [Panel("", {"a": points} if points else {})]
+            if not (log_x and 0 in points):  # 0 has no place on a logarithmic axis
+                assert ElementTree.fromstring(line_chart(panels, "", "", "x", "y", log_x, log_y)) is not None
+    assert ElementTree.fromstring(bars(np.array([]), 2, "", "", "")) is not None
+
+
+def test_losses_have_a_line_per_stage_and_leave_out_what_is_not_finite() -> None:
+    logs = (
+        TrainingLog("factorisation", np.array([1.0, np.inf, np.nan, -1e-20])),
+        TrainingLog("<transitions>", np.array([0.5, 0.25])),
+        TrainingLog("refinement", np.array([2.0, 1.5, 1.25]), measure="bits per symbol"),
+    )
+    report = FitReport("both.non", 2, 2, None, None, None, logs, (), {})
+    figures = {measure: ElementTree.fromstring(text) for measure, text in loss_svgs(report).items()}
+    assert list(figures) == [RELATIVE, "bits per symbol"]
+    lines = list(figures[RELATIVE].iter(f"{SVG}polyline"))
+    assert [len((line.get("points") or "").split()) for line in lines] == [2, 2]
+    assert [line.get("stroke") for line in lines] == list(CLASSES[:2])
+    assert "<transitions>" in texts(figures[RELATIVE]) and "epoch" in texts(figures[RELATIVE])
+    assert loss_svgs(replace(report, logs=())) == {}
+
+
+def test_singular_values_up_to_the_rank_are_coloured() -> None:
+    root = ElementTree.fromstring(singular_values_svg(exact_hankel(COIN.wfa.weights, full_basis(2, 2)), 1))
+    coloured = [rect for rect in root.iter(f"{SVG}rect") if rect.get("fill") == COLOURS["SP"]]
+    assert len(coloured) == 1 and "singular value" in texts(root)
+
+
+def test_the_picture_of_a_matrix() -> None:
+    matrix = sparse.csr_array(np.array([[1.0, 0.0], [-0.5, 0.0]]))
+    picture = np.asarray(Image.open(io.BytesIO(heat_map_png(matrix, 4))))
+    assert picture.shape == (4, 4, 3)
+    assert (picture[:, 2:] == 255).all() and picture[0, 0, 2] > picture[0, 0, 0] and picture[2, 0, 0] > picture[2, 0, 2]
+    assert heat_map_png(matrix, 4) == heat_map_png(matrix, 4)
