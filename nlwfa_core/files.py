@@ -1,4 +1,8 @@
-"""Files: written whole or not at all, read up to a cap; JSON that knows ∞; zips of the same bytes each time; uploads by content."""
+"""Files on disk and as bytes.
+
+Files are written whole or not at all, and read up to a limit on their size; JSON may hold ∞ and nan; zip archives of the same files
+have the same bytes; uploaded files are stored under the hash of their content.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,13 @@ import numpy as np
 from . import limits
 from .errors import RecipeError
 
+SHA256 = re.compile("[0-9a-f]{64}")  # in hexadecimal digits: names of uploaded files, keys of recipes
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20
 
 
 def make_directory(directory: Path) -> None:
-    """Make a folder, with a clear error where a file or a missing right stands in the way."""
+    """Make a folder. Raises RecipeError if a file or a missing permission prevents it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -33,10 +38,12 @@ def make_directory(directory: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
-    """Write a file beside its place, then rename it into it. Who may read it, the process's umask says, as for any new file.
+    """Write a temporary file beside `path`, then rename it to `path`. Its permissions follow the process's umask.
 
-    With `sync`, it is on the disk before it has its name, and has its name there before this returns: without, a power cut may
-    leave the name with nothing in it.
+    Parameters
+    ----------
+    sync : bool
+        Whether to wait until the content, and then the name, are on the disk. Without it, a power cut may leave an empty file.
 
     Raises
     ------
@@ -61,23 +68,23 @@ def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Where the system knows no such thing, it does nothing."""
+    """Write a folder's entries to the disk, on systems that can."""
     if os.name == "posix":
         with suppress(OSError):
-            number = os.open(folder, os.O_RDONLY)
+            descriptor = os.open(folder, os.O_RDONLY)
             try:
-                os.fsync(number)
+                os.fsync(descriptor)
             finally:
-                os.close(number)
+                os.close(descriptor)
 
 
 def read_capped(path: Path, max_bytes: int) -> bytes:
-    """A file's bytes.
+    """Read a file's bytes.
 
     Raises
     ------
     RecipeError
-        If it is not there, can't be read or is larger than `max_bytes`.
+        If it does not exist, can't be read or is larger than `max_bytes`.
     """
     try:
         size = path.stat().st_size
@@ -88,12 +95,12 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
 
 
 def to_json(value: object) -> str:
-    """JSON text in which ∞, −∞ and nan are the strings "inf", "-inf" and "nan"."""
+    """Write a value as JSON text, in which ∞, −∞ and nan are the strings "inf", "-inf" and "nan"."""
     return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """Numbers, strings, lists and dicts only; numbers that are not finite become strings."""
+    """Convert a value to numbers, strings, lists and dicts only. Numbers that are not finite become strings."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -106,7 +113,7 @@ def plain(value: Any) -> Any:
 
 
 def from_json(data: bytes) -> Any:
-    """Raises RecipeError if the bytes are not JSON, or a text in it is none that can be written: half of a pair of surrogates."""
+    """Read JSON. Raises RecipeError if the bytes are not JSON, or hold text that can't be encoded: half of a surrogate pair."""
     try:
         text = data.decode("utf-8-sig")
         value = json.loads(text)
@@ -117,11 +124,11 @@ def from_json(data: bytes) -> Any:
     return value
 
 
-MOMENT = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive knows
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that the format allows
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """An archive of files in the order given.
+    """Make a zip archive, whose bytes depend on the files and their order alone.
 
     >>> zipped({"a.txt": b"a"}) == zipped({"a.txt": b"a"})
     True
@@ -129,7 +136,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            entry = zipfile.ZipInfo(name, MOMENT)
+            entry = zipfile.ZipInfo(name, ZIP_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data)
@@ -137,13 +144,13 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 class FileShelf:
-    """Uploaded files by the hash of their content, in one folder: what a recipe names, a worker process can read."""
+    """A folder of uploaded files, each named by the hash of its content. Worker processes read the files that a recipe names."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def put(self, data: bytes) -> str:
-        """Keep a file; returns its SHA-256, 64 hexadecimal digits."""
+        """Store a file, and return its SHA-256 as 64 hexadecimal digits."""
         limits.check_at_most("bytes in the file", len(data), limits.most("file_bytes"))
         name = hashlib.sha256(data).hexdigest()
         if not (self.directory / name).exists():
@@ -152,7 +159,7 @@ class FileShelf:
         return name
 
     def get(self, name: str) -> bytes:
-        """Raises RecipeError if there is no such file."""
-        if not re.fullmatch("[0-9a-f]{64}", name) or not (self.directory / name).exists():
+        """Read the file of this name. Raises RecipeError if there is none."""
+        if not SHA256.fullmatch(name) or not (self.directory / name).exists():
             raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
         return read_capped(self.directory / name, limits.most("file_bytes"))

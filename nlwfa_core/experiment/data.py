@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, listed
 from ..metrics.scores import TestSet
 from ..models.model import Model
 from ..sources.files import read_strings, shipped_verbs
@@ -206,7 +206,7 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     new = np.unique(test.words.symbols[~seen[test.words.symbols]])
     if not len(new):
         return ()
-    shown = ", ".join(test.alphabet.symbols[symbol] for symbol in new[:8]) + (", …" if len(new) > 8 else "")
+    symbols = listed([test.alphabet.symbols[symbol] for symbol in new], most=8)
     owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
     touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
-    return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {shown}.",)
+    return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {symbols}.",)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from .. import limits
 from ..errors import RecipeError
+from ..files import SHA256
 from ..hankel.basis import STATISTICS
 from ..hankel.transforms import TRANSFORMS
 from ..learning.names import LEARNERS, OF_STATES, REFINEMENTS, needs_boundary
@@ -23,7 +24,7 @@ GENERATION = 1
 # What may stand as a recipe's learner.
 MODELS = (*LEARNERS, *OF_STATES)
 
-ContentHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
+ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 

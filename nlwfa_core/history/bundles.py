@@ -20,7 +20,7 @@ from typing import Any
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.results import Result, load_result, save_result
-from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, zipped
+from ..files import MAX_JSON_BYTES, SHA256, from_json, read_capped, to_json, zipped
 from ..limits import check_at_most
 from ..version import __version__
 from .listing import chosen
@@ -29,7 +29,7 @@ from .runs import History, done
 FORMAT = 1
 LISTING = "bundle.json"
 FILES = ("model.json", "model.safetensors", "result.json")
-PLACE = re.compile(rf"runs/([0-9a-f]{{64}})/({'|'.join(map(re.escape, FILES))})")
+PLACE = re.compile(rf"runs/({SHA256.pattern})/({'|'.join(map(re.escape, FILES))})")
 MAX_RUNS = 1000
 MAX_BYTES = 2**30  # unpacked
 # A small archive must not unpack to a large one: numbers hardly shrink, the texts beside them to a fifth.

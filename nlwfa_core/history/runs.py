@@ -5,7 +5,6 @@ which are the truth: rows that are missing are made from them.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -16,7 +15,7 @@ import sqlalchemy as sa
 
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
-from ..files import plain
+from ..files import SHA256, plain
 from ..limits import check_at_most
 from ..metrics.diagnostics import diagnostics
 from ..version import __version__
@@ -24,7 +23,6 @@ from .database import connect, reading
 
 STATES = ("queued", "running", "done", "failed", "cancelled", "interrupted")
 MAX_NAME, MAX_NOTE, MAX_TAGS, MAX_TAG = 200, 10_000, 20, 40
-KEY = re.compile("[0-9a-f]{64}")
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +169,7 @@ class History:
             known = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
         count = 0
         for place in folder.iterdir() if folder.is_dir() else ():
-            if KEY.fullmatch(place.name) and place.name not in known and (found := read_run(place)):
+            if SHA256.fullmatch(place.name) and place.name not in known and (found := read_run(place)):
                 self.note([found])
                 count += 1
         return count

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from contextlib import suppress
 from pathlib import Path
 
 from ..errors import RecipeError
 from ..experiment.results import Result, load_result
+from ..files import SHA256
 from .job import Job
 
 # The parts of `Result.seconds` that add up to the whole.
@@ -35,7 +35,7 @@ class Finished:
                 unfinished.unlink()
 
     def has(self, key: str) -> bool:
-        return re.fullmatch("[0-9a-f]{64}", key) is not None and (self._found(key) / "result.json").exists()
+        return SHA256.fullmatch(key) is not None and (self._found(key) / "result.json").exists()
 
     def _found(self, key: str) -> Path:
         return self._shipped / key if (self._shipped / key / "result.json").exists() else self._folder / key

@@ -26,8 +26,9 @@ from ..experiment.recipe import Recipe
 from ..files import make_directory, write_atomically
 from ..history.recorder import Recorder
 from ..learning.progress import Progress, Report, silent
+from ..threads import ONE_THREAD
 from .folders import Finished
-from .worker import THREAD_LIMITS, Files, Outcome, died, exit_with_parent, run_group
+from .worker import Files, Outcome, died, exit_with_parent, run_group
 
 # A run whose process died is tried so often in all; from the second time on alone, so that it takes no other run with it.
 ATTEMPTS = 3
@@ -325,8 +326,7 @@ class Processes:
     def _start(self) -> Executor:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        limits = dict.fromkeys(THREAD_LIMITS, "1")
-        executor: Executor = ProcessPoolExecutor(1, env=limits, initializer=exit_with_parent, initargs=(os.getpid(),))
+        executor: Executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=exit_with_parent, initargs=(os.getpid(),))
         return executor
 
 

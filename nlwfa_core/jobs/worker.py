@@ -31,6 +31,7 @@ from ..experiment.recipe import Recipe
 from ..experiment.results import Result, save_result
 from ..files import FileShelf
 from ..learning.progress import Progress
+from ..threads import ONE_THREAD
 from .gate import Gate
 from .job import Job
 from .snapshots import Snapshot, snapshot
@@ -39,8 +40,6 @@ NICENESS = 10  # pages come first
 SECONDS_BETWEEN_REPORTS = 0.1
 SECONDS_BETWEEN_PICTURES = 0.5
 SECONDS_BETWEEN_LOOKS = 1.0  # of a sweep's worker, for its parent
-# Read when numpy and torch are loaded: workers share the cores among them, one each.
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +73,7 @@ class WorkerProcess:
             [sys.executable, "-m", "nlwfa_core.jobs.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **dict.fromkeys(THREAD_LIMITS, "1"), "PYTHONPATH": os.pathsep.join(paths)},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,  # Ctrl-C in a terminal is the server's affair
         )
 

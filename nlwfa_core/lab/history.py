@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
+from ..files import SHA256
 from ..history.listing import NEWEST
 from ..history.runs import Run
 from ..jobs.folders import RUN_STAGES
@@ -25,7 +25,6 @@ REASONS = {
 }
 SEEDS = ("seed of the strings", "seed of the networks")
 UNREADABLE = "?"
-HASH = re.compile("[0-9a-f]{64}")
 
 
 def called(run: Run) -> str:
@@ -163,4 +162,4 @@ def _share(found: dict[str, Any], name: str) -> str:
 
 
 def _short(text: str) -> str:
-    return f"{text[:8]}…" if HASH.fullmatch(text) else text
+    return f"{text[:8]}…" if SHA256.fullmatch(text) else text

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError
+from ..errors import RecipeError, listed
 from ..hankel.transforms import transformed
 from ..hankel.values import ValuedStrings, known_transitions, observed_hankel
 from ..models.nlwfa import NLWFA
@@ -138,6 +138,5 @@ def map_messages(known: npt.NDArray[np.bool_], num_states: int, alphabet: Alphab
     for chosen, sentence in sentences:
         symbols = [alphabet.symbols[symbol] for symbol in np.flatnonzero(chosen)]
         if symbols:
-            listed = ", ".join(symbols[:SHOWN_SYMBOLS]) + (", …" if len(symbols) > SHOWN_SYMBOLS else "")
-            messages.append(sentence.format(listed))
+            messages.append(sentence.format(listed(symbols, SHOWN_SYMBOLS)))
     return messages

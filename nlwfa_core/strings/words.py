@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError
+from ..errors import RecipeError, listed, plural
 
 Word = tuple[int, ...]
 IntArray = npt.NDArray[np.int64]
@@ -62,8 +62,7 @@ class Alphabet:
         >>> Alphabet(("a", "b")).summary
         '2 symbols: a, b'
         """
-        listed = ", ".join(self.symbols[:12]) + (", …" if len(self) > 12 else "")
-        return f"{len(self)} symbol{'' if len(self) == 1 else 's'}: {listed}"
+        return f"{plural(len(self), 'symbol')}: {listed(self.symbols)}"
 
     def decode(self, word: Iterable[int]) -> str:
         """The written form of a word; λ for the empty one."""

@@ -5,7 +5,6 @@ A widget's key is the field's name, and also the URL's parameter: what the sideb
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -16,6 +15,7 @@ from streamlit.errors import StreamlitAPIException
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
 from nlwfa_core.experiment.fields import beyond, differences, flat, lowered
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.basis import STATISTICS
 from nlwfa_core.hankel.transforms import TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
@@ -188,7 +188,7 @@ def _upload_fields(source: str) -> dict[str, str]:
     hashes = {}
     for key in UPLOADS:
         linked = st.query_params.get(key, "")
-        name = st.session_state.setdefault(key, linked if re.fullmatch("[0-9a-f]{64}", linked) else "")
+        name = st.session_state.setdefault(key, linked if SHA256.fullmatch(linked) else "")
         hashes[key] = name
         if source == "upload" and name:
             st.query_params[key] = name
