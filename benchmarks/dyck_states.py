@@ -11,10 +11,10 @@ import argparse
 import numpy as np
 from scipy import stats
 
-from nlwfa_core.experiment.best import RESTRAINTS, networks_of, starts_of
 from nlwfa_core.experiment.data import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.selection import RESTRAINTS, networks_of, starts_of
 from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
 
 STEPS = 3_000
@@ -28,7 +28,7 @@ def nonlinear(data: Data, states: int, seed: int) -> Scores:
     for start in starts_of(data.train, seed):
         for candidate in networks_of(states, data.train, STEPS, RESTRAINTS[:2], start):
             hankel = build_hankel(data.train, candidate.hankel)
-            model = fit_recipe(hankel, candidate.learning, candidate.refinement, (data.train, validation)).model
+            model = fit_recipe(candidate, hankel, (data.train, validation)).model
             tried.append((next_symbol_score(model, validation).bits_per_symbol, len(tried), evaluate(model, data.test)))
     return min(tried)[2]
 
@@ -37,11 +37,11 @@ def linear(data: Data, states: int) -> tuple[float, float]:
     """The best word error rate and the best log₂ Pauto of spectral learning, over statistics and ranks."""
     found = []
     for statistic in ("string", "prefix", "factor"):
-        hankel = build_hankel(data.train, HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic))
+        basis = HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic)
+        hankel = build_hankel(data.train, basis)
         largest = min(states, hankel.num_prefixes, hankel.num_suffixes)
-        found += [
-            evaluate(fit_recipe(hankel, LearningRecipe(learner="SP", rank=k)).model, data.test) for k in range(1, largest + 1)
-        ]
+        recipes = [Recipe(hankel=basis, learning=LearningRecipe(rank=k)) for k in range(1, largest + 1)]
+        found += [evaluate(fit_recipe(recipe, hankel).model, data.test) for recipe in recipes]
     return min(scores.wer for scores in found), min(scores.log2_pauto for scores in found)
 
 

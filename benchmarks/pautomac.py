@@ -18,9 +18,9 @@ import pandas as pd
 
 from benchmarks.work import data_folder
 from nlwfa_core import read_strings
-from nlwfa_core.experiment.best import RESTRAINTS, TAKEN, TRIED, Candidate, linear_of, networks_of
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.selection import RESTRAINTS, TAKEN, TRIED, candidate_title, linear_of, networks_of
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.steps import Kept
 from nlwfa_core.metrics.scores import TestSet, evaluate
@@ -57,15 +57,16 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
     validation = TestSet.empirical(held_out)
     matrices: dict[HankelRecipe, tuple[HankelMatrix, Kept]] = {}
 
-    def line(candidate: Candidate, stage: str) -> dict[str, object]:
+    def line(candidate: Recipe, stage: str) -> dict[str, object]:
         if candidate.hankel not in matrices:
             matrices[candidate.hankel] = build_hankel(train, candidate.hankel), Kept()
         hankel, kept = matrices[candidate.hankel]
         rank = min(candidate.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
-        model = fit_recipe(hankel, candidate.learning.changed(rank=rank), candidate.refinement, (train, held_out), kept).model
+        possible = candidate.changed(learning=candidate.learning.changed(rank=rank))
+        model = fit_recipe(possible, hankel, (train, held_out), kept).model
         scores = evaluate(model, validation)
         found = {"bits": scores.bits_per_symbol, "pauto": scores.log2_pauto, "test": ratio(model, test)}
-        return {"problem": number, "states": states, "stage": stage, "candidate": candidate.title} | found
+        return {"problem": number, "states": states, "stage": stage, "candidate": candidate_title(candidate)} | found
 
     for candidate in linear_of(states):
         yield line(candidate, "linear")
@@ -80,9 +81,14 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
         counted = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
         hankel, kept = build_hankel(whole, counted), Kept()
         for rank in HINDSIGHT:
-            candidate = Candidate(counted, LearningRecipe(learner="SP", rank=rank), RefinementRecipe())
-            found = {"bits": np.nan, "pauto": np.nan, "test": ratio(fit_recipe(hankel, candidate.learning, kept=kept).model, test)}
-            yield {"problem": number, "states": states, "stage": f"hindsight {statistic}", "candidate": candidate.title} | found
+            candidate = Recipe(hankel=counted, learning=LearningRecipe(rank=rank))
+            found = {"bits": np.nan, "pauto": np.nan, "test": ratio(fit_recipe(candidate, hankel, cache=kept).model, test)}
+            yield {
+                "problem": number,
+                "states": states,
+                "stage": f"hindsight {statistic}",
+                "candidate": candidate_title(candidate),
+            } | found
 
 
 def report(runs: pd.DataFrame) -> None:

@@ -13,11 +13,10 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from ..errors import RecipeError
-from ..experiment.best import fit_best
 from ..experiment.data import unseen_notes
 from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe
-from ..experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
-from ..experiment.selection import RANK_METRICS
+from ..experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from ..experiment.selection import RANK_METRICS, fit_best
 from ..experiment.selection import select_rank as best_of_ranks
 from ..hankel.basis import STATISTICS
 from ..hankel.transforms import TRANSFORMS
@@ -88,6 +87,9 @@ class Options:
     weight_decay: WeightDecay = REFINEMENT.weight_decay
     dropout: Dropout = REFINEMENT.dropout
     restarts: Restarts = REFINEMENT.restarts
+
+    def recipe(self, learner: str, rank: int) -> Recipe:
+        return Recipe(hankel=self.hankel(learner), learning=self.learning(learner, rank), refinement=self.refinement())
 
     def hankel(self, learner: str) -> HankelRecipe:
         check_learner(learner)
@@ -160,7 +162,7 @@ def fit(
         return _fit_preset(train, out, options, validation, max_states)
     if learner is None or rank is None:
         raise RecipeError("learner and rank are needed: --learner SP --rank 10, say, or --preset best with --validation")
-    basis, learning, refinement = options.hankel(learner), options.learning(learner, rank), options.refinement()
+    recipe = options.recipe(learner, rank)
     check_writable(out)
     times = [perf_counter()]
     sample, notes = read_sample(train, options.format, options.max_distinct)
@@ -169,17 +171,19 @@ def fit(
         sample, held_out, more = _with_validation(sample, validation, options.format)
         notes += more
     times.append(perf_counter())
-    hankel = build_hankel(sample, basis)
+    hankel = build_hankel(sample, recipe.hankel)
     times.append(perf_counter())
     with progress_bar() as report:
-        learned = fit_recipe(hankel, learning, refinement, (sample, held_out), report=report)
-    parts = {"hankel": basis, "learning": learning, "refinement": refinement}
-    recipe = {name: part.model_dump(mode="json") for name, part in parts.items()}
-    info = {"recipe": recipe, "training_file": file_name(train), "messages": list(learned.report.messages)}
+        learned = fit_recipe(recipe, hankel, (sample, held_out), report=report)
+    info = {
+        "recipe": recipe.model_dump(mode="json", exclude={"data"}),
+        "training_file": file_name(train),
+        "messages": list(learned.report.messages),
+    }
     save_model(out, SavedModel(learned.model, sample.alphabet, info))
     seconds = {"reading": times[1] - times[0], "hankel": times[2] - times[1], **learned.report.seconds}
     text = fit_summary(sample, hankel, learned.report, seconds | {"total": perf_counter() - times[0]}, peak_memory())
-    return Output(f"{text}\nmodel    {out}", (*notes, *basis_notes(hankel, basis), *learned.report.messages))
+    return Output(f"{text}\nmodel    {out}", (*notes, *basis_notes(hankel, recipe.hankel), *learned.report.messages))
 
 
 def _fit_preset(train: Path, out: Path, options: Options, validation: Path | None, max_states: int) -> Output:
@@ -191,9 +195,7 @@ def _fit_preset(train: Path, out: Path, options: Options, validation: Path | Non
     sample, held_out, more = _with_validation(read, validation, options.format)
     with progress_bar() as report:
         best = fit_best(sample, held_out, max_states, seed=options.seed, report=report)
-    chosen = best.candidate
-    parts = {"hankel": chosen.hankel, "learning": chosen.learning, "refinement": chosen.refinement}
-    recipe = {name: part.model_dump(mode="json") for name, part in parts.items()}
+    recipe = best.recipe.model_dump(mode="json", exclude={"data"})
     messages = best.fit.report.messages
     info = {"recipe": recipe, "preset": "best", "training_file": file_name(train), "messages": list(messages)}
     save_model(out, SavedModel(best.fit.model, sample.alphabet, info))
@@ -228,14 +230,12 @@ def select_rank(
 ) -> Output:
     """Learn with each rank, score on validation strings, and say which rank is best."""
     tried = whole_numbers("ranks", ranks)
-    basis, learning, refinement = options.hankel(learner), options.learning(learner, tried[0]), options.refinement()
+    recipe = options.recipe(learner, tried[0])
     read, read_notes = read_sample(train, options.format, options.max_distinct)
     sample, held_out, more = _with_validation(read, validation, options.format)
     test_set = TestSet.empirical(held_out)
     with progress_bar() as report:
-        chosen = best_of_ranks(
-            sample, test_set, tried, metric=metric, hankel=basis, learning=learning, refinement=refinement, report=report
-        )
+        chosen = best_of_ranks(sample, test_set, tried, recipe, metric=metric, report=report)
     notes = (*read_notes, *more, *chosen.notes)
     if not as_json:
         return Output(ranks_summary(learner, chosen), notes)

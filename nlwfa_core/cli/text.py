@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import plural
-from ..experiment.best import Best
-from ..experiment.selection import RankSelection
+from ..experiment.selection import Best, RankSelection, candidate_title
 from ..files import plain
 from ..hankel.matrix import HankelMatrix
 from ..hankel.values import ValuedStrings, ValueScores
@@ -200,8 +199,8 @@ def ranks_summary(learner: str, chosen: RankSelection) -> str:
 def best_summary(best: Best, seconds: float) -> str:
     """Every candidate with its bits per symbol on the validation strings, and the one taken."""
     rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]
-    rows += [(candidate.title, as_text(bits)) for candidate, bits in best.tried]
+    rows += [(candidate_title(candidate), as_text(bits)) for candidate, bits in best.tried]
     return (
         f"on the validation strings; base 2, the end of a string counted\n{table(rows)}\n"
-        f"best     {best.candidate.title}, {plural(best.fit.model.num_states, 'state')}\nseconds  {seconds:.2f}"
+        f"best     {candidate_title(best.recipe)}, {plural(best.fit.model.num_states, 'state')}\nseconds  {seconds:.2f}"
     )

@@ -14,6 +14,7 @@ from ..learning.learners import Fit, FitReport, fit
 from ..learning.opponents import fit_opponent
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..learning.steps import Kept, Refinement
+from ..metrics.diagnostics import diagnostics
 from ..metrics.scores import evaluate
 from ..models.files import LearnedModel
 from ..models.model import Model
@@ -23,7 +24,7 @@ from ..models.wfa import WFA, mass_messages
 from ..strings.sample import Sample
 from ..threads import on_one_thread
 from .data import Data, Files, load_data, no_files
-from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from .results import Result
 
 
@@ -35,32 +36,30 @@ def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
 
 
 def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
-    """Sentences where the sample has fewer prefixes or suffixes than were asked for."""
-    notes = []
-    for name, asked, found in (
-        ("prefixes", recipe.num_prefixes, hankel.num_prefixes),
-        ("suffixes", recipe.num_suffixes, hankel.num_suffixes),
-    ):
-        if found < asked:
-            notes.append(f"{asked:,} {name} were asked for; the sample has {found:,}, and all are used.")
-    return tuple(notes)
+    """A sentence each if the sample has fewer prefixes or suffixes than the recipe asks for."""
+    numbers = (("prefixes", recipe.num_prefixes, hankel.num_prefixes), ("suffixes", recipe.num_suffixes, hankel.num_suffixes))
+    return tuple(
+        f"{requested:,} {name} were asked for; the sample has {available:,}, and all are used."
+        for name, requested, available in numbers
+        if available < requested
+    )
 
 
 Strings = tuple[Sample, Sample | None]  # for training, and to stop by
 
 
 def fit_recipe(
+    recipe: Recipe,
     hankel: HankelMatrix,
-    recipe: LearningRecipe,
-    refinement: RefinementRecipe | None = None,
     strings: Strings | None = None,
-    kept: Kept | None = None,
+    cache: Kept | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
-    """`learning.learners.fit` with a recipe's options."""
-    third = Refinement(**dict(refinement)) if refinement else Refinement()
-    return fit(hankel, **dict(recipe), refinement=third, strings=strings, kept=kept, report=report, cancelled=cancelled)
+    """Fit a recipe's learner to a Hankel matrix: the one place where a recipe becomes the options of `learning.learners.fit`."""
+    refinement = Refinement(**dict(recipe.refinement))
+    options = dict(recipe.learning)
+    return fit(hankel, **options, refinement=refinement, strings=strings, kept=cache, report=report, cancelled=cancelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +75,8 @@ class Prepared:
         None for opponents, which need none.
     seconds : dict
         "data" and "hankel" -> wall time.
-    kept : Kept
-        What learners keep of the matrix.
+    cache : Kept
+        What learners have computed from the matrix.
     """
 
     recipe: DataRecipe
@@ -85,7 +84,7 @@ class Prepared:
     data: Data
     hankel: HankelMatrix | None
     seconds: dict[str, float]
-    kept: Kept = field(default_factory=Kept)
+    cache: Kept = field(default_factory=Kept)
 
     def fits(self, recipe: Recipe) -> bool:
         """Whether a recipe starts from this."""
@@ -97,10 +96,7 @@ class Prepared:
 def prepare(
     recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files, data: Data | None = None
 ) -> Prepared:
-    """Data and, for learners, Hankel matrix, the first two stages of `run`; parameters and errors are the same.
-
-    The recipe's data may be given, where they are at hand.
-    """
+    """Make a recipe's data and, for learners, its Hankel matrix: the first two stages of `run`, with its parameters and errors."""
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("data", 0, 1))
@@ -121,8 +117,9 @@ def run(
     cancelled: CancelCheck = never,
     files: Files = no_files,
     prepared: Prepared | None = None,
+    data: Data | None = None,
 ) -> Result:
-    """A whole experiment.
+    """Run a whole experiment: data, Hankel matrix, learning, scores, diagnostics.
 
     Parameters
     ----------
@@ -134,7 +131,9 @@ def run(
     files : callable
         Content hash -> bytes, for recipes with uploads.
     prepared : Prepared, optional
-        From `prepare`, where it is at hand; not used if it is another recipe's.
+        From `prepare`; not used if it belongs to another recipe.
+    data : Data, optional
+        Strings to use in place of those that the recipe describes.
 
     Raises
     ------
@@ -143,7 +142,7 @@ def run(
     Cancelled
     """
     if prepared is None or not prepared.fits(recipe):
-        prepared = prepare(recipe, report, cancelled, files)
+        prepared = prepare(recipe, report, cancelled, files, data)
     data, hankel = prepared.data, prepared.hankel
     check_cancelled(cancelled)
     started = perf_counter()
@@ -153,7 +152,7 @@ def run(
     if recipe.learning.is_opponent or hankel is None:
         (model, learned), notes = _fit_opponent(recipe.learning, strings, report, cancelled), data.notes
     else:
-        fitted = fit_recipe(hankel, recipe.learning, recipe.refinement, strings, prepared.kept, report, cancelled)
+        fitted = fit_recipe(recipe, hankel, strings, prepared.cache, report, cancelled)
         model, learned, notes = fitted.model, fitted.report, data.notes + basis_notes(hankel, recipe.hankel)
     check_cancelled(cancelled)
     middle = perf_counter()
@@ -162,16 +161,17 @@ def run(
     validation = evaluate(model, data.validation) if data.validation else None
     check_cancelled(cancelled)
     seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.seconds
-    return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds)
+    sound = diagnostics(model, scores, learned)
+    return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds, sound)
 
 
 class Workbench:
-    """Runs one recipe after the other; data, Hankel matrix and what learners keep of it stay for the next, if it starts from them.
+    """Runs one recipe after another, and keeps data, Hankel matrix and the learners' cache for the next one that starts from them.
 
     Attributes
     ----------
     prepared : Prepared or None
-        Of the last recipe; may be thrown away.
+        Of the last recipe; set it to None to free its memory.
     """
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -44,10 +45,15 @@ class Record(BaseModel):
         return type(self)(**{**dict(self), **fields})
 
     def key(self) -> str:
-        """Names the recipe by its content: 64 hexadecimal digits."""
+        """Name the value by its content: 64 hexadecimal digits, computed once."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
         return self._key_without(())
 
     def _key_without(self, fields: Collection[str]) -> str:
+        """The key without some fields: as if the class did not have them."""
         text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json", exclude=set(fields))], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -97,8 +103,9 @@ class DataRecipe(Record):
     upload_model: ContentHash = ""
     upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv"] = "auto"
 
-    def key(self) -> str:
-        return super().key() if self.source == "tomita" else self._key_without({"grammar"})
+    @cached_property
+    def _key(self) -> str:
+        return self._key_without(() if self.source == "tomita" else {"grammar"})
 
 
 class HankelRecipe(Record):
@@ -171,13 +178,15 @@ class LearningRecipe(Record):
     def is_opponent(self) -> bool:
         return self.learner in OF_STATES
 
-    def key(self) -> str:
-        """As `Record.key`, but options of networks make no difference to SP, nor, but for the seed, to opponents."""
+    @cached_property
+    def _key(self) -> str:
+        """Options of networks make no difference to SP, nor, but for the seed, to opponents."""
+        counted = self
         if self.is_opponent:
-            return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed))
-        if LEARNERS[self.learner].networks:
-            return super().key()
-        return Record.key(LearningRecipe.model_construct(learner=self.learner, rank=self.rank))
+            counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
+        elif not LEARNERS[self.learner].networks:
+            counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank)
+        return counted._key_without(())
 
 
 class RefinementRecipe(Record):
@@ -198,9 +207,10 @@ class RefinementRecipe(Record):
             raise ValueError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS)}")
         return self
 
-    def key(self) -> str:
-        """As `Record.key`, but options make no difference where nothing is refined."""
-        return super().key() if self.objective != "none" else Record.key(type(self).model_construct())
+    @cached_property
+    def _key(self) -> str:
+        """Options make no difference where nothing is refined."""
+        return (self if self.objective != "none" else type(self).model_construct())._key_without(())
 
 
 class Recipe(Record):
@@ -244,12 +254,27 @@ class Recipe(Record):
             hankel = hankel.changed(bounded=needs_boundary(learner, hankel.statistic, hankel.transform))
         return self.changed(learning=learning, hankel=hankel)
 
-    def key(self) -> str:
-        """Names the experiment by its content: runs of equal recipes are one run. Opponents have neither matrix nor refinement."""
+    @property
+    def title(self) -> str:
+        """Its `run_title`."""
+        return run_title(self.learning.learner, self.learning.rank)
+
+    @cached_property
+    def _key(self) -> str:
+        """Runs of equal keys are one run. Opponents have neither matrix nor refinement."""
         parts: tuple[Record, ...] = (self.data, self.learning)
         if not self.learning.is_opponent:
             parts = (self.data, self.hankel, self.learning, self.refinement)
         return hashlib.sha256("".join(part.key() for part in parts).encode()).hexdigest()
+
+
+def run_title(learner: str, rank: int) -> str:
+    """Name a run by its learner and its rank, as pages, tables and programs do.
+
+    >>> run_title("SP", 10)
+    'SP, k = 10'
+    """
+    return f"{learner}, k = {rank}"
 
 
 def _one_sentence(error: ValidationError) -> str:

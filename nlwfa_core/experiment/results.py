@@ -12,6 +12,7 @@ from ..errors import RecipeError
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.learners import FitReport
 from ..learning.progress import TrainingLog
+from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
 from ..strings.words import Alphabet
@@ -36,6 +37,8 @@ class Result:
         Sentences for the user: about the data, the basis and the learning.
     seconds : dict
         Stage -> wall time.
+    diagnostics : Diagnostics
+        Whether the model is sound, made with it: nobody else need compute them.
     """
 
     recipe: Recipe
@@ -46,6 +49,7 @@ class Result:
     validation: Scores | None
     notes: tuple[str, ...]
     seconds: dict[str, float]
+    diagnostics: Diagnostics
 
 
 def save_result(directory: Path, result: Result, sync: bool = True) -> None:
@@ -58,6 +62,7 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
         "validation": asdict(result.validation) if result.validation else None,
         "notes": result.notes,
         "seconds": result.seconds,
+        "diagnostics": asdict(result.diagnostics),
     }
     write_atomically(directory / "result.json", to_json(record).encode(), sync)
 
@@ -72,13 +77,22 @@ def load_result(directory: Path) -> Result:
         validation = _scores_of(record["validation"]) if record["validation"] else None
         notes, seconds = tuple(record["notes"]), dict(record["seconds"])
         recipe = Recipe.model_validate(record["recipe"])
+        stored = record.get("diagnostics")  # results from before version 0.2 have none
+        sound = _diagnostics_of(stored) if stored else diagnostics(saved.model, scores, report)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecipeError(f"result.json in {directory} is not a result: {error}") from None
-    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds)
+    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, sound)
 
 
 def _scores_of(record: dict[str, Any]) -> Scores:
     return Scores(**{name: _number(value) for name, value in record.items()})
+
+
+def _diagnostics_of(record: dict[str, Any]) -> Diagnostics:
+    numbers = {name: _number(value) for name, value in record.items() if name != "warnings"}
+    if not all(value is None or isinstance(value, int | float) for value in numbers.values()):
+        raise TypeError("a diagnostic is not a number")
+    return Diagnostics(**numbers, warnings=tuple(map(str, record["warnings"])))
 
 
 def _report_of(record: dict[str, Any]) -> FitReport:

@@ -11,7 +11,7 @@ from statistics import mean
 
 from ..errors import RecipeError
 from ..limits import check_at_most
-from ..metrics.diagnostics import Diagnostics, diagnostics
+from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import SCORE_OF, Scores
 from ..metrics.seeds import Spread
 from .recipe import Recipe
@@ -115,8 +115,7 @@ class Outcome:
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
-        found = diagnostics(result.model, result.scores, result.report)
-        return cls(result.recipe, result.scores, result.validation, found)
+        return cls(result.recipe, result.scores, result.validation, result.diagnostics)
 
     def on(self, strings: str) -> Scores | None:
         """Scores on "test" or "validation" strings."""

@@ -17,7 +17,6 @@ from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
 from ..files import SHA256, plain
 from ..limits import check_at_most
-from ..metrics.diagnostics import diagnostics
 from ..version import __version__
 from .database import connect, reading
 
@@ -214,7 +213,6 @@ class History:
 
 def done(key: str, result: Result, ended: float) -> Run:
     """What the history keeps of a result."""
-    health = diagnostics(result.model, result.scores, result.report)
     curves = {log.stage: {**dict(zip(("epochs", "losses"), log.thinned(), strict=True)), "measure": log.measure}
               for log in result.report.logs}  # fmt: skip
     return Run(
@@ -222,7 +220,7 @@ def done(key: str, result: Result, ended: float) -> Run:
         state="done",
         scores=plain(asdict(result.scores)),
         validation=plain(asdict(result.validation)) if result.validation else None,
-        diagnostics=plain(asdict(health)),
+        diagnostics=plain(asdict(result.diagnostics)),
         curves=plain(curves),
         seconds=plain(result.seconds),
         sentences=list(result.notes),

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import RecipeError
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import Recipe, run_title
 from ..files import SHA256
 from ..history.listing import NEWEST
 from ..history.runs import Run
@@ -33,7 +33,7 @@ def called(run: Run) -> str:
     >>> called(Run("0", "done", {}, "1", "dyck", "SP", 5, 100, 0))
     'SP, k = 5'
     """
-    return run.name or f"{run.learner}, k = {run.rank}"
+    return run.name or run_title(run.learner, run.rank)
 
 
 def state_word(state: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..experiment.data import no_files
-from ..experiment.pipeline import Prepared, prepare, run
+from ..experiment.pipeline import Workbench
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe
 from ..experiment.results import save_result
@@ -45,14 +45,12 @@ def make(folder: Path, lessons: Iterable[Lesson], anew: bool = False) -> list[st
         if anew or old.name not in recipes:
             shutil.rmtree(old)
     done = []
-    prepared: Prepared | None = None
+    bench = Workbench()
     for key, recipe in recipes.items():
         if not (folder / key / "result.json").exists():
             find = files.__getitem__ if recipe.data.source == "upload" else no_files
-            if prepared is None or not prepared.fits(recipe):
-                prepared = prepare(recipe, files=find)
-            save_result(folder / key, run(recipe, files=find, prepared=prepared))
-            done.append(f"{recipe.learning.learner}, k = {recipe.learning.rank}, {recipe.data.source}")
+            save_result(folder / key, bench.run(recipe, files=find))
+            done.append(f"{recipe.title}, {recipe.data.source}")
     return done
 
 

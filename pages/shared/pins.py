@@ -63,16 +63,11 @@ def pin_controls(recipe: Recipe) -> None:
                 text = f"Keep the sidebar's recipe as {name}, to compare it with later ones"
                 st.button(f"Pin {name}", key=f"pins.{name}", icon=":material/keep:", on_click=pin, args=(name, recipe), help=text)
             else:
-                label = f"{name}: {escape_markdown(title(run))}"
+                label = f"{name}: {escape_markdown(run.title)}"
                 st.button(
                     label, key=f"pins.{name}", icon=":material/close:", on_click=pin, args=(name, None), help="Remove this pin"
                 )
     _put_into_address()
-
-
-def title(recipe: Recipe) -> str:
-    """A run's short name, on its button."""
-    return f"{recipe.learning.learner}, k = {recipe.learning.rank}"
 
 
 def _take_from_address() -> None:

@@ -48,9 +48,9 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
     active = [recipe for recipe, status in states if status and status.state in ("queued", "running")]
     for recipe, status in states:
         if status and status.state == "failed":
-            st.error(escape_markdown(f"{_name(recipe)}: {status.message}"), icon=":material/error:")
+            st.error(escape_markdown(f"{recipe.title}: {status.message}"), icon=":material/error:")
         elif status and status.state == "cancelled":
-            st.info(escape_markdown(f"{_name(recipe)}: cancelled."), icon=":material/info:")
+            st.info(escape_markdown(f"{recipe.title}: cancelled."), icon=":material/info:")
     if missing:
         with st.container(horizontal=True):
             # No callback: it would get the recipes of the run before; who presses right after writing a number means the new one.
@@ -108,10 +108,6 @@ def _side_by_side(
             f"The states of the {len(picture.rows)} most frequent prefixes, each divided by its length, in the plane of their "
             f"principal components, which holds {picture.explained:.0%} of the variance; colours: the last symbol.{goals}"
         )
-
-
-def _name(recipe: Recipe) -> str:
-    return f"{recipe.learning.learner}, k = {recipe.learning.rank}"
 
 
 def _start(recipes: list[Recipe], hold: bool = False) -> None:
@@ -194,7 +190,7 @@ def _stages(status: JobStatus) -> str:
 
 def _bar(status: JobStatus) -> tuple[float, str]:
     """How full, and what is said above."""
-    name, progress = _name(status.recipe), status.progress
+    name, progress = status.recipe.title, status.progress
     if progress is None:
         return 0.0, f"{name}: starting"
     stage = STAGES.get(progress.stage, progress.stage)

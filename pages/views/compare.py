@@ -11,6 +11,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.experiment import sweeps
+from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.lab.figures.metrics import metric_figure
@@ -41,7 +42,7 @@ def outcome(recipe: Recipe) -> Outcome | None:
 
 def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     """A, B and now: scores, and what differs. Returns the runs in play by their names in tables."""
-    found = {f"{name}: {pins.title(one)}": one for name, one in pins.shown_runs(recipe).items()}
+    found = {f"{name}: {one.title}": one for name, one in pins.shown_runs(recipe).items()}
     if len(found) < 2:
         st.caption("Pin a run as A in the sidebar, then change something: both then stand here side by side.")
         return found
@@ -235,7 +236,7 @@ def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | 
 def winners(recipe: Recipe, outcomes: Mapping[Place, Outcome], by: str) -> None:
     """Of each learner the rank that validation strings choose, with what it reaches on the test strings."""
     references = cache.references(recipe.data)
-    found = {f"{learner}, k = {rank}": scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
+    found = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
     if all(len(scores) == 1 for scores in found.values()):
         widgets.score_table({name: scores[0] for name, scores in found.items()} | references, "compare.winners")
         return

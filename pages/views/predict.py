@@ -31,7 +31,7 @@ def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
     """Pinned runs by name, the sidebar's learners that are trained, and what they are judged against."""
     kept = pins.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
-        f"{name}: {pins.title(run)}": entry.model for name, run in kept.items() if (entry := runs.result(run)) is not None
+        f"{name}: {run.title}": entry.model for name, run in kept.items() if (entry := runs.result(run)) is not None
     }
     for learner, entry in runs.results_of_learners(recipe).items():
         if recipe.with_learner(learner) not in kept.values():

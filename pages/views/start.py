@@ -6,7 +6,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared import cache, lessons, pins, runs, sidebar
+from pages.shared import cache, lessons, runs, sidebar
 from pages.shared.navigation import switch
 from pages.shared.widgets import escape_markdown
 
@@ -60,7 +60,7 @@ def resume() -> None:
     with st.container(horizontal=True, key="resume", vertical_alignment="center"):
         st.markdown("**Resume**")
         for number, status in enumerate(shown):
-            label = f"{escape_markdown(pins.title(status.recipe))}, {STATES[status.state]}"
+            label = f"{escape_markdown(status.recipe.title)}, {STATES[status.state]}"
             if st.button(
                 label, key=f"start.run.{number}", icon=":material/history:", on_click=sidebar.set_recipe, args=(status.recipe,)
             ):

@@ -78,7 +78,7 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
         sets = [views.directions(states) if unit else states for states in sets]
         laid = alignment.align(*sets)
         projection = views.project(laid.target)
-    titles = tuple(f"{name}: {pins.title(playing[name])}" for name in (first, second))
+    titles = tuple(f"{name}: {playing[name].title}" for name in (first, second))
     figure = overlay_figure(
         projection.coordinates(laid.target),
         projection.coordinates(laid.moved),

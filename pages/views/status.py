@@ -9,6 +9,7 @@ from platform import python_version
 import streamlit as st
 
 from nlwfa_core import RecipeError, __version__
+from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.history.database import described, told
 from nlwfa_core.history.listing import Query, choices, listed
 from nlwfa_core.history.runs import STATES, Run
@@ -91,7 +92,7 @@ def _history() -> None:
         st.markdown("**The last failures**")
         table = {
             "when": [history_tables.moment(run.ended, st.context.timezone) for run in failures],
-            "run": [f"{run.learner}, k = {run.rank}" for run in failures],
+            "run": [run_title(run.learner, run.rank) for run in failures],
             "why": [_why(run) for run in failures],
         }
         widgets.text_table(table, "status.failures", "The last runs that failed, and why")

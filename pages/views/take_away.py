@@ -58,8 +58,7 @@ class Finished:
         return report(self.result, self.data, self.hankel, self.references, self.link).encode()
 
     def scores(self) -> bytes:
-        learning = self.result.recipe.learning
-        return tables.scores_csv({f"{learning.learner}, k = {learning.rank}": self.result.scores} | self.references)
+        return tables.scores_csv({self.result.recipe.title: self.result.scores} | self.references)
 
     def everything(self) -> bytes:
         recipe = self.result.recipe
@@ -84,7 +83,7 @@ def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
         "Which run",
         names,
         default="now" if "now" in found else names[-1],
-        format_func=lambda name: f"{name}: {escape_markdown(pins.title(found[name]))}",
+        format_func=lambda name: f"{name}: {escape_markdown(found[name].title)}",
         required=True,
         key="take_away.run",
         persist_state="session",
@@ -239,4 +238,4 @@ def _load_recipe() -> None:
         error_toast(f"{error} – Nothing was changed.")
         return
     sidebar.set_recipe(recipe)
-    st.toast(escape_markdown(f"The sidebar says {pins.title(recipe)} now."), icon=":material/check:")
+    st.toast(escape_markdown(f"The sidebar says {recipe.title} now."), icon=":material/check:")

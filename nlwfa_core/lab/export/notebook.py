@@ -59,7 +59,7 @@ def notebook(recipe: Recipe) -> str:
     files = ", files=files" if uploads_of(recipe) else ""
     cells = [
         _text(
-            f"# A run of NL-WFA Lab {__version__}: {recipe.learning.learner}, k = {recipe.learning.rank}\n\n"
+            f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
             "Every option of the experiment stands in the first cell; change one and run all cells again. "
             "The same recipe gives the same numbers to the last digit.\n\n"
             "Needs the library and Jupyter: `pip install --editable . jupyterlab` in the lab's folder."

@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from ...experiment.data import Data
 from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
-from ...metrics.diagnostics import diagnostics
 from ...metrics.scores import SCORES, Scores
 from ...version import __version__
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
@@ -62,9 +61,8 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
     link : str
         The address that opens the lab with this recipe.
     """
-    learning = result.recipe.learning
-    name = f"{learning.learner}, k = {learning.rank}"
-    sound = diagnostics(result.model, result.scores, result.report)
+    name = result.recipe.title
+    sound = result.diagnostics
     sections = [
         f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
         *(f'<p class="warn">{escape(sentence)}</p>' for sentence in sound.warnings),

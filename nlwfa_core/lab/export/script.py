@@ -12,7 +12,7 @@ UPLOADS = "uploads"  # the folder where a program looks for uploaded files
 IMPORTS = "DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe"
 
 SCRIPT = '''\
-"""A run of NL-WFA Lab {version}, done again: {learner}, k = {rank}.
+"""A run of NL-WFA Lab {version}, done again: {title}.
 
 Needs the library: `pip install --editable .` in the lab's folder.
 """
@@ -45,8 +45,7 @@ def script(recipe: Recipe) -> str:
     files = uploads_of(recipe)
     return SCRIPT.format(
         version=__version__,
-        learner=recipe.learning.learner,
-        rank=recipe.learning.rank,
+        title=recipe.title,
         note=NOTE.format(folder=UPLOADS, names=", ".join(files)) if files else "",
         path="from pathlib import Path\n" if files else "",
         imports=IMPORTS,

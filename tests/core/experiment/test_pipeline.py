@@ -14,11 +14,11 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.results import Result, load_result, save_result
-from nlwfa_core.experiment.selection import best_rank, select_rank
 from nlwfa_core.files import FileShelf
 from nlwfa_core.learning.names import LEARNERS, OF_STATES
 from nlwfa_core.learning.opponents import fit_opponent
 from nlwfa_core.learning.progress import BITS, Progress
+from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel
 from nlwfa_core.models.recurrent import RecurrentModel
@@ -209,40 +209,20 @@ def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(tm
         run(recipe, cancelled=lambda: len(seen) > 0, prepared=prepare(recipe))
 
 
-@pytest.mark.parametrize("metric", ["wer", "log2_pauto"])
-def test_the_rank_with_the_best_validation_score_is_taken(metric: str) -> None:
-    data = load_data(DATA)
-    assert data.validation is not None
-    selection = select_rank(data.train, data.validation, [2, 5, 9], metric=metric, hankel=HANKEL)
-    assert [rank for rank, _ in selection.scores] == [2, 5, 9]
-    best = min(selection.scores, key=lambda entry: (getattr(entry[1], metric), entry[1].num_zero, entry[0]))
-    assert (selection.rank, selection.metric) == (best[0], metric)
-    single = select_rank(data.train, data.validation, [5], hankel=HANKEL)
-    assert single.scores[0][1] == selection.scores[1][1]
+def test_diagnostics_are_made_with_the_run_and_read_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(recipe_of("SP"))
+    save_result(tmp_path, result)
+    assert result.diagnostics == diagnostics(result.model, result.scores, result.report)
+    with monkeypatch.context() as patch:
+        patch.setattr("nlwfa_core.experiment.results.diagnostics", None)
+        assert load_result(tmp_path).diagnostics == result.diagnostics
+    record = json.loads((tmp_path / "result.json").read_text())
+    del record["diagnostics"]  # as version 0.1 wrote it
+    (tmp_path / "result.json").write_text(json.dumps(record))
+    assert load_result(tmp_path).diagnostics == result.diagnostics
 
 
-def test_scores_that_are_no_numbers_lose() -> None:
-    data = load_data(DATA)
-    scores = evaluate(reference_models(data, 1)["uniform"], data.test)
-
-    def with_score(value: float, num_zero: int = 0) -> Any:
-        return type(scores)(**{**vars(scores), "log2_pauto": value, "num_zero": num_zero})
-
-    assert best_rank([(1, with_score(np.nan)), (2, with_score(9.0)), (3, with_score(np.inf))], "log2_pauto") == 2
-    assert best_rank([(1, with_score(np.inf, 7)), (3, with_score(np.inf, 2)), (2, with_score(np.inf, 2))], "log2_pauto") == 2
-    assert best_rank([(4, with_score(1.0)), (2, with_score(1.0))], "log2_pauto") == 2
-
-
-def test_selections_that_can_not_be_made_are_refused() -> None:
-    data = load_data(DATA)
-    assert data.validation is not None
-    for message, ranks, options in (
-        ("metric: 'auc' given, allowed: wer, log2_pauto", [2], {"metric": "auc"}),
-        ("ranks: none given, at least one needed", [], {}),
-        ("rank: 0 given", [2, 0], {}),
-        ("rank: 21 given, allowed are 1 … 20", [2, 21], {"hankel": HANKEL}),
-    ):
-        seen: list[Progress] = []
-        with pytest.raises(RecipeError, match=message):
-            select_rank(data.train, data.validation, ranks, report=seen.append, **options)  # type: ignore[arg-type]
-        assert not seen  # nothing was learned
+def test_given_strings_take_the_place_of_those_that_a_recipe_describes() -> None:
+    recipe = recipe_of("SP")
+    elsewhere = recipe.changed(data=DATA.changed(seed=1))
+    assert bits(run(recipe, data=load_data(elsewhere.data))) == bits(run(elsewhere))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -165,3 +166,13 @@ def test_keys_are_what_they_were_before_the_languages_came() -> None:
     assert DataRecipe(source="verbs").key() == "7b55fc1ad832e04b7952d28c79a07cc29d5a88e28ea92273ced5c9f2ba21e838"
     assert DataRecipe(grammar=3).key() == DataRecipe().key()
     assert DataRecipe(source="tomita", grammar=3).key() != DataRecipe(source="tomita").key()
+
+
+def test_a_key_is_computed_once_and_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe, same = Recipe(), Recipe()
+    key = recipe.key()
+    monkeypatch.setattr("nlwfa_core.experiment.recipe.GENERATION", 2)
+    assert recipe.key() == key != Recipe(data=DataRecipe(seed=0)).key()
+    assert recipe == same and hash(recipe) == hash(same) and repr(recipe) == repr(same)
+    assert recipe.to_json() == same.to_json() and dict(recipe) == dict(same) and recipe.changed() == same
+    assert pickle.loads(pickle.dumps(recipe)) == same

@@ -17,7 +17,7 @@ from scipy import sparse
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.hankel.basis import STATISTICS, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import bounded_sample
@@ -155,7 +155,7 @@ def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) ->
     data = load_data(DataRecipe(num_strings=300), no_files)
     recipe = HankelRecipe(num_prefixes=40, num_suffixes=20, statistic=statistic, bounded=statistic != "string", transform="sqrt")
     hankel = build_hankel(data.train, recipe)
-    model = fit_recipe(hankel, LearningRecipe(learner="SP", rank=3)).model
+    model = fit_recipe(Recipe(hankel=recipe, learning=LearningRecipe(rank=3)), hankel).model
     states = lens.states(model, hankel)
     written = [hankel_alphabet(data.alphabet, recipe).decode(word) for word in hankel.basis.prefixes]
     begins = [("⊣" not in text) and (statistic != "factor" or text.startswith("⊢")) for text in written]

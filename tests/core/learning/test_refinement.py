@@ -155,12 +155,11 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_refinement_can_be_cancelled(objective: str) -> None:
     stages: list[str] = []
-    options = RefinementRecipe(objective=objective, epochs=50)
+    recipe = Recipe(learning=LearningRecipe(rank=2), refinement=RefinementRecipe(objective=objective, epochs=50))
     with pytest.raises(Cancelled):
         fit_recipe(
+            recipe,
             counted("SP", "string", "none"),
-            LearningRecipe(learner="SP", rank=2),
-            options,
             (DATA.train, None),
             report=lambda progress: stages.append(progress.stage),
             cancelled=lambda: stages.count("refinement") >= 3,

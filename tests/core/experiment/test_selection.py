@@ -1,0 +1,110 @@
+"""What validation strings choose: the best rank, and the recommended model, never past its number of states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.experiment import selection
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import reference_models
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.selection import best_rank, fit_best, select_rank
+from nlwfa_core.learning.progress import Progress
+from nlwfa_core.metrics.scores import evaluate, next_symbol_score
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Words
+
+DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
+HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
+TRAIN = Sample.of(Dyck().sample(600, seed=0), ALPHABET)
+VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "TRIED", 20)
+    monkeypatch.setattr(selection, "TAKEN", 60)
+
+
+def test_the_best_is_the_one_with_the_fewest_bits() -> None:
+    seen: list[Progress] = []
+    found = fit_best(TRAIN, VALIDATION, 4, report=seen.append)
+    bits = [tried for _, tried in found.tried if np.isfinite(tried)]
+    assert next_symbol_score(found.fit.model, VALIDATION).bits_per_symbol == pytest.approx(min(bits))
+    assert found.fit.model.num_states <= 4
+    assert {candidate.learning.learner for candidate, _ in found.tried} == {"SP", "both.non"}
+    assert max(candidate.learning.rank for candidate, _ in found.tried) == 4
+    networks = [candidate for candidate, _ in found.tried if candidate.learning.learner == "both.non"]
+    tried, taken = networks[: len(selection.RESTRAINTS)], networks[len(selection.RESTRAINTS) :]
+    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(selection.RESTRAINTS)
+    assert [one.learning.seed for one in taken] == list(range(selection.STARTS))  # strings are few
+    assert len({(one.refinement.dropout, one.refinement.weight_decay, one.refinement.batch) for one in taken}) == 1
+    assert {progress.stage for progress in seen} >= {"candidates", "refinement"}
+
+
+def test_equal_seeds_equal_models() -> None:
+    one, other = (fit_best(TRAIN, VALIDATION, 3, seed=2) for _ in range(2))
+    assert one.tried == other.tried
+    np.testing.assert_array_equal(one.fit.model.weights(VALIDATION.words), other.fit.model.weights(VALIDATION.words))
+
+
+def test_more_states_than_the_strings_have_prefixes() -> None:
+    few = Sample.of(Dyck().sample(5, seed=0), ALPHABET)
+    assert fit_best(few, VALIDATION, 40).fit.model.num_states <= 40
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(RecipeError, match="max-states: 0 given, at least 1 needed"):
+        fit_best(TRAIN, VALIDATION, 0)
+    empty = Sample.of(Words.of([]), ALPHABET)
+    with pytest.raises(RecipeError, match="training and validation strings are both needed"):
+        fit_best(TRAIN, empty, 3)
+
+
+def test_the_choice_can_be_cancelled() -> None:
+    with pytest.raises(Cancelled):
+        fit_best(TRAIN, VALIDATION, 3, cancelled=lambda: True)
+
+
+@pytest.mark.parametrize("metric", ["wer", "log2_pauto"])
+def test_the_rank_with_the_best_validation_score_is_taken(metric: str) -> None:
+    data = load_data(DATA)
+    assert data.validation is not None
+    chosen = select_rank(data.train, data.validation, [2, 5, 9], metric=metric, recipe=Recipe(hankel=HANKEL))
+    assert [rank for rank, _ in chosen.scores] == [2, 5, 9]
+    best = min(chosen.scores, key=lambda entry: (getattr(entry[1], metric), entry[1].num_zero, entry[0]))
+    assert (chosen.rank, chosen.metric) == (best[0], metric)
+    single = select_rank(data.train, data.validation, [5], Recipe(hankel=HANKEL))
+    assert single.scores[0][1] == chosen.scores[1][1]
+
+
+def test_scores_that_are_no_numbers_lose() -> None:
+    data = load_data(DATA)
+    scores = evaluate(reference_models(data, 1)["uniform"], data.test)
+
+    def with_score(value: float, num_zero: int = 0) -> Any:
+        return type(scores)(**{**vars(scores), "log2_pauto": value, "num_zero": num_zero})
+
+    assert best_rank([(1, with_score(np.nan)), (2, with_score(9.0)), (3, with_score(np.inf))], "log2_pauto") == 2
+    assert best_rank([(1, with_score(np.inf, 7)), (3, with_score(np.inf, 2)), (2, with_score(np.inf, 2))], "log2_pauto") == 2
+    assert best_rank([(4, with_score(1.0)), (2, with_score(1.0))], "log2_pauto") == 2
+
+
+def test_selections_that_can_not_be_made_are_refused() -> None:
+    data = load_data(DATA)
+    assert data.validation is not None
+    for message, ranks, options in (
+        ("metric: 'auc' given, allowed: wer, log2_pauto", [2], {"metric": "auc"}),
+        ("ranks: none given, at least one needed", [], {}),
+        ("rank: 0 given", [2, 0], {}),
+        ("rank: 21 given, allowed are 1 … 20", [2, 21], {"recipe": Recipe(hankel=HANKEL)}),
+    ):
+        seen: list[Progress] = []
+        with pytest.raises(RecipeError, match=message):
+            select_rank(data.train, data.validation, ranks, report=seen.append, **options)  # type: ignore[arg-type]
+        assert not seen  # nothing was learned
