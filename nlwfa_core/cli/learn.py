@@ -18,8 +18,7 @@ from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe
 from ..experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from ..experiment.selection import RANK_METRICS, fit_best
 from ..experiment.selection import select_rank as best_of_ranks
-from ..hankel.basis import STATISTICS
-from ..hankel.transforms import TRANSFORMS
+from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import LEARNERS, REFINEMENTS, check_learner, needs_boundary
 from ..metrics.scores import TestSet
 from ..models.files import SavedModel, save_model

@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from .. import limits
 from ..errors import RecipeError
 from ..files import SHA256
-from ..hankel.basis import STATISTICS
-from ..hankel.transforms import TRANSFORMS
+from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import LEARNERS, OF_STATES, REFINEMENTS, needs_boundary
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.
@@ -115,11 +114,11 @@ class HankelRecipe(Record):
     ----------
     num_prefixes, num_suffixes : int
     statistic : str
-        One of `basis.STATISTICS`.
+        One of `hankel.names.STATISTICS`.
     bounded : bool
         Whether strings are counted with boundary symbols; see `learning.learners.needs_boundary`.
     transform : str
-        One of `transforms.TRANSFORMS`.
+        One of `hankel.names.TRANSFORMS`.
     """
 
     num_prefixes: int = Field(default=1000, ge=1, le=limits.ceiling("basis"))

@@ -13,18 +13,7 @@ from ..errors import RecipeError
 from ..strings.sample import Sample
 from ..strings.trie import Trie, frequent_prefixes
 from ..strings.words import IntArray, Words, check_symbols, distinct
-
-STATISTICS = {
-    "string": "f(x) is the probability of the string x",
-    "prefix": "f(u) is the probability that a string begins with u",
-    "factor": "f(u) is the mean number of times that u stands in a string",
-}
-
-
-def check_statistic(statistic: str) -> None:
-    """Raise RecipeError unless it is one of `STATISTICS`."""
-    if statistic not in STATISTICS:
-        raise RecipeError(f"statistic: {statistic!r} given, allowed: {', '.join(STATISTICS)}")
+from .names import check_statistic
 
 
 @dataclass(frozen=True, eq=False)

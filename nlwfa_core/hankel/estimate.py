@@ -1,4 +1,4 @@
-"""A Hankel matrix estimated from a sample: what is counted is the statistic (see `basis.STATISTICS`)."""
+"""A Hankel matrix estimated from a sample: what is counted is the statistic (see `hankel.names.STATISTICS`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..strings.rolling import ranked
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
-from .basis import Basis, check_statistic
+from .basis import Basis
 from .matrix import HankelMatrix
+from .names import check_statistic
 
 
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:

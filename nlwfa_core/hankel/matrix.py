@@ -37,11 +37,11 @@ class HankelMatrix:
     num_closure_rows : int
         |P'|: how many rows there would be if zero rows were not shared.
     statistic : str
-        What f counts: one of `basis.STATISTICS`.
+        What f counts: one of `hankel.names.STATISTICS`.
     bounded : bool
         Whether the strings have boundary symbols, see `bounded_sample`; the basis's symbols are then more than the strings'.
     transform : str
-        What the entries went through: one of `transforms.TRANSFORMS`.
+        What the entries went through: one of `hankel.names.TRANSFORMS`.
     row_weights : array, shape (num_rows,), or None
         How much each row counts where H is factorised; None: all alike.
     """

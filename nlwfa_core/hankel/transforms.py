@@ -9,12 +9,7 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from .matrix import HankelMatrix
-
-TRANSFORMS = {
-    "none": "as counted (the paper)",
-    "sqrt": "square roots; a model's outputs are squared, so none is negative, and small ones weigh more",
-    "row": "rows divided by what they begin with: what follows a prefix, given the prefix",
-}
+from .names import TRANSFORMS
 
 
 def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import RecipeError
-from ..models.recurrent import GATES
 
 
 @dataclass(frozen=True)
@@ -71,5 +70,5 @@ REFINEMENTS = {
 }
 
 
-# Those of as many states as the learners they stand beside.
-OF_STATES = ("HMM", *GATES)
+# Opponents with as many states as the learners they are compared with.
+OF_STATES = ("HMM", "GRU", "LSTM")

@@ -16,8 +16,7 @@ from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeE
 from nlwfa_core.experiment.fields import beyond, differences, flat, lowered
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
-from nlwfa_core.hankel.basis import STATISTICS
-from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES

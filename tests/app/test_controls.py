@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.hankel.basis import STATISTICS
-from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from pages.shared.sidebar import DEFAULT, LAYERS
 from tests.app.lab import complaints, go, open_lab, recipe_of

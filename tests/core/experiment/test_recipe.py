@@ -16,8 +16,7 @@ from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.hankel.basis import STATISTICS
-from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.learning.names import LEARNERS, OF_STATES, REFINEMENTS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])

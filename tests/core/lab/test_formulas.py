@@ -7,8 +7,7 @@ import re
 import pytest
 
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.hankel.basis import STATISTICS
-from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
 from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
 

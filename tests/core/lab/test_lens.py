@@ -18,9 +18,10 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.hankel.basis import STATISTICS, select_basis
+from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import bounded_sample
+from nlwfa_core.hankel.names import STATISTICS
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.approximations import LowRank, Shown
 from nlwfa_core.lab.views import hankel_alphabet

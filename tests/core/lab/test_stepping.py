@@ -11,10 +11,10 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.hankel.basis import STATISTICS, Basis
+from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel
-from nlwfa_core.hankel.transforms import TRANSFORMS
+from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.formulas.spectral import spectral, steps
 from nlwfa_core.lab.views import hankel_alphabet

@@ -1,0 +1,22 @@
+"""Statistics and transforms of Hankel matrices by name, with what each means: recipes need no more of a matrix."""
+
+from __future__ import annotations
+
+from ..errors import RecipeError
+
+STATISTICS = {
+    "string": "f(x) is the probability of the string x",
+    "prefix": "f(u) is the probability that a string begins with u",
+    "factor": "f(u) is the mean number of times that u stands in a string",
+}
+TRANSFORMS = {
+    "none": "as counted (the paper)",
+    "sqrt": "square roots; a model's outputs are squared, so none is negative, and small ones weigh more",
+    "row": "rows divided by what they begin with: what follows a prefix, given the prefix",
+}
+
+
+def check_statistic(statistic: str) -> None:
+    """Raise RecipeError unless it is one of `STATISTICS`."""
+    if statistic not in STATISTICS:
+        raise RecipeError(f"statistic: {statistic!r} given, allowed: {', '.join(STATISTICS)}")
