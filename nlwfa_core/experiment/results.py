@@ -85,13 +85,14 @@ def load_result(directory: Path) -> Result:
 
 
 def _scores_of(record: dict[str, Any]) -> Scores:
-    return Scores(**{name: _number(value) for name, value in record.items()})
+    scores = Scores(**{name: _number(value) for name, value in record.items()})
+    if scores.num_words < 1:
+        raise ValueError(f"num_words: {scores.num_words} given, at least 1 needed")
+    return scores
 
 
 def _diagnostics_of(record: dict[str, Any]) -> Diagnostics:
     numbers = {name: _number(value) for name, value in record.items() if name != "warnings"}
-    if not all(value is None or isinstance(value, int | float) for value in numbers.values()):
-        raise TypeError("a diagnostic is not a number")
     return Diagnostics(**numbers, warnings=tuple(map(str, record["warnings"])))
 
 
@@ -109,5 +110,9 @@ def _report_of(record: dict[str, Any]) -> FitReport:
 
 
 def _number(value: Any) -> Any:
-    """Back from the strings that stand for ∞ and nan."""
-    return float(value) if isinstance(value, str) else value
+    """Read a number, None, or one of the strings that JSON has for ∞ and nan. Raises TypeError for anything else."""
+    if isinstance(value, str):
+        return float(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError(f"{str(value)[:60]} given where a number is needed")
