@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from nlwfa_core.experiment.data import split_sentence
-from nlwfa_core.lab import views
+from nlwfa_core.hankel.matrix import counted_string
 from nlwfa_core.lab.figures.bars import bars_figure
 from nlwfa_core.lab.formulas import recipe as formulas
+from nlwfa_core.lab.strings import length_counts, most_frequent, most_frequent_word, split_sentence, symbol_counts
 from pages.shared import cache, sidebar, widgets
 from pages.views import data as view
 
@@ -37,21 +37,22 @@ with st.container(horizontal=True):
 st.caption(split_sentence(recipe.data, data))
 
 left, right = st.columns(2)
-lengths = views.length_counts(train)
+lengths = length_counts(train)
 left.markdown("**Length** (end of the string not counted)")
 left.plotly_chart(bars_figure(range(len(lengths)), lengths, "length"), key="data.lengths", alt="Histogram of string lengths")
 right.markdown("**Symbols**")
-symbols = bars_figure(train.alphabet.symbols, views.symbol_counts(train), "symbol", "occurrences")
+symbols = bars_figure(train.alphabet.symbols, symbol_counts(train), "symbol", "occurrences")
 right.plotly_chart(symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings")
 st.markdown("**Most frequent training strings**")
 st.dataframe(
-    views.most_frequent(train, MAX_ROWS),
+    most_frequent(train, MAX_ROWS),
     hide_index=True,
     key="data.strings",
     column_config={"share": st.column_config.NumberColumn(format="percent")},
     alt="The most frequent training strings with their counts",
 )
 if recipe.hankel.bounded:
-    word = views.most_frequent_word(train)
-    pair = (train.alphabet.decode(word), views.as_counted(word, train.alphabet, recipe.hankel))
+    word = most_frequent_word(train)
+    counted = counted_string(word, train.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
+    pair = (train.alphabet.decode(word), counted)
     st.markdown(f"{formulas.marks(recipe.hankel)} {widgets.escape_markdown(pair[0])} becomes {widgets.escape_markdown(pair[1])}.")

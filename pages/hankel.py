@@ -3,9 +3,9 @@
 import streamlit as st
 
 from nlwfa_core.experiment.pipeline import basis_notes
-from nlwfa_core.lab import views
-from nlwfa_core.lab.approximations import LAYERS
+from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab.formulas import recipe as formulas
+from nlwfa_core.lab.lens import LAYERS
 from pages.shared import cache, sidebar, widgets
 from pages.views import hankel as view
 
@@ -21,7 +21,7 @@ with widgets.errors_as_messages():
     cache.singular_values(recipe.data, recipe.hankel)
 widgets.notes(*basis_notes(hankel, recipe.hankel))
 
-symbols = views.hankel_alphabet(data.alphabet, recipe.hankel).symbols
+symbols = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded).symbols
 left, middle, right = st.columns(3)
 symbol = left.selectbox(
     "Block",

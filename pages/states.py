@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nlwfa_core.lab import colourings
+from nlwfa_core.lab.states import COLOURINGS
 from pages.shared import cache, pins, runs, sidebar, widgets
 from pages.views import states as view
 
@@ -25,7 +25,7 @@ if found:
     )
     colour = second.segmented_control(
         "Colour",
-        list(colourings.COLOURINGS),
+        list(COLOURINGS),
         default="last symbol",
         required=True,
         key="states.colour",

@@ -153,21 +153,6 @@ def _sizes(data: Data) -> tuple[int, int, int]:
     return data.train.num_strings, validation, data.test.sample.num_strings
 
 
-def split_sentence(recipe: DataRecipe, data: Data) -> str:
-    """How many strings serve for what, and where those for validation and test come from."""
-    if on_itself(recipe):
-        return "Nothing is set aside: the test strings are the training strings."
-    sizes = _sizes(data)
-    counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
-    if SOURCES[recipe.source].generator is not None:
-        return f"{counted}: drawn independently of each other."
-    if recipe.source == "upload" and recipe.upload_test:
-        return (
-            f"{counted}: test strings have a file of their own; validation strings are set aside from the training file, at random."
-        )
-    return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
-
-
 def _split(
     recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
 ) -> Data:

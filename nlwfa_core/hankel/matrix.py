@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
 from .basis import Basis
 
 
@@ -133,6 +133,22 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
     if before:
         symbols[offsets[:-1]] = end + 1
     return Sample(Words(symbols, offsets), sample.counts, bounded_alphabet(sample.alphabet, statistic), sample.num_dropped)
+
+
+def hankel_alphabet(alphabet: Alphabet, statistic: str, bounded: bool) -> Alphabet:
+    """The alphabet of a matrix's prefixes and suffixes: with boundary symbols if the strings have them."""
+    return bounded_alphabet(alphabet, statistic) if bounded else alphabet
+
+
+def counted_string(word: Word, alphabet: Alphabet, statistic: str, bounded: bool) -> str:
+    """Write a string as the matrix counts it.
+
+    >>> counted_string((0, 1), Alphabet(("a", "b")), "factor", bounded=True)
+    '⊢ab⊣'
+    """
+    end = len(alphabet)
+    symbols = (*((end + 1,) if statistic == "factor" else ()), *word, end) if bounded else word
+    return hankel_alphabet(alphabet, statistic, bounded).decode(symbols)
 
 
 def exact_hankel(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..learning.progress import RowStates
+from ..models.geometry import aligning_turn, directions, principal_axes
 from ..strings.words import FloatArray
 
 DIGITS = 4  # of the largest coordinate
@@ -54,11 +55,12 @@ def snapshot(stage: str, epoch: int, seen: RowStates, before: Snapshot | None = 
     """The picture of some states' directions, turned onto the one before; None if a state is not a finite number."""
     if not len(seen.rows) or not np.isfinite(seen.states).all():
         return None
-    directions = _directions(seen.states)
-    centre, axes, explained = plane(directions)
-    points = (directions - centre) @ axes
+    unit = directions(seen.states)
+    mean, axes, shares = principal_axes(unit, 2)
+    points = (unit - mean) @ axes.T
     turn = _turn(points, seen.rows.tolist(), before)
-    targets = np.empty((0, 2)) if seen.targets is None else (_directions(seen.targets) - centre) @ axes @ turn
+    targets = np.empty((0, 2)) if seen.targets is None else (directions(seen.targets) - mean) @ axes.T @ turn
+    explained = float(shares.sum()) if shares.any() else 1.0
     return Snapshot(stage, epoch, tuple(seen.rows.tolist()), _pairs(points @ turn), _pairs(targets), explained)
 
 
@@ -67,36 +69,14 @@ def picture_of(stage: str, states: FloatArray, before: Snapshot | None = None) -
     return snapshot(stage, 0, RowStates(np.arange(len(states)), states), before)
 
 
-def plane(states: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """The mean of states, shape (k,); their first two principal axes, shape (k, 2); the share of the variance along those."""
-    centre: FloatArray = states.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(states - centre, full_matrices=False)
-    found = np.zeros((states.shape[1], 2))
-    found[:, : min(2, len(axes))] = axes[:2].T
-    total = float((sizes**2).sum())
-    return centre, found, float((sizes[:2] ** 2).sum()) / total if total > 0 else 1.0
-
-
-def aligning_turn(points: FloatArray, onto: FloatArray) -> FloatArray:
-    """The orthogonal R, shape (2, 2), that makes ‖points R − onto‖ smallest: U Vᵀ of pointsᵀ onto = U S Vᵀ."""
-    U, _, Vt = np.linalg.svd(points.T @ onto)
-    turn: FloatArray = U @ Vt
-    return turn
-
-
-def _directions(states: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(states, axis=1, keepdims=True)
-    found: FloatArray = np.divide(states, lengths, out=np.zeros_like(states), where=lengths > 0)
-    return found
-
-
 def _turn(points: FloatArray, rows: list[int], before: Snapshot | None) -> FloatArray:
     known = {} if before is None else dict(zip(before.rows, before.points, strict=True))
     both = [place for place, row in enumerate(rows) if row in known]
     if not both:
         return np.eye(2)
     old = np.array([known[rows[place]] for place in both])
-    return aligning_turn(points[both] - points[both].mean(axis=0), old - old.mean(axis=0))
+    turn, _ = aligning_turn(points[both] - points[both].mean(axis=0), old - old.mean(axis=0))
+    return turn
 
 
 def _pairs(points: FloatArray) -> tuple[tuple[float, float], ...]:

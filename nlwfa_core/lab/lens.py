@@ -1,4 +1,8 @@
-"""What the linked lens shows, packed for a browser: a matrix as a picture with exact cells, points of prefixes, their labels.
+"""Show a Hankel matrix in the browser: as a picture with exact cells, as points of its prefixes, by its singular values.
+
+First what can stand in for the matrix: its truncated SVD, or the strings' weights under a model, and what these leave. Then the
+payloads of the lens and of the bars of singular values: all that a picture needs travels once, so that hovering and moving the cut
+ask nothing of the server.
 
 A picture's pixel is a level, not a colour, so that the page's theme decides how it looks: 0 is blank, 1 … 127 stand for log₁₀ of a
 positive entry, 129 … 255 for that of a negative one's magnitude. Arrays travel as base64 of their little-endian bytes.
@@ -8,25 +12,211 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from PIL import Image
 from scipy import sparse
 
-from ..experiment.recipe import HankelRecipe
-from ..hankel.matrix import HankelMatrix, bounded_sample
+from ..errors import RecipeError
+from ..hankel.matrix import HankelMatrix
+from ..learning.spectral import TruncatedSVD, weighted_block
 from ..models.files import LearnedModel
-from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Word, Words
-from .approximations import LowRank, Matrix, Shown, part
-from .palette import ACCENT, BLUES, MARK, REDS
-from .views import Pooled, Projection, labels, pool, prefix_states, project
+from .palette import ACCENT, BLUES, MARK, MUTED, REDS
+from .states import Projection, prefix_states, project
+from .strings import word_labels
 
+MAX_MODEL_CELLS = 250_000  # weights of as many strings uv are a second's work
+CHUNK = 2**21  # cells of a dense matrix that are there at one time
 MAX_PIXELS = 1000  # a side of the picture
 MAX_EXACT = 60_000  # cells that travel with the picture: under a megabyte
 MAX_WINDOW = 120  # rows and columns that are sent when they are asked for
 LEVELS = 127
+ROUNDING = 1e-14  # of the largest value: what is below it is no value
+MOST_TICKS = 6
+LAYERS = ("H", "Ĥ", "H − Ĥ")
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+# The matrix, and what can stand in for it
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """L Rᵀ, or a sparse matrix less that, without the dense matrix.
+
+    Attributes
+    ----------
+    left : array, shape (num_rows, k)
+    right : array, shape (num_columns, k)
+    minuend : sparse array, shape (num_rows, num_columns), or None
+        If there is one, the matrix is it minus L Rᵀ.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    minuend: sparse.csr_array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.left), len(self.right)
+
+    def rows(self, start: int, end: int) -> FloatArray:
+        """Rows start … end − 1, dense."""
+        product: FloatArray = self.left[start:end] @ self.right.T
+        return product if self.minuend is None else self.minuend[start:end].toarray() - product
+
+    def chunks(self, multiple: int = 1) -> Iterator[FloatArray]:
+        """All rows, in parts of a multiple of so many rows."""
+        step = max(1, CHUNK // (self.shape[1] * multiple)) * multiple
+        return (self.rows(start, start + step) for start in range(0, self.shape[0], step))
+
+
+Matrix = sparse.csr_array | LowRank
+
+
+@dataclass(frozen=True)
+class MatrixChoice:
+    """Which matrix a lens shows.
+
+    Attributes
+    ----------
+    symbol : int
+        −1: H_λ, rows u; else H_σ, rows uσ.
+    layer : str
+        One of LAYERS.
+    rank : int
+        Of Ĥ.
+    model : str
+        The key of the run whose f(uv) is Ĥ; "": the truncated SVD.
+    """
+
+    symbol: int = -1
+    layer: str = "H"
+    rank: int = 0
+    model: str = ""
+
+    @property
+    def after(self) -> Word:
+        """What follows each prefix of the basis in a row."""
+        return () if self.symbol < 0 else (self.symbol,)
+
+    def block(self, hankel: HankelMatrix) -> sparse.csr_array:
+        return hankel.block if self.symbol < 0 else hankel.symbol_block(self.symbol)
+
+    def matrix(self, hankel: HankelMatrix, svd: TruncatedSVD, model: LearnedModel | None) -> Matrix:
+        """H, Ĥ or H − Ĥ. Raises RecipeError as `model_block` does."""
+        block = self.block(hankel)
+        if self.layer == "H":
+            return block
+        near = reconstruction(block, svd, self.rank) if model is None else model_block(model, hankel, self.after)
+        return near if self.layer == "Ĥ" else residual(block, near)
+
+
+def reconstruction(block: sparse.csr_array, svd: TruncatedSVD, rank: int) -> LowRank:
+    """Ĥ = H V Vᵀ, V the first `rank` right singular vectors of H_λ: of H_λ itself its truncated SVD (where rows have no weights),
+    of H_σ the rows as a model of that rank can hold them."""
+    V = svd.right[:, :rank]
+    return LowRank(block @ V, V)
+
+
+def residual(block: sparse.csr_array, approximation: Matrix) -> Matrix:
+    """H − Ĥ."""
+    if isinstance(approximation, LowRank):
+        return LowRank(approximation.left, approximation.right, block)
+    return sparse.csr_array(block - approximation)
+
+
+def relative_error(block: sparse.csr_array, rest: Matrix) -> float:
+    """‖H − Ĥ‖ / ‖H‖ (Frobenius), `rest` being H − Ĥ; nan of a matrix that is 0."""
+    parts = rest.chunks() if isinstance(rest, LowRank) else [rest.data]
+    whole = float((block.data**2).sum())
+    return float(np.sqrt(sum(float((part**2).sum()) for part in parts) / whole)) if whole else float("nan")
+
+
+def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> sparse.csr_array:
+    """f(uv) of a learned model, shape (num_prefixes, num_suffixes): the Hankel matrix that it stands for.
+
+    It is to be compared with matrices of string frequencies. A network keeps of its decoder what string weights need, no more: so
+    this is what can be said of a nonlinear factorisation and its transitions together.
+
+    Raises
+    ------
+    RecipeError
+        If there are more than MAX_MODEL_CELLS cells, or a weight is not finite.
+    """
+    shape = hankel.block.shape
+    if shape[0] * shape[1] > MAX_MODEL_CELLS:
+        raise RecipeError(f"the matrix of a model: {shape[0]:,} × {shape[1]:,} cells given, at most {MAX_MODEL_CELLS:,} allowed")
+    prefixes = Words.of([word + after for word in hankel.basis.prefixes])
+    weights = model.weights(prefixes.products(hankel.basis.suffixes))
+    if not np.isfinite(weights).all():
+        raise RecipeError("The model's weights grow beyond every bound, so there is no matrix to draw: it diverges.")
+    return sparse.csr_array(weights.reshape(shape))
+
+
+def part(matrix: Matrix, rows: slice, columns: slice) -> FloatArray:
+    """A dense part."""
+    if isinstance(matrix, LowRank):
+        return matrix.rows(rows.start, rows.stop)[:, columns]
+    return matrix[rows][:, columns].toarray()
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """A matrix made small enough for a screen.
+
+    Attributes
+    ----------
+    values : array, shape (at most max_rows, at most max_columns)
+        Of each tile, the entry of largest magnitude, with its sign.
+    row_factor, column_factor : int
+        Rows and columns of a tile; 1 and 1 where nothing had to be pooled.
+    shape : (int, int)
+        Of the whole matrix.
+    """
+
+    values: FloatArray
+    row_factor: int
+    column_factor: int
+    shape: tuple[int, int]
+
+
+def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
+    """Pool by largest magnitude: a mean would hide the few large entries that matter.
+
+    >>> pool(sparse.csr_array(np.array([[1.0, -3.0], [0.0, 2.0]])), 1, 1).values.tolist()
+    [[-3.0]]
+    """
+    num_rows, num_columns = matrix.shape
+    row_factor, column_factor = -(-num_rows // max_rows), -(-num_columns // max_columns)
+    entries = matrix.tocoo()
+    rows, columns = entries.row // row_factor, entries.col // column_factor
+    largest = np.zeros((2, -(-num_rows // row_factor), -(-num_columns // column_factor)))  # of positive, of negative entries
+    np.maximum.at(largest[0], (rows, columns), entries.data)
+    np.maximum.at(largest[1], (rows, columns), -entries.data)
+    values = np.where(largest[0] >= largest[1], largest[0], -largest[1])
+    return Pooled(values, row_factor, column_factor, (num_rows, num_columns))
+
+
+def _pooled(matrix: Matrix) -> Pooled:
+    if not isinstance(matrix, LowRank):
+        return pool(matrix, MAX_PIXELS, MAX_PIXELS)
+    num_rows, num_columns = matrix.shape
+    row_factor, column_factor = -(-num_rows // MAX_PIXELS), -(-num_columns // MAX_PIXELS)
+    parts = []
+    for chunk in matrix.chunks(row_factor):
+        rows, columns = np.arange(0, len(chunk), row_factor), np.arange(0, num_columns, column_factor)
+        largest, least = (of.reduceat(of.reduceat(chunk, rows, axis=0), columns, axis=1) for of in (np.maximum, np.minimum))
+        parts.append(np.where(largest >= -least, largest, least))
+    return Pooled(np.concatenate(parts), row_factor, column_factor, (num_rows, num_columns))
+
+
+# Payloads of the lens
 
 
 def floor_of(block: sparse.csr_array) -> float:
@@ -69,7 +259,18 @@ def window(matrix: Matrix, row: int, column: int, num_rows: int, num_columns: in
     return {"row": rows.start, "column": columns.start, "shape": list(values.shape), "values": packed(values, "<f8")}
 
 
-def states(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> FloatArray:
+def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, shown: MatrixChoice) -> dict[str, Any]:
+    """Labels of rows and columns, and each row's sum."""
+    sums = np.asarray(shown.block(hankel).sum(axis=1)).ravel()
+    return {
+        "prefixes": word_labels(hankel.basis.prefixes, alphabet, shown.after),
+        "suffixes": word_labels(hankel.basis.suffixes, alphabet),
+        "sums": packed(sums, "<f4"),
+        "colours": {"positive": BLUES, "negative": REDS, "point": ACCENT, "mark": MARK},
+    }
+
+
+def basis_states(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> FloatArray:
     """A model's state after each prefix of the basis and `after`, shape (num_prefixes, num_states).
 
     nan where a prefix is no beginning of a string: behind ⊣, or, of factors that are counted with marks, not behind ⊢."""
@@ -108,58 +309,6 @@ def points(vectors: FloatArray, title: str) -> dict[str, Any]:
     return made | {"zeros": zeros}
 
 
-def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, shown: Shown) -> dict[str, Any]:
-    """Labels of rows and columns, and each row's sum."""
-    sums = np.asarray(shown.block(hankel).sum(axis=1)).ravel()
-    return {
-        "prefixes": labels(hankel.basis.prefixes, alphabet, shown.after),
-        "suffixes": labels(hankel.basis.suffixes, alphabet),
-        "sums": packed(sums, "<f4"),
-        "colours": {"positive": BLUES, "negative": REDS, "point": ACCENT, "mark": MARK},
-    }
-
-
-def occurrences(sample: Sample, word: Word, statistic: str) -> int:
-    """How often the strings as drawn equal a word, begin with it, or hold it, by the statistic: what a student would count.
-
-    >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
-    >>> [occurrences(sample, (0,), statistic) for statistic in ("string", "prefix", "factor")]
-    [0, 2, 4]
-    """
-    words, length = sample.words, len(word)
-    if statistic == "factor":
-        begins, left = words.places()
-        owners = np.repeat(np.arange(len(words)), words.lengths + 1)
-    else:
-        begins, left, owners = words.offsets[:-1], words.lengths, np.arange(len(words))
-    fits = left == length if statistic == "string" else left >= length
-    begins, owners = begins[fits], owners[fits]
-    for place, symbol in enumerate(word):
-        same = words.symbols[begins + place] == symbol
-        begins, owners = begins[same], owners[same]
-    return int(sample.counts[owners].sum())
-
-
-COUNTED = {
-    "string": "training strings that equal uv",
-    "prefix": "training strings that begin with uv",
-    "factor": "places in training strings where uv stands",
-}
-
-
-def by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
-    """How the frequency in a cell is counted by hand.
-
-    >>> by_hand(Sample.of(Words.of([(0,), (1,)]), Alphabet(("a", "b"))), (0,), HankelRecipe())
-    'training strings that equal uv: 1, of 2: 1 / 2 = 0.5'
-    """
-    counted = bounded_sample(sample, recipe.statistic) if recipe.bounded else sample
-    count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
-    divisor = "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
-    then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[recipe.transform]
-    return f"{COUNTED[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {count / number:.6g}{then}"
-
-
 def packed(values: Any, kind: str) -> str:
     """Base64 of an array's bytes in a numpy type, row by row.
 
@@ -171,19 +320,6 @@ def packed(values: Any, kind: str) -> str:
 
 def _base64(data: bytes) -> str:
     return b64encode(data).decode("ascii")
-
-
-def _pooled(matrix: Matrix) -> Pooled:
-    if not isinstance(matrix, LowRank):
-        return pool(matrix, MAX_PIXELS, MAX_PIXELS)
-    num_rows, num_columns = matrix.shape
-    row_factor, column_factor = -(-num_rows // MAX_PIXELS), -(-num_columns // MAX_PIXELS)
-    parts = []
-    for chunk in matrix.chunks(row_factor):
-        rows, columns = np.arange(0, len(chunk), row_factor), np.arange(0, num_columns, column_factor)
-        largest, least = (of.reduceat(of.reduceat(chunk, rows, axis=0), columns, axis=1) for of in (np.maximum, np.minimum))
-        parts.append(np.where(largest >= -least, largest, least))
-    return Pooled(np.concatenate(parts), row_factor, column_factor, (num_rows, num_columns))
 
 
 def _decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
@@ -226,3 +362,64 @@ def _cells(matrix: sparse.csr_array) -> dict[str, str]:
 def _within(start: int, number: int, size: int) -> tuple[int, int]:
     first = min(max(start, 0), size - 1)
     return first, min(first + max(1, min(number, MAX_WINDOW)), size)
+
+
+# Singular values
+
+
+def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str, Any]:
+    """Bars on a logarithmic scale of whole powers of ten, their names, and what each rank keeps of H_λ.
+
+    Returns
+    -------
+    dict
+        "heights": of each value, between 0 and 1, least bars 0.01 high, 0 where there is only rounding; "names"; "kept": shares of
+        the squared norm by rank, the last for every rank beyond the values; "said": a sentence with {rank} and {kept}; "ticks":
+        pairs of a text and a height; "colours".
+    """
+    values, block = svd.singular_values, weighted_block(hankel)
+    heights, ticks = _heights(values)
+    shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 of a matrix that is 0
+    kept = [f"{share:.2%}" for share in shares]
+    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
+    return {
+        "heights": heights,
+        "ticks": ticks,
+        "names": [f"σ{str(number).translate(_LOWERED)} = {value:.4g}" for number, value in enumerate(values, 1)],
+        "kept": [*kept, kept[-1] if len(values) == min(block.shape) else f"more than {kept[-1]}"],
+        "said": f"Rank {{rank}} keeps {{kept}} of the squared norm of H_λ{weighed}.",
+        "colours": {"kept": ACCENT, "muted": MUTED, "mark": MARK},
+    }
+
+
+def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
+    """How far the matrix's numerical rank goes, in Markdown."""
+    count = len(svd.singular_values)
+    cut = svd.numerical_rank == count < min(hankel.block.shape)
+    least, no_more = ("at least ", ": no more values are computed for this page") if cut else ("", "")
+    return (
+        f"The numerical rank is {least}**{svd.numerical_rank}**{no_more}. Sampling noise fills the rank up: where the values fall, "
+        "not where they vanish, tells how many states to take."
+    )
+
+
+def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
+    """Places between the powers of ten around the values, and those powers' places.
+
+    >>> _heights(np.array([10.0, 1.0, 0.1, 1e-20]))
+    ([1.0, 0.5, 0.01, 0.0], [('10⁻¹', 0.0), ('1', 0.5), ('10', 1.0)])
+    """
+    known = values[values > ROUNDING * values.max(initial=0)]
+    if not known.size:
+        return [0.0] * len(values), [("0", 0.0)]
+    highest, lowest = int(np.ceil(np.log10(known.max()) - 1e-6)), int(np.floor(np.log10(known.min()) + 1e-6))
+    lowest = min(lowest, highest - 1)
+    decades = highest - lowest
+    placed = np.maximum((np.log10(known) - lowest) / decades, 0.01)
+    step = -(-decades // MOST_TICKS)
+    ticks = [(_power(power), (power - lowest) / decades) for power in range(lowest, highest + 1, step)]
+    return [*np.round(placed, 4).tolist(), *[0.0] * (len(values) - known.size)], ticks
+
+
+def _power(power: int) -> str:
+    return {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")

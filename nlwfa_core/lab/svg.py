@@ -22,8 +22,8 @@ from ..learning.progress import RELATIVE
 from ..learning.spectral import truncated_svd, weighted_block
 from ..metrics.seeds import Spread
 from ..strings.words import FloatArray
+from .lens import pool
 from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, MARKERS, MUTED, REDS, colour_of, kind_of
-from .views import pool
 
 # Pixels. A chart of one panel is wider than a panel of two, and that wider than one of three.
 PANEL_WIDTHS, HEIGHT, LEFT, TOP, BOTTOM, GAP = (540, 400, 240), 300, 70, 70, 60, 24

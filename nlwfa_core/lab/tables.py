@@ -18,10 +18,13 @@ from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..models.files import LearnedModel
 from ..models.model import LogModel, Model
 from ..models.ngram import NGram
-from ..models.sampling import next_shares
+from ..models.nlwfa import NLWFA
+from ..models.reading import LINKS
+from ..models.sampling import Drawn, next_shares
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, Word, Words
-from .views import labels, path, prefix_states
+from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
+from .states import prefix_states
+from .strings import prefixes_of, word_labels
 
 # For captions below scores.
 BETTER = "Lower is better, except for " + ", ".join(
@@ -83,6 +86,15 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
     return tuple(sentences)
 
 
+def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
+    """How networks say what follows, a sentence for those that do it alike."""
+    alike: dict[str, list[str]] = {}
+    for name, model in models.items():
+        if isinstance(model, NLWFA):
+            alike.setdefault(f"{model.reading.sentence}; {LINKS[model.reading.link]}.", []).append(name)
+    return tuple(f"{', '.join(names)}: {sentence}" for sentence, names in alike.items())
+
+
 def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
     """Sentences on scores of what follows a string that are negative, or not finite, or all 0."""
     scores = {
@@ -105,15 +117,15 @@ def points_table(
 ) -> dict[str, Sequence[object]]:
     """Columns prefix, component 1 … and what colours it: the points of a figure of states."""
     components = {f"component {index + 1}": column.tolist() for index, column in enumerate(coordinates.T)}
-    return {"prefix": labels(prefixes, alphabet), **components, title: colours}
+    return {"prefix": word_labels(prefixes, alphabet), **components, title: colours}
 
 
 def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
     """Columns prefix, state 1 … k and f(prefix), as they are written: a row a prefix."""
-    prefixes = path(word)
+    prefixes = prefixes_of(word)
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
     columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
-    return {"prefix": labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
+    return {"prefix": word_labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
 
 
 def scores_csv(rows: Mapping[str, Scores]) -> bytes:
@@ -195,3 +207,42 @@ def time_sentence(seconds: Mapping[str, float]) -> str:
     if seconds.get("factorisation", 1.0) < SHARED_SECONDS:
         stages["factorisation"] = "taken from a run before"
     return "Time: " + " · ".join(f"{stage} {text}" for stage, text in stages.items())
+
+
+def drawn_warnings(drawn: Drawn, max_length: int) -> tuple[str, ...]:
+    """What has to be known of the strings drawn: warnings, none where all went as with probabilities."""
+    said = []
+    if drawn.num_negative:
+        said.append(
+            f"{drawn.negative_share:.2%} of the next-symbol mass met on the way was negative, in {drawn.num_negative:,} of "
+            f"{drawn.num_choices:,} choices: its absolute value was taken, so strings are not drawn with probability f(x)."
+        )
+    if drawn.num_cut:
+        said.append(f"{drawn.num_cut:,} of {drawn.num_strings:,} strings were given up at {max_length:,} symbols without an end.")
+    if drawn.num_stuck:
+        said.append(
+            f"{drawn.num_stuck:,} of {drawn.num_strings:,} strings were given up: after their prefix every score is 0, or one is "
+            "not finite."
+        )
+    return tuple(said)
+
+
+def drawn_table(drawn: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntArray | FloatArray]:
+    """Columns string, count, expected (number of strings × probability of being drawn) and f(x)."""
+    return {
+        "string": [alphabet.decode(word) for word in drawn.words],
+        "count": drawn.counts,
+        "expected": drawn.num_strings * drawn.chances,
+        "f(x)": drawn.weights,
+    }
+
+
+def drawn_csv(drawn: Drawn, alphabet: Alphabet) -> bytes:
+    """`drawn_table` as CSV in full precision."""
+    buffer = io.StringIO()
+    table = drawn_table(drawn, alphabet)
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(table)
+    columns = [column if isinstance(column, list) else column.tolist() for column in table.values()]
+    writer.writerows(zip(*columns, strict=True))
+    return buffer.getvalue().encode()

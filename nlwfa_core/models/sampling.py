@@ -6,15 +6,13 @@ from what was learned: symbol by symbol, with |scores| normalised, as everywhere
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import RecipeError
 from ..strings.trie import Trie, chain_weights
-from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from ..strings.words import FloatArray, IntArray, Words
 from .model import Model
 
 MAX_DRAWN = 1000
@@ -129,42 +127,3 @@ def _counted(
     chances = chain_weights(next_shares(model.next_scores(trie))[0], trie)
     share = negative / choices if choices else 0.0
     return Drawn(words, counts, model.weights(words), chances, num_strings, cut, stuck, share, negatives, choices)
-
-
-def sentences(drawn: Drawn, max_length: int) -> tuple[str, ...]:
-    """What has to be known of the strings drawn: warnings, none where all went as with probabilities."""
-    said = []
-    if drawn.num_negative:
-        said.append(
-            f"{drawn.negative_share:.2%} of the next-symbol mass met on the way was negative, in {drawn.num_negative:,} of "
-            f"{drawn.num_choices:,} choices: its absolute value was taken, so strings are not drawn with probability f(x)."
-        )
-    if drawn.num_cut:
-        said.append(f"{drawn.num_cut:,} of {drawn.num_strings:,} strings were given up at {max_length:,} symbols without an end.")
-    if drawn.num_stuck:
-        said.append(
-            f"{drawn.num_stuck:,} of {drawn.num_strings:,} strings were given up: after their prefix every score is 0, or one is "
-            "not finite."
-        )
-    return tuple(said)
-
-
-def drawn_table(drawn: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntArray | FloatArray]:
-    """Columns string, count, expected (number of strings × probability of being drawn) and f(x)."""
-    return {
-        "string": [alphabet.decode(word) for word in drawn.words],
-        "count": drawn.counts,
-        "expected": drawn.num_strings * drawn.chances,
-        "f(x)": drawn.weights,
-    }
-
-
-def drawn_csv(drawn: Drawn, alphabet: Alphabet) -> bytes:
-    """`drawn_table` as CSV in full precision."""
-    buffer = io.StringIO()
-    table = drawn_table(drawn, alphabet)
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(table)
-    columns = [column if isinstance(column, list) else column.tolist() for column in table.values()]
-    writer.writerows(zip(*columns, strict=True))
-    return buffer.getvalue().encode()

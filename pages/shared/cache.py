@@ -16,13 +16,12 @@ from nlwfa_core.experiment import pipeline as experiment
 from nlwfa_core.experiment.data import Data, load_data, no_files
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf
-from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
 from nlwfa_core.jobs.folders import Finished
-from nlwfa_core.lab import lens, views
-from nlwfa_core.lab import singular_values as cut
-from nlwfa_core.lab.approximations import Matrix, Shown, reconstruction, relative_error
+from nlwfa_core.lab import lens
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Spectral
+from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
@@ -82,42 +81,42 @@ def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
 @st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
 def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
     identity = {"id": f"{recipe.key()}{basis.key()}"}
-    return identity | cut.payload(singular_values(recipe, basis), hankel(recipe, basis))
+    return identity | singular_values_payload(singular_values(recipe, basis), hankel(recipe, basis))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Computing the matrix…", hash_funcs=KEYED)
-def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> Matrix:
+def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> Matrix:
     """The matrix under the lens: a block of H, an approximation of it, or the difference."""
     model = result(shown.model).model if shown.model else None
     return shown.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Drawing the matrix…", hash_funcs=KEYED)
-def lens_layer(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> dict[str, Any]:
+def lens_layer(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> dict[str, Any]:
     floor = None if shown.layer == "H" else lens.floor_of(hankel(recipe, basis).block)
     return lens.layer(matrix(recipe, basis, shown), floor)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
-def lens_error(recipe: DataRecipe, basis: HankelRecipe, shown: Shown) -> float:
+def lens_error(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> float:
     """‖H − Ĥ‖ / ‖H‖ of the matrix whose residual is shown."""
     return relative_error(shown.block(hankel(recipe, basis)), matrix(recipe, basis, shown))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
 def lens_basis(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str, Any]:
-    alphabet = views.hankel_alphabet(data(recipe).alphabet, basis)
-    return lens.basis_payload(hankel(recipe, basis), alphabet, Shown(symbol))
+    alphabet = hankel_alphabet(data(recipe).alphabet, basis.statistic, basis.bounded)
+    return lens.basis_payload(hankel(recipe, basis), alphabet, MatrixChoice(symbol))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Projecting the states…", hash_funcs=KEYED)
 def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int, model: str) -> dict[str, Any]:
     """Points of a run's states; of the singular vectors if there is no run, or its states have none."""
-    H, shown = hankel(recipe, basis), Shown(symbol)
+    H, shown = hankel(recipe, basis), MatrixChoice(symbol)
     if model:
         run = result(model)
         with suppress(RecipeError):
-            return lens.points(lens.states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
+            return lens.points(lens.basis_states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
     rows = reconstruction(shown.block(H), singular_values(recipe, basis), rank).left
     return lens.points(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
 

@@ -8,11 +8,13 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.results import Result
+from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import Snapshot, picture_of
-from nlwfa_core.lab import colourings, views
-from nlwfa_core.lab.charts import LOSS_NOTES, loss_options, picture_options
+from nlwfa_core.lab.figures.live import LOSS_NOTES, loss_options, picture_options
+from nlwfa_core.lab.states import colouring, prefix_states
+from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.strings.words import Alphabet, Words
@@ -83,7 +85,7 @@ def result_charts(recipe: Recipe, result: Result, key: str) -> None:
     prefixes = cache.prefixes(recipe.data, MAX_SHOWN)
     status = runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
-    picture = picture_of("done", views.prefix_states(result.model, prefixes), before)
+    picture = picture_of("done", prefix_states(result.model, prefixes), before)
     _side_by_side(losses, picture, prefixes, result.alphabet, key)
 
 
@@ -99,8 +101,8 @@ def _side_by_side(
         loss_charts(losses, f"{key}.losses")
     if picture is not None:
         shown = prefixes.take(list(picture.rows))
-        classes = colourings.colouring("last symbol", shown, alphabet)
-        options = picture_options(picture, views.labels(shown, alphabet), [str(name) for name in classes])
+        classes = colouring("last symbol", shown, alphabet)
+        options = picture_options(picture, word_labels(shown, alphabet), [str(name) for name in classes])
         alt = "Principal components of the states of the most frequent prefixes"
         right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
         goals = " Rings: where the factorisation has them, and the maps should lead." if picture.targets else ""
@@ -162,7 +164,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
         losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in status.losses.items()}
         data, hankel = status.recipe.data, status.recipe.hankel
         if status.picture:
-            alphabet = views.hankel_alphabet(cache.data(data).alphabet, hankel)
+            alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
             _side_by_side(losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
         elif losses:
             loss_charts(losses, f"{key}.live.losses")

@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, limits
-from nlwfa_core.lab import lens, views
-from nlwfa_core.lab import singular_values as cut
-from nlwfa_core.lab.approximations import MAX_MODEL_CELLS, Matrix, Shown, part
+from nlwfa_core.hankel.matrix import hankel_alphabet
+from nlwfa_core.lab import lens
+from nlwfa_core.lab.lens import MAX_MODEL_CELLS, Matrix, MatrixChoice, numerical_rank_sentence, part
+from nlwfa_core.lab.strings import count_by_hand
 from pages.shared import cache, runs, sidebar
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown
@@ -41,10 +42,10 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     """A block of the matrix, an approximation of it or what that leaves, under the lens."""
     rank = recipe.learning.rank
     if layer == "H":
-        _linked_lens(recipe, Shown(symbol), "H")
+        _linked_lens(recipe, MatrixChoice(symbol), "H")
         return
     found = min(rank, len(cache.singular_values(recipe.data, recipe.hankel).singular_values))
-    shown = Shown(symbol, layer, found) if by == SVD else Shown(symbol, layer, rank, recipe.with_learner(by).key())
+    shown = MatrixChoice(symbol, layer, found) if by == SVD else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
     error = cache.lens_error(recipe.data, recipe.hankel, shown)
     how = f"Ĥ[u, v] = f(uv), what {by} gives uv"
     if by == SVD:
@@ -61,7 +62,7 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
 
 
 @st.fragment
-def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
+def _linked_lens(recipe: Recipe, shown: MatrixChoice, title: str) -> None:
     """Draw it, and below it what is known of the cell or prefix that was clicked.
 
     A fragment: what is chosen or zoomed to draws this part of the page again, and nothing else.
@@ -88,7 +89,7 @@ def _linked_lens(recipe: Recipe, shown: Shown, title: str) -> None:
             _table(matrix, payload, chosen or asked or {"row": 0, "column": 0})
 
 
-def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
+def _payload(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
     key = (recipe.data, recipe.hankel)
     basis = f"{recipe.data.key()[:16]}{recipe.hankel.key()[:16]}"
     return cache.lens_basis(*key, shown.symbol) | {
@@ -100,7 +101,7 @@ def _payload(recipe: Recipe, shown: Shown) -> dict[str, Any]:
     }
 
 
-def _states(recipe: Recipe, shown: Shown) -> dict[str, Any]:
+def _states(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
     """A point for each prefix."""
     model = recipe.key() if runs.result(recipe) and not recipe.learning.is_opponent else ""
     return cache.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
@@ -120,9 +121,9 @@ def _place(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] | N
     return place if wanted <= set(place) and place["row"] < rows and place.get("column", 0) < columns else None
 
 
-def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
+def _say_chosen(recipe: Recipe, shown: MatrixChoice, chosen: dict[str, int]) -> None:
     data, hankel = cache.data(recipe.data), cache.hankel(recipe.data, recipe.hankel)
-    alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
+    alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
     prefix = hankel.basis.prefixes[chosen["row"]] + shown.after
     row, block = chosen["row"], shown.block(hankel)
     written = escape_markdown(alphabet.decode(prefix))
@@ -136,7 +137,7 @@ def _say_chosen(recipe: Recipe, shown: Shown, chosen: dict[str, int]) -> None:
         named = {"u": prefix, "v": suffix, "uv": prefix + suffix}
         words = ", ".join(f"{name} is **{escape_markdown(alphabet.decode(word))}**" for name, word in named.items())
         st.markdown(f"{words}: **H[u, v] = {value:.6g}**")
-        st.markdown(escape_markdown(f"By hand: {lens.by_hand(data.train, prefix + suffix, recipe.hankel)}."))
+        st.markdown(escape_markdown(f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if shown.layer != "H":
             near = cache.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
@@ -168,7 +169,7 @@ def rank_cut(recipe: Recipe) -> None:
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
-    st.markdown(cut.numerical_rank(svd, hankel))
+    st.markdown(numerical_rank_sentence(svd, hankel))
     table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
     if table.open:
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")

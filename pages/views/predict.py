@@ -9,9 +9,12 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.lab import tables, views
+from nlwfa_core.lab import tables
 from nlwfa_core.lab.figures.bars import next_symbol_figure
 from nlwfa_core.lab.formulas.by_hand import ROUNDING_NOTE, by_hand
+from nlwfa_core.lab.states import next_probabilities
+from nlwfa_core.lab.strings import most_frequent_word, prefixes_of, word_labels
+from nlwfa_core.lab.tables import drawn_csv, drawn_table, drawn_warnings, reading_sentences
 from nlwfa_core.models import sampling
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
@@ -42,7 +45,7 @@ def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     """Redrawn alone at each pause in typing."""
-    proposed = views.most_frequent_word(data.train)[:PROPOSED]
+    proposed = most_frequent_word(data.train)[:PROPOSED]
     text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP)
     try:
         word = data.alphabet.encode(text)
@@ -59,15 +62,15 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
 
 def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> None:
     st.subheader("What comes next", anchor=False)
-    prefixes = views.path(word)
-    labels = views.labels(prefixes, data.alphabet)
+    prefixes = prefixes_of(word)
+    labels = word_labels(prefixes, data.alphabet)
     place = st.select_slider("After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__) if word else 0
-    shares = {name: views.next_probabilities(model, prefixes)[place] for name, model in models.items()}
+    shares = {name: next_probabilities(model, prefixes)[place] for name, model in models.items()}
     figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
     st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
     widgets.warnings(*tables.score_warnings(models, word[:place]))
     st.caption("|scores| normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
-    if readings := views.reading_sentences(models):
+    if readings := reading_sentences(models):
         st.caption(" ".join(readings))
 
 
@@ -113,8 +116,8 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
     longest = third.number_input("Longest", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session")
     seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
     drawn = _drawn(models[name], number, seed, longest)
-    widgets.warnings(*sampling.sentences(drawn, longest))
-    table = sampling.drawn_table(drawn, data.alphabet)
+    widgets.warnings(*drawn_warnings(drawn, longest))
+    table = drawn_table(drawn, data.alphabet)
     written = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
     alt = "The strings drawn, with counts and weights"
     st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=written)
@@ -123,7 +126,7 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
         "probability of being drawn, the product of the normalised |scores|. f(x) is the model's weight; where its scores are "
         "probabilities, the two agree."
     )
-    csv = sampling.drawn_csv(drawn, data.alphabet)
+    csv = drawn_csv(drawn, data.alphabet)
     st.download_button("Strings as CSV", csv, "drawn.csv", "text/csv", key="predict.sample_csv", icon=":material/download:")
 
 

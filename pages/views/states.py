@@ -9,11 +9,13 @@ import streamlit as st
 
 from nlwfa_core import Recipe
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.lab import alignment, colourings, graph, tables, views
-from nlwfa_core.lab.figures.graph import MAX_LABELS, graph_figure
-from nlwfa_core.lab.figures.states import overlay_figure, states_figure
-from nlwfa_core.lab.figures.trajectory import add_trajectory
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.figures.graph import MAX_LABELS, MAX_STATES, edges, graph_figure, largest_weight, readable_share, weights_table
+from nlwfa_core.lab.figures.states import add_trajectory, overlay_figure, states_figure
+from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states, project
+from nlwfa_core.lab.strings import prefixes_of, word_labels, word_to_follow
 from nlwfa_core.models.files import LearnedModel
+from nlwfa_core.models.geometry import directions
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
@@ -29,19 +31,19 @@ MAX_FOLLOWED = 100
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """All prefixes' states, and the way of one string through them."""
     with widgets.errors_as_messages():
-        whole = data.alphabet.encode(text) if text else views.word_to_follow(data.train)
+        whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
         word = whole[:MAX_FOLLOWED]
-        found = views.prefix_states(model, prefixes)
-        projection = views.project(found, 3, unit)
-        colours = colourings.colouring(colour, prefixes, data.alphabet, model, data.train)
-        steps = views.path(word)
-        way = projection.coordinates(views.prefix_states(model, steps))
-    points, title = projection.coordinates(found), colourings.COLOURINGS[colour]
+        found = prefix_states(model, prefixes)
+        projection = project(found, 3, unit)
+        colours = colouring(colour, prefixes, data.alphabet, model, data.train)
+        steps = prefixes_of(word)
+        way = projection.coordinates(prefix_states(model, steps))
+    points, title = projection.coordinates(found), COLOURINGS[colour]
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
     num_zero = int((~found.any(axis=1)).sum())
-    labels = views.labels(prefixes, data.alphabet)
+    labels = word_labels(prefixes, data.alphabet)
     figure = states_figure(points, projection, labels, colours, title, three=axes == 3, num_zero=num_zero)
-    add_trajectory(figure, way, views.labels(steps, data.alphabet), three=axes == 3)
+    add_trajectory(figure, way, word_labels(steps, data.alphabet), three=axes == 3)
     alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
@@ -74,16 +76,16 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     pair = st.segmented_control("Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair")
     first, second = pairs[pair]
     with widgets.errors_as_messages():
-        sets = [views.prefix_states(found[name].model, prefixes) for name in (first, second)]
-        sets = [views.directions(states) if unit else states for states in sets]
-        laid = alignment.align(*sets)
-        projection = views.project(laid.target)
+        sets = [prefix_states(found[name].model, prefixes) for name in (first, second)]
+        sets = [directions(states) if unit else states for states in sets]
+        laid = align(*sets)
+        projection = project(laid.target)
     titles = tuple(f"{name}: {playing[name].title}" for name in (first, second))
     figure = overlay_figure(
         projection.coordinates(laid.target),
         projection.coordinates(laid.moved),
         projection,
-        views.labels(prefixes, data.alphabet),
+        word_labels(prefixes, data.alphabet),
         (titles[0], titles[1]),
         three=axes == 3,
     )
@@ -107,23 +109,23 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
             icon=":material/info:",
         )
         return
-    if model.num_states > graph.MAX_STATES:
+    if model.num_states > MAX_STATES:
         st.info(
-            f"{escape_markdown(name)} has {model.num_states} states; a graph shows up to {graph.MAX_STATES}. Take a smaller rank.",
+            f"{escape_markdown(name)} has {model.num_states} states; a graph shows up to {MAX_STATES}. Take a smaller rank.",
             icon=":material/info:",
         )
         return
-    largest = graph.largest_weight(model)
+    largest = largest_weight(model)
     percent = st.slider(
         "Smallest |weight| shown, in % of the largest",
         0,
         100,
-        round(100 * graph.readable_share(model)),
+        round(100 * readable_share(model)),
         key=f"states.smallest.{name}",
     )
     smallest = percent / 100 * largest
-    shown = sum(len(edge.weights) for edge in graph.edges(model, smallest))
-    labelled = len(graph.edges(model, smallest)) <= MAX_LABELS
+    shown = sum(len(edge.weights) for edge in edges(model, smallest))
+    labelled = len(edges(model, smallest)) <= MAX_LABELS
     st.plotly_chart(
         graph_figure(model, data.alphabet.symbols, smallest, widgets.dark()),
         key="states.graph",
@@ -136,4 +138,4 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
         "A learned WFA is unique up to a change of basis only: another basis gives the same weights of strings, and another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
-        widgets.text_table(graph.weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")
+        widgets.text_table(weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")

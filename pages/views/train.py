@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.lab import views
+from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Step
+from nlwfa_core.lab.strings import short_word
 from nlwfa_core.strings.words import Word
 from pages.shared import cache
 from pages.shared.widgets import escape_markdown
@@ -25,7 +26,7 @@ def spectral_steps(recipe: Recipe) -> None:
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    alphabet = views.hankel_alphabet(data.alphabet, recipe.hankel)
+    alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
     names = stepping.names(learned)
     if st.session_state.get(STEP, names[0]) not in names:
         st.session_state[STEP] = names[0]
@@ -74,7 +75,7 @@ def _symbol(name: str, symbols: tuple[str, ...]) -> int:
 def _word(name: str, recipe: Recipe) -> Word:
     """Whose weight is computed."""
     data = cache.data(recipe.data)
-    proposed = views.short_word(data.train, PROPOSED)
+    proposed = short_word(data.train, PROPOSED)
     if name != "weight":
         return proposed
     text = st.text_input(

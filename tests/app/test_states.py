@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core.lab import colourings, graph, views
-from nlwfa_core.lab.alignment import align
+from nlwfa_core.lab.figures.graph import edges, largest_weight
+from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
+from nlwfa_core.models.geometry import directions
 from pages.shared import cache, runs
 from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
 
@@ -15,7 +16,7 @@ SP = QUICK | {"learner": "SP", "data_seed": 921}
 
 def test_every_colouring_is_drawn_in_two_and_three_dimensions() -> None:
     app = learned("states", **SP)
-    for colour in colourings.COLOURINGS:
+    for colour in COLOURINGS:
         for axes in (2, 3):
             app.segmented_control(key="states.colour").set_value(colour)
             app.segmented_control(key="states.axes").set_value(axes).run()
@@ -56,7 +57,7 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     assert app.segmented_control(key="states.pair").options == ["now over A"]
     first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
     prefixes = cache.prefixes(second.data, 30)
-    states = [views.directions(views.prefix_states(runs.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
+    states = [directions(prefix_states(runs.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
     said = next(entry.value for entry in app.markdown if "left unexplained" in entry.value)
     assert f"{align(*states).residual:.1%}" in said
     _, below, above = figure(app, "states.overlay")["data"]
@@ -79,7 +80,7 @@ def test_the_graph_shows_what_is_above_the_threshold() -> None:
     model = runs.result(recipe_of(app)).model  # type: ignore[union-attr]
     for percent in (0, 60):
         app.slider(key="states.smallest.SP").set_value(percent).run()
-        shown = graph.edges(model, percent / 100 * graph.largest_weight(model))
+        shown = edges(model, percent / 100 * largest_weight(model))
         arrows = [trace for trace in figure(app, "states.graph")["data"] if trace["mode"] == "lines+markers"]
         assert len(arrows) == len(shown)
         assert f"{sum(len(edge.weights) for edge in shown)} of {model.transitions.size} transitions" in str(
@@ -103,6 +104,6 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     app.segmented_control(key="states.colour").set_value(colour).run()
     recipe = recipe_of(app)
     data, model = cache.data(recipe.data), runs.result(recipe).model  # type: ignore[union-attr]
-    expected = colourings.colouring(colour, cache.prefixes(recipe.data, 30), data.alphabet, model, data.train)
+    expected = colouring(colour, cache.prefixes(recipe.data, 30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
-    assert np.allclose(table[colourings.COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)
+    assert np.allclose(table[COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)

@@ -1,1 +1,27 @@
-"""Results -> Plotly figures. The only package that imports plotly; it computes nothing but layout."""
+"""Draw with Plotly and ECharts: one function for each figure, which takes arrays and names and returns a figure.
+
+In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or the number of strings),
+`parallel` (one line for each run), `states` (states as points, a string's way through them), `graph` (a WFA), `live` (curves and
+points that move during training, as ECharts options). The two functions here are what all of them share.
+
+Only this package imports Plotly. Colours, dashes and markers are in `lab.palette`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def plain(texts: Sequence[str]) -> list[str]:
+    """A user's strings, so that Plotly shows them as they are: it would take some HTML in labels for markup."""
+    return [escape(text, quote=False) for text in texts]
+
+
+def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
+    return figure

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ...strings.words import FloatArray, IntArray
 from ..palette import ACCENT, PATTERNS, colour_of, kind_of
-from .parts import layout, plain
+from . import layout, plain
 
 PINNED = {"A": "\\", "B": "x"}  # patterns of bars
 

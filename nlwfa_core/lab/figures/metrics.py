@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from ...metrics.scores import SCORE_OF
 from ...metrics.seeds import Spread
 from ..palette import DASHES, MARKERS, colour_of, kind_of
-from .parts import layout
+from . import layout
 
 Points = Mapping[int, Spread]
 

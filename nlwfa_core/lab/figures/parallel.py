@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ..palette import BLUES, scale
-from .parts import layout, plain
+from . import layout, plain
 
 MAX_TICKS = 8
 INK = {False: "#1b2430", True: "#e8edf3"}  # of the theme's text: lines cross it

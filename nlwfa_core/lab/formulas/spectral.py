@@ -101,7 +101,7 @@ def steps(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sa
     Parameters
     ----------
     alphabet : Alphabet
-        That of the matrix, see `lab.views.hankel_alphabet`.
+        That of the matrix, see `hankel.matrix.hankel_alphabet`.
     train : Sample
         The training strings.
     symbol : int

@@ -7,15 +7,13 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from scipy.linalg import orthogonal_procrustes
-from sklearn.decomposition import PCA
 
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.jobs.snapshots import Snapshot, aligning_turn, plane, snapshot
-from nlwfa_core.lab.views import prefix_states
+from nlwfa_core.jobs.snapshots import Snapshot, snapshot
+from nlwfa_core.lab.states import prefix_states
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
 from nlwfa_core.learning.reading import first_strings
@@ -28,20 +26,6 @@ RNG = np.random.default_rng(0)
 
 def seen(states: np.ndarray, targets: np.ndarray | None = None) -> RowStates:
     return RowStates(np.arange(len(states)), states, targets)
-
-
-def test_the_plane_is_that_of_principal_components() -> None:
-    states = RNG.normal(size=(30, 5)) * [5, 3, 1, 0.5, 0.1] + 7
-    centre, axes, explained = plane(states)
-    pca = PCA(2, svd_solver="full").fit(states)
-    np.testing.assert_allclose(centre, pca.mean_)
-    np.testing.assert_allclose(np.abs(axes.T @ pca.components_.T), np.eye(2), atol=1e-12)
-    assert explained == pytest.approx(pca.explained_variance_ratio_.sum())
-
-
-def test_the_turn_is_scipys() -> None:
-    points, onto = RNG.normal(size=(20, 2)), RNG.normal(size=(20, 2))
-    np.testing.assert_allclose(aligning_turn(points, onto), orthogonal_procrustes(points, onto)[0])
 
 
 def test_states_that_turn_or_flip_leave_the_picture_where_it_was() -> None:

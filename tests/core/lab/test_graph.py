@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core.lab.figures.graph import graph_figure
-from nlwfa_core.lab.graph import MAX_STATES, READABLE, edges, largest_weight, readable_share, weights_table
+from nlwfa_core.lab.figures.graph import MAX_STATES, READABLE, edges, graph_figure, largest_weight, readable_share, weights_table
 from nlwfa_core.lab.palette import MARK
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet

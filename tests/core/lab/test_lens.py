@@ -1,4 +1,4 @@
-"""What goes to the browser, unpacked again: pixels, cells, points and counts against numpy and against counting by hand."""
+"""The lens: what stands in for the matrix against numpy's own, and payloads unpacked again against counting by hand."""
 
 from __future__ import annotations
 
@@ -20,14 +20,26 @@ from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.hankel.matrix import bounded_sample
+from nlwfa_core.hankel.matrix import HankelMatrix, bounded_sample, exact_hankel, hankel_alphabet
 from nlwfa_core.hankel.names import STATISTICS
 from nlwfa_core.lab import lens
-from nlwfa_core.lab.approximations import LowRank, Shown
-from nlwfa_core.lab.views import hankel_alphabet
+from nlwfa_core.lab.lens import (
+    MAX_MODEL_CELLS,
+    LowRank,
+    MatrixChoice,
+    model_block,
+    numerical_rank_sentence,
+    reconstruction,
+    relative_error,
+    residual,
+    singular_values_payload,
+)
+from nlwfa_core.lab.strings import count_by_hand, occurrences
+from nlwfa_core.learning.spectral import fit_spectral, truncated_svd, weighted_block
+from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
-from nlwfa_core.strings.words import Alphabet, Words
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
 
 def unpacked(text: str, kind: str) -> npt.NDArray[Any]:
@@ -110,7 +122,7 @@ def test_the_papers_matrix_and_a_matrix_of_25_million_cells_are_light() -> None:
     sample = Sample.of(Dyck().sample(100_000, 0), ALPHABET)
     hankel = estimate_hankel(sample, select_basis(sample, 5000, 5000))
     assert hankel.block.shape == (5000, 5000)
-    payload = lens.basis_payload(hankel, ALPHABET, Shown()) | {"layer": lens.layer(hankel.block)}
+    payload = lens.basis_payload(hankel, ALPHABET, MatrixChoice()) | {"layer": lens.layer(hankel.block)}
     assert len(json.dumps(payload)) < 2e6
     V = np.random.default_rng(0).normal(size=(5000, 5))
     rest = LowRank(hankel.block @ V, V, hankel.block)
@@ -122,7 +134,7 @@ def test_labels_are_the_strings_themselves() -> None:
     alphabet = Alphabet(("<b>x</b>", "**y**"))
     sample = Sample.of(Words.of([(0,), (1, 0)]), alphabet)
     hankel = estimate_hankel(sample, select_basis(sample, 4, 4))
-    payload = lens.basis_payload(hankel, alphabet, Shown(0))
+    payload = lens.basis_payload(hankel, alphabet, MatrixChoice(0))
     assert "<b>x</b> <b>x</b>" in payload["prefixes"] and "**y**" in "".join(payload["suffixes"])
     assert json.loads(json.dumps(payload))["prefixes"] == payload["prefixes"]
 
@@ -138,17 +150,17 @@ def test_counting_by_hand_gives_what_the_matrix_holds(statistic: str, bounded: b
     counted = bounded_sample(sample, statistic) if bounded else sample
     for i, u in enumerate(hankel.basis.prefixes):
         for j, v in enumerate(hankel.basis.suffixes):
-            count = lens.occurrences(counted, u + v, statistic)
+            count = occurrences(counted, u + v, statistic)
             assert count / sample.num_strings == pytest.approx(float(hankel.block[i, j]), rel=1e-12)
-            assert f"{count:,} / 200 = " in lens.by_hand(sample, u + v, recipe)
+            assert f"{count:,} / 200 = " in count_by_hand(sample, u + v, recipe)
     if bounded or statistic == "string":
         row = recipe.changed(transform="row")
         divisor, divided = hankel.matrix.sum(axis=1)[0], "the sum of its row as counted"
         if bounded:
             divisor, divided = hankel.matrix[0, 0], "the frequency of its row's prefix"
         np.testing.assert_allclose(build_hankel(sample, row).block.toarray()[0], hankel.block.toarray()[0] / divisor)
-        assert lens.by_hand(sample, (0,), row).endswith(f"; then divided by {divided}")
-        assert lens.by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith("; then its square root")
+        assert count_by_hand(sample, (0,), row).endswith(f"; then divided by {divided}")
+        assert count_by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith("; then its square root")
 
 
 @pytest.mark.parametrize("statistic", ["string", "prefix", "factor"])
@@ -157,8 +169,8 @@ def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) ->
     recipe = HankelRecipe(num_prefixes=40, num_suffixes=20, statistic=statistic, bounded=statistic != "string", transform="sqrt")
     hankel = build_hankel(data.train, recipe)
     model = fit_recipe(Recipe(hankel=recipe, learning=LearningRecipe(rank=3)), hankel).model
-    states = lens.states(model, hankel)
-    written = [hankel_alphabet(data.alphabet, recipe).decode(word) for word in hankel.basis.prefixes]
+    states = lens.basis_states(model, hankel)
+    written = [hankel_alphabet(data.alphabet, recipe.statistic, recipe.bounded).decode(word) for word in hankel.basis.prefixes]
     begins = [("⊣" not in text) and (statistic != "factor" or text.startswith("⊢")) for text in written]
     assert (~np.isnan(states).any(axis=1)).tolist() == begins
     points = lens.points(states, "States")
@@ -173,3 +185,120 @@ def test_states_without_bounds_have_no_points() -> None:
 
 def test_examples() -> None:
     assert doctest.testmod(lens).failed == 0
+
+
+def estimated(num_strings: int = 500, rows: int = 40, columns: int = 30) -> HankelMatrix:
+    sample = Sample.of(Dyck().sample(num_strings, 3), ALPHABET)
+    return estimate_hankel(sample, select_basis(sample, rows, columns))
+
+
+def numpys(dense: FloatArray, rank: int) -> FloatArray:
+    U, D, Vt = np.linalg.svd(dense, full_matrices=False)
+    near: FloatArray = (U[:, :rank] * D[:rank]) @ Vt[:rank]
+    return near
+
+
+@pytest.mark.parametrize("rank", [1, 3, 7])
+def test_the_reconstruction_is_numpys(rank: int) -> None:
+    block = estimated().block
+    near = reconstruction(block, truncated_svd(block, 10), rank)
+    expected = numpys(block.toarray(), rank)
+    np.testing.assert_allclose(near.rows(0, 40), expected, atol=1e-12)
+    rest = residual(block, near)
+    assert isinstance(rest, LowRank)
+    np.testing.assert_allclose(rest.rows(5, 9), (block.toarray() - expected)[5:9], atol=1e-12)
+    error = np.linalg.norm(block.toarray() - expected) / np.linalg.norm(block.toarray())
+    assert relative_error(block, rest) == pytest.approx(error, rel=1e-9)
+
+
+def test_errors_fall_with_the_rank_and_vanish_at_the_matrix_own() -> None:
+    """An automaton of three states has a matrix of rank 3."""
+    automaton = random_automaton(3, 2, 5)
+    sample = Sample.of(Dyck().sample(300, 0), ALPHABET)
+    hankel = exact_hankel(automaton.weights, select_basis(sample, 20, 20))
+    svd = truncated_svd(hankel.block, 4)
+    errors = [relative_error(hankel.block, residual(hankel.block, reconstruction(hankel.block, svd, rank))) for rank in (1, 2, 3)]
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 1e-10
+    # The rows that follow a symbol are in the space of the others.
+    after = hankel.symbol_block(1)
+    assert relative_error(after, residual(after, reconstruction(after, svd, 3))) < 1e-8
+
+
+def test_parts_are_the_whole() -> None:
+    matrix = LowRank(np.arange(14.0).reshape(7, 2), np.arange(6.0).reshape(3, 2), sparse.csr_array(np.eye(7, 3)))
+    np.testing.assert_allclose(np.concatenate(list(matrix.chunks(2))), matrix.rows(0, 7))
+    assert [len(chunk) for chunk in matrix.chunks(3)] == [7]
+
+
+def test_a_models_matrix_holds_its_weights() -> None:
+    hankel = estimated()
+    svd = truncated_svd(hankel.block, 3)
+    model = fit_spectral(hankel, svd, 3)
+    for symbol in (-1, 0, 1):
+        near = MatrixChoice(symbol, "Ĥ", 3, "key").matrix(hankel, svd, model)
+        assert not isinstance(near, LowRank)
+        u = hankel.basis.prefixes[4] + MatrixChoice(symbol).after
+        v = hankel.basis.suffixes[2]
+        assert near[4, 2] == pytest.approx(model.weights(Words.of([u + v]))[0], rel=1e-9, abs=1e-15)
+        rest = MatrixChoice(symbol, "H − Ĥ", 3, "key").matrix(hankel, svd, model)
+        assert not isinstance(rest, LowRank)
+        block = MatrixChoice(symbol).block(hankel)
+        np.testing.assert_allclose((rest + near).toarray(), block.toarray(), atol=1e-15)
+
+
+def test_what_is_too_much_is_refused_before_it_is_begun() -> None:
+    hankel = estimated(20_000, 600, 600)
+    with pytest.raises(RecipeError, match=f"600 × 600 cells given, at most {MAX_MODEL_CELLS:,} allowed"):
+        model_block(random_automaton(3, 2, 5), hankel)
+
+
+def test_a_matrix_of_zeros_has_no_relative_error() -> None:
+    zero = sparse.csr_array((3, 2))
+    assert np.isnan(relative_error(zero, residual(zero, zero)))
+
+
+WORDS = [(0,), (0, 1), (0, 1), (1, 1, 0), (), (0, 0, 1)]
+
+
+@pytest.fixture
+def hankel() -> HankelMatrix:
+    sample = Sample.of(Words.of(WORDS), Alphabet(("a", "b")))
+    return estimate_hankel(sample, select_basis(sample, num_prefixes=5, num_suffixes=5))
+
+
+def test_shares_are_those_of_the_dense_matrix(hankel: HankelMatrix) -> None:
+    values = np.linalg.svd(weighted_block(hankel).toarray(), compute_uv=False)
+    made = singular_values_payload(truncated_svd(weighted_block(hankel), 50), hankel)
+    expected = np.cumsum(values**2) / (values**2).sum()
+    assert made["kept"] == [*(f"{share:.2%}" for share in expected), "100.00%"]
+    assert made["names"][0] == f"σ₁ = {values[0]:.4g}"
+    assert len(made["heights"]) == len(made["names"]) == len(made["kept"]) - 1 == len(values)
+
+
+def test_heights_are_places_on_the_ticks_scale(hankel: HankelMatrix) -> None:
+    svd = truncated_svd(weighted_block(hankel), 50)
+    made = singular_values_payload(svd, hankel)
+    ticks = dict(made["ticks"])
+    assert ticks["1"] == 1.0  # frequencies are below 1
+    low = min(ticks, key=lambda text: ticks[text])
+    decades = {"10⁻¹": 1, "10⁻²": 2, "10⁻³": 3}[low]
+    known = [height for height, value in zip(made["heights"], svd.singular_values, strict=True) if value > 1e-10]
+    expected = [max(0.01, 1 + np.log10(value) / decades) for value in svd.singular_values if value > 1e-10]
+    np.testing.assert_allclose(known, expected, atol=1e-4)
+
+
+def test_beyond_the_values_that_are_known(hankel: HankelMatrix) -> None:
+    part = truncated_svd(weighted_block(hankel), 2)
+    made = singular_values_payload(part, hankel)
+    assert made["kept"][2] == f"more than {made['kept'][1]}"
+    assert made["said"].format(rank=3, kept=made["kept"][2]) == f"Rank 3 keeps {made['kept'][2]} of the squared norm of H_λ."
+    assert numerical_rank_sentence(part, hankel).startswith("The numerical rank is at least **2**: no more values are computed")
+    whole = truncated_svd(weighted_block(hankel), 50)
+    assert numerical_rank_sentence(whole, hankel).startswith(f"The numerical rank is **{whole.numerical_rank}**. ")
+
+
+def test_of_a_matrix_of_zeros_nothing_is_kept() -> None:
+    sample = Sample.of(Words.of([(0, 0, 0)]), Alphabet(("a",)))
+    empty = estimate_hankel(sample, select_basis(sample, num_prefixes=1, num_suffixes=1))  # λ and λ, never seen
+    made = singular_values_payload(truncated_svd(weighted_block(empty), 5), empty)
+    assert made["heights"] == [0.0] and made["kept"] == ["0.00%", "0.00%"] and made["ticks"] == [("0", 0.0)]

@@ -13,11 +13,10 @@ from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.matrix import exact_hankel, hankel_alphabet
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.formulas.spectral import spectral, steps
-from nlwfa_core.lab.views import hankel_alphabet
 from nlwfa_core.learning.names import needs_boundary
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
@@ -73,7 +72,7 @@ def test_what_is_shown_is_what_the_experiment_learns(statistic: str, transform: 
     np.testing.assert_array_equal(learned.model.initial, result.model.initial)
     shown = learned.maps.transitions
     np.testing.assert_array_equal(shown, result.model.transitions if isinstance(result.model, WFA) else result.model.transitions[0])
-    alphabet = hankel_alphabet(data.alphabet, options)
+    alphabet = hankel_alphabet(data.alphabet, options.statistic, options.bounded)
     for word, weight in zip(STRINGS, learned.model.weights(words), strict=True):
         assert by_hand(learned.model, word, alphabet).weight == pytest.approx(weight, rel=1e-9, abs=1e-15)
     found = [list(steps(learned, options, alphabet, data.train, symbol, word)) for symbol in (0, 1) for word in STRINGS]

@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import chisquare
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.lab.tables import drawn_csv, drawn_table, drawn_warnings
 from nlwfa_core.models.ngram import Uniform
-from nlwfa_core.models.sampling import MAX_DRAWN, draw, drawn_csv, drawn_table, next_shares, sentences
+from nlwfa_core.models.sampling import MAX_DRAWN, draw, next_shares
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COUNTER, GEOMETRIC
@@ -39,7 +40,7 @@ def test_counts_fit_the_exact_probabilities() -> None:
     assert chisquare(observed, [*expected, 1000 - sum(expected)]).pvalue > 0.01
     assert drawn.num_cut == drawn.num_stuck == drawn.num_negative == 0 and drawn.negative_share == 0
     assert drawn.chances == pytest.approx(drawn.weights)
-    assert not sentences(drawn, 60)
+    assert not drawn_warnings(drawn, 60)
 
 
 def test_the_same_seed_draws_the_same_strings() -> None:
@@ -64,7 +65,7 @@ def test_negative_mass_is_counted_and_told() -> None:
     assert drawn.num_choices == 1000 + went_on
     assert drawn.num_negative == 1000 + went_b
     assert drawn.negative_share == pytest.approx((1000 * 0.2 / 1.4 + went_b) / (1000 + went_on))
-    assert "of the next-symbol mass met on the way was negative" in sentences(drawn, 100)[0]
+    assert "of the next-symbol mass met on the way was negative" in drawn_warnings(drawn, 100)[0]
 
 
 def test_rounding_is_no_negative_mass() -> None:
@@ -76,7 +77,7 @@ def test_rounding_is_no_negative_mass() -> None:
 def test_strings_without_an_end_are_cut_and_told() -> None:
     drawn = draw(ENDLESS, 50, seed=0, max_length=7)
     assert drawn.num_cut == 50 and not len(drawn.words) and not drawn.counts.sum()
-    assert sentences(drawn, 7) == ("50 of 50 strings were given up at 7 symbols without an end.",)
+    assert drawn_warnings(drawn, 7) == ("50 of 50 strings were given up at 7 symbols without an end.",)
 
 
 def test_strings_of_the_maximal_length_are_whole() -> None:
@@ -87,7 +88,7 @@ def test_strings_of_the_maximal_length_are_whole() -> None:
 
 def test_a_model_that_says_nothing_is_stuck() -> None:
     drawn = draw(WFA(np.zeros(1), np.zeros((1, 1, 1)), np.zeros(1)), 9, seed=0)
-    assert drawn.num_stuck == 9 and drawn.num_choices == 0 and "every score is 0" in sentences(drawn, 10)[0]
+    assert drawn.num_stuck == 9 and drawn.num_choices == 0 and "every score is 0" in drawn_warnings(drawn, 10)[0]
     with np.errstate(all="ignore"):
         growing = draw(WFA(np.array([1e300]), np.array([[[1e300]]]), np.array([0.0])), 9, seed=0)
     assert growing.num_stuck == 9

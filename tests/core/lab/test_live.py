@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from nlwfa_core.jobs.snapshots import Snapshot
-from nlwfa_core.lab.charts import loss_options, picture_options
+from nlwfa_core.lab.figures.live import loss_options, picture_options
 from nlwfa_core.learning.progress import BITS
 
 PICTURE = Snapshot("transitions", 3, (0, 1, 2), ((0.1, -0.2), (0.3, 0.0), (0.0, 0.0)), ((0.1, -0.1), (0.9, 0.0), (0.0, 0.1)), 0.9)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..jobs.snapshots import Snapshot
-from ..learning.progress import BITS, RELATIVE
-from .palette import ACCENT, CLASSES, COLOURS, MUTED
+from ...jobs.snapshots import Snapshot
+from ...learning.progress import BITS, RELATIVE
+from ..palette import ACCENT, CLASSES, COLOURS, MUTED
 
 # The loss cancels to about rounding near zero, and can come out below it: a logarithmic axis needs an end.
 LOWEST_LOSS = 1e-15

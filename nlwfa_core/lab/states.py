@@ -1,0 +1,205 @@
+"""Draw states as points: principal components, what colours a prefix's state, and two models' states in one frame.
+
+The colours and shares say what a model predicts after each prefix. Figures of the points are in `figures.states`.
+
+Sources: Procrustes analysis, Gower 1975; the residual is the disparity of `scipy.spatial.procrustes`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RecipeError
+from ..metrics.next_symbols import likeliest
+from ..models.files import LearnedModel
+from ..models.geometry import aligning_turn, directions, principal_axes
+from ..models.model import Model
+from ..models.sampling import next_shares
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import LAMBDA, Alphabet, FloatArray, Words
+from .strings import prefix_shares
+
+COLOURINGS = {
+    "last symbol": "last symbol",
+    "length": "length of the prefix",
+    "next symbol": "most likely next symbol",
+    "entropy": "next-symbol entropy, bits (end counted)",
+    "row weight": "log₁₀ of the share of training strings that begin so",
+}
+MAX_CLASSES = 7
+TIED = "a tie"  # several symbols share the highest score
+NO_SCORES = "no scores"  # after such a prefix all are 0, or one is not finite
+
+
+def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
+    """The state after each prefix, shape (num_prefixes, state_size)."""
+    trie = Trie.of(prefixes, model.num_symbols)
+    return model.states(trie)[trie.ends]
+
+
+def next_probabilities(model: Model, prefixes: Words) -> FloatArray:
+    """What follows each prefix, |scores| normalised to sum to 1, the end last: shape (num_prefixes, num_symbols + 1).
+
+    Rows are 0 where all scores are 0 or one is not finite.
+    """
+    trie = Trie.of(prefixes, model.num_symbols)
+    return next_shares(model.next_scores(trie)[trie.ends])[0]
+
+
+def next_entropy(shares: FloatArray) -> FloatArray:
+    """Entropy of each row of `next_probabilities` in bits, shape (num_prefixes,); undefined where a row is 0.
+
+    >>> next_entropy(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+    [1.0, 0.0, nan]
+    """
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    bits: FloatArray = np.where(shares.any(axis=1), -(shares * logs).sum(axis=1) + 0.0, np.nan)
+    return bits
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Principal components of states.
+
+    Attributes
+    ----------
+    mean : array, shape (num_states,)
+    axes : array, shape (num_components, num_states)
+    explained : array, shape (num_components,)
+        Share of the variance along each axis.
+    unit_length : bool
+        Whether states are divided by their length first.
+    """
+
+    mean: FloatArray
+    axes: FloatArray
+    explained: FloatArray
+    unit_length: bool
+
+    def explained_by(self, num_axes: int) -> float:
+        """Share of the variance along the first axes together."""
+        return float(self.explained[:num_axes].sum())
+
+    def coordinates(self, states: FloatArray) -> FloatArray:
+        """Array, shape (n, num_components)."""
+        placed: FloatArray = ((directions(states) if self.unit_length else states) - self.mean) @ self.axes.T
+        return placed
+
+
+def project(states: FloatArray, num_components: int = 3, unit_length: bool = False) -> Projection:
+    """Find the principal components of states, shape (n, num_states); axes beyond the number of states explain 0.
+
+    Raises
+    ------
+    RecipeError
+        If a state is not finite.
+    """
+    if not np.isfinite(states).all():
+        raise RecipeError("The states grow beyond every bound, so there is nothing to draw: the model diverges.")
+    points = directions(states) if unit_length else states
+    mean, axes, shares = principal_axes(points, num_components)
+    largest = np.abs(axes).argmax(axis=1)
+    axes *= np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]  # so that the same states give the same picture
+    return Projection(mean, axes, shares, unit_length)
+
+
+def colouring(
+    kind: str, prefixes: Words, alphabet: Alphabet, model: Model | None = None, train: Sample | None = None
+) -> list[int] | list[float] | list[str]:
+    """What colours each prefix: a number, or a class (of many, the largest ones by name, the rest as "others").
+
+    Raises
+    ------
+    RecipeError
+        If the kind is not one of COLOURINGS, or what it needs is not given: training strings for row weight, a model for
+        entropy and next symbol.
+    """
+    if kind not in COLOURINGS or (kind == "row weight" and train is None):
+        raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}; row weight needs training strings")
+    if kind in ("entropy", "next symbol") and model is None:
+        raise RecipeError(f"colouring: {kind!r} given, which needs a model")
+    if kind == "length":
+        lengths: list[int] = prefixes.lengths.tolist()
+        return lengths
+    if kind == "entropy" and model is not None:
+        bits: list[float] = next_entropy(next_probabilities(model, prefixes)).tolist()
+        return bits
+    if kind == "row weight" and train is not None:
+        shares = prefix_shares(train, prefixes)
+        logs: list[float] = np.log10(shares, out=np.full_like(shares, np.nan), where=shares > 0).tolist()
+        return logs
+    names = []
+    if kind == "last symbol":
+        names = [alphabet.symbols[word[-1]] if word else LAMBDA for word in prefixes]
+    elif model is not None:
+        following = [*alphabet.symbols, "end"]
+        shares = next_probabilities(model, prefixes)
+        names = [_likeliest(row, following) for row in shares]
+    frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}
+    return [name if name in frequent else "others" for name in names]
+
+
+def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:
+    if not shares.any():
+        return NO_SCORES
+    highest = likeliest(shares)
+    return names[highest[0]] if len(highest) == 1 else TIED
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """B's points laid over A's, both in as many dimensions as the larger of the two has.
+
+    Attributes
+    ----------
+    target, moved : arrays, shape (n, num_dimensions)
+        A's points with zeros behind where they have fewer dimensions; B's after moving, turning (mirroring too) and scaling.
+    scale : float
+        What B's points were multiplied by.
+    residual : float
+        Share of the variance of A's points that B's leave unexplained: 0 if they coincide, 1 if B says nothing of A.
+    """
+
+    target: FloatArray
+    moved: FloatArray
+    scale: float
+    residual: float
+
+
+def align(target: FloatArray, points: FloatArray) -> Alignment:
+    """Lay points, shape (n, k'), over others, shape (n, k), row over row.
+
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> turned = align(square, 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5)
+    >>> np.round(turned.moved, 9).tolist() == square.tolist(), round(turned.residual, 9), round(turned.scale, 9)
+    (True, 0.0, 0.333333333)
+
+    Raises
+    ------
+    RecipeError
+        If they are not as many, or one is not finite.
+    """
+    if target.ndim != 2 or points.ndim != 2 or len(target) != len(points) or not len(target):
+        raise RecipeError(f"to align points as many of both are needed, at least one; got {target.shape} and {points.shape}")
+    if not (np.isfinite(target).all() and np.isfinite(points).all()):
+        raise RecipeError("The states grow beyond every bound, so they can't be aligned: the model diverges.")
+    width = max(target.shape[1], points.shape[1])
+    a, b = (np.pad(given, ((0, 0), (0, width - given.shape[1]))) for given in (target, points))
+    middle = a.mean(axis=0)
+    A, B = a - middle, b - b.mean(axis=0)
+    size_a, size_b = float(np.linalg.norm(A)), float(np.linalg.norm(B))
+    # Points that all coincide have a size of rounding only, and no directions to turn.
+    if size_a <= _rounding(a) or size_b <= _rounding(b):
+        return Alignment(a, np.tile(middle, (len(a), 1)), 0.0, 0.0 if size_a <= _rounding(a) else 1.0)
+    turn, similarity = aligning_turn(B / size_b, A / size_a)
+    scale = similarity * size_a / size_b
+    return Alignment(a, scale * (B @ turn) + middle, scale, max(0.0, 1.0 - similarity**2))
+
+
+def _rounding(points: FloatArray) -> float:
+    return 1e-12 * float(np.abs(points).max(initial=0.0)) * float(np.sqrt(points.size))
