@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.learning.hmm import fit_hmm
+from nlwfa_core.learning.hmm import EM, fit_hmm
 from nlwfa_core.metrics.perplexity import pautomac_score
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
@@ -32,7 +32,7 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         return Table(title, notes=["Skipped: hmmlearn's environment is not set up."])
     words = Dyck().sample(250, 3)
     test = TestSet.as_drawn(words, Dyck().weights(words), Sample.of(words, work.alphabet))
-    model = fit(work.counted(work.sample()), "SP", work.rank).model
+    model = fit(work.counted(work.sample()), learner="SP", rank=work.rank).model
     scores = evaluate(model, test)
     num_symbols = len(work.alphabet)
     with TemporaryDirectory() as folder:
@@ -41,10 +41,10 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         np.savez(Path(folder, "work.npz"), **arrays)
         options = {"file": str(Path(folder, "work.npz")), "num_states": work.rank, "num_symbols": num_symbols}
         answer = opponents.ask("hmm", num_iterations=iterations, **options)
-    em = fit_hmm(work.sample(), work.rank, iterations=iterations)
+    em = fit_hmm(work.sample(), work.rank, EM(iterations))
     sides = (
-        lambda: fit(work.counted(work.sample()), "SP", work.rank),
-        lambda: fit_hmm(work.sample(), work.rank, iterations=iterations),
+        lambda: fit(work.counted(work.sample()), learner="SP", rank=work.rank),
+        lambda: fit_hmm(work.sample(), work.rank, EM(iterations)),
     )
     ours, our_em = interleave([clocked(side) for side in sides], repeats)
     logs = np.array(answer["logs"]) / np.log(2)

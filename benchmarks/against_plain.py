@@ -11,6 +11,7 @@ import torch
 
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.transitions import fit_transitions
 
@@ -69,13 +70,13 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
 
 def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
     """The core's own start: its weights after no epoch."""
-    start = fit_factorisation(hankel, rank, epochs=0, **options)
+    start = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=0, **options))
     return start.encoder + start.decoder
 
 
 def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidden: tuple[int, ...]) -> str:
     """Losses of some steps, and every weight after them. A gradient that differs by 1e-5 would move the weights by more."""
-    ours = fit_factorisation(hankel, rank, hidden=hidden, epochs=CHECKED_STEPS)
+    ours = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS))
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64)
     losses = coder.training.run(CHECKED_STEPS)
     error = equal_arrays("factorisation losses", ours.log.losses, np.array(losses), 1e-5)
@@ -86,8 +87,8 @@ def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidd
 
 def check_transitions(latent: np.ndarray, hankel: HankelMatrix, full: PlainHankel) -> str:
     """As `check_factorisation`, all symbols together."""
-    start, _ = fit_transitions(latent, hankel.shifted, epochs=0)
-    layers, log = fit_transitions(latent, hankel.shifted, epochs=CHECKED_STEPS)
+    start, _ = fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=0))
+    layers, log = fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=CHECKED_STEPS))
     trainings = plain.transition_trainings(every_row(latent, hankel, full), full, start, True)
     losses = np.sum([training.run(CHECKED_STEPS) for training in trainings], axis=0)
     error = equal_arrays("transition losses", log.losses, losses, 1e-5)
@@ -110,7 +111,7 @@ def factorisation_side(hankel: HankelMatrix, rank: int, hidden: tuple[int, ...],
 
     def turn() -> float:
         clock = Clock()
-        fit_factorisation(hankel, rank, hidden=hidden, epochs=epochs, report=clock)
+        fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs), report=clock)
         return clock.epoch("factorisation")
 
     return turn
@@ -121,7 +122,7 @@ def transitions_side(latent: np.ndarray, hankel: HankelMatrix, epochs: int) -> C
 
     def turn() -> float:
         clock = Clock()
-        fit_transitions(latent, hankel.shifted, epochs=epochs, report=clock)
+        fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=epochs), report=clock)
         return clock.epoch("transitions")
 
     return turn
@@ -148,10 +149,10 @@ def training(work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, tar
     hankel, rank = work.counted(work.sample()), work.rank
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
-    start = fit_factorisation(hankel, rank, hidden=hidden, epochs=epochs)
+    start = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs))
     checked_too = check_transitions(start.latent, hankel, full)
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float32)
-    layers, _ = fit_transitions(start.latent, hankel.shifted, epochs=0)
+    layers, _ = fit_transitions(start.latent, hankel.shifted, Options("both.non", start.latent.shape[1], epochs_transitions=0))
     trainings = plain.transition_trainings(every_row(start.latent, hankel, full).float(), full, layers, True)
 
     def plain_transitions() -> None:

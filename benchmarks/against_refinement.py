@@ -8,8 +8,8 @@ from itertools import chain, repeat
 import numpy as np
 import torch
 
+from nlwfa_core.learning.options import Refinement
 from nlwfa_core.learning.refine_likelihood import DIVISIONS, refine_likelihood
-from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import ConditionalReading
 from nlwfa_core.strings.sample import Sample

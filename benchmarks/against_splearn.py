@@ -82,7 +82,7 @@ def counting_anywhere(opponents: Opponents, work: Work, statistic: str, repeats:
 def learning(opponents: Opponents, work: Work, repeats: int, target: float | None = FIT_TARGET) -> list[Comparison]:
     """SP from the strings to the model, then the weights of many words."""
     hankel = work.counted(work.sample())
-    learned = fit(hankel, "SP", work.rank)
+    learned = fit(hankel, learner="SP", rank=work.rank)
     with TemporaryDirectory() as folder:
         hand_over(opponents, work, hankel, Path(folder))
         opponents.ask("fit", rank=work.rank, sparse=True)
@@ -96,7 +96,7 @@ def learning(opponents: Opponents, work: Work, repeats: int, target: float | Non
     checked = f"singular values, {len(work.words):,} weights: 1e-6 ({error:.0e})"
 
     def whole(sample: Sample) -> None:
-        fit(work.counted(sample), "SP", work.rank)
+        fit(work.counted(sample), learner="SP", rank=work.rank)
 
     sides = (
         clocked(lambda: whole(work.sample())),
@@ -124,8 +124,8 @@ def learning(opponents: Opponents, work: Work, repeats: int, target: float | Non
 def nonlinear_weights(work: Work, words: Words, repeats: int) -> Comparison:
     """Weights of an NL-WFA beside those of a WFA, both ours; training is cut short, it makes no difference here."""
     hankel = work.counted(work.sample())
-    linear = fit(hankel, "SP", work.rank).model
-    nonlinear = fit(hankel, "both.non", work.rank, epochs_factorisation=5, epochs_transitions=5).model
+    linear = fit(hankel, learner="SP", rank=work.rank).model
+    nonlinear = fit(hankel, learner="both.non", rank=work.rank, epochs_factorisation=5, epochs_transitions=5).model
     sides = (clocked(lambda: nonlinear.weights(words)), clocked(lambda: linear.weights(words)))
     ours, theirs = interleave(sides, repeats)
     return Comparison(f"weights of {len(words):,} words, {work.name}, k = {work.rank}: NL-WFA", ours, "our SP", theirs, 1 / 3)

@@ -16,6 +16,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import ValuedStrings, known_transitions, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.options import Options, Refinement
 from nlwfa_core.learning.reading import as_network
 from nlwfa_core.learning.refine_values import TOGETHER
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
@@ -45,10 +46,10 @@ def _long_words() -> Words:
     return Words.of([tuple(rng.integers(0, 2, size=length).tolist()) for length in rng.integers(10, 14, size=1000)])
 
 
-def _fac_non(hankel: HankelMatrix, rank: int, **options: Any) -> NLWFA:
+def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
     """fac.non with the transitions of least squares: what its Adamax tends to."""
-    factors = fit_factorisation(hankel, rank, **options)
-    known = known_transitions(hankel, 1 if options.get("masked") else 0)
+    factors = fit_factorisation(hankel, Options("fac.non", rank, **options), masked)
+    known = known_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
     decoder = (*factors.decoder[:-1], last)
@@ -94,12 +95,12 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
                 ranks.append((svd.numerical_rank, root_svd.numerical_rank))
                 below = k * (k + 1) // 2 - 1
                 direct = [fit_spectral(H, svd, rank) for rank in (k, 2 * k, below, k * k)]
-                trained: dict[str, Any] = {"epochs": epochs, "schedule": "cosine", "learning_rate": 0.03}
+                trained: dict[str, Any] = {"epochs_factorisation": epochs, "schedule": "cosine", "rate_factorisation": 0.03}
                 outputs = [model.weights(held_out) for model in direct]
                 outputs.append(fit_spectral(root, root_svd, k).weights(held_out) ** 2)
                 outputs.append(_fac_non(H, k, **trained).weights(held_out))
                 outputs.append(_fac_non(root, k, **trained).weights(held_out) ** 2)
-                outputs.append(_fac_non(root, k, start="svd", epochs=0).weights(held_out) ** 2)
+                outputs.append(_fac_non(root, k, start="svd", epochs_factorisation=0).weights(held_out) ** 2)
                 errors.append([_relative(values, f(held_out) ** 2) for values in outputs])
                 smaller = min(
                     _relative(fit_spectral(H, svd, rank).weights(held_out), f(held_out) ** 2) for rank in range(1, below + 1)
@@ -132,7 +133,8 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
             svd, full = truncated_svd(H.block, len(basis.prefixes)), k * (k + 1) // 2
             given, true = ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2)), f(held_out) ** 2
             below = min(_relative(fit_spectral(H, svd, rank).weights(held_out), true) for rank in range(1, full))
-            learned = fit_values(given, "fac.non", k, transform="sqrt", hidden=(1,), refine="values", restarts=restarts)
+            options = Options("fac.non", k, hidden=(1,), refinement=Refinement("values", restarts=restarts))
+            learned = fit_values(given, options, transform="sqrt")
             models = (fit_spectral(H, svd, full), fit_spectral(H, svd, k * k), learned.model)
             errors.append([below, *(_relative(model.weights(held_out), true) for model in models)])
             starts.append(min(restarts, TOGETHER * (len(learned.report.logs[-1].losses) - 1)))
@@ -172,7 +174,7 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
             number = round(0.7 * len(words))
             order = np.random.default_rng(seed).permutation(len(words))
             hankel = observed_hankel(ValuedStrings(words, wrong, Alphabet.numbered(2)).take(order[:number]), basis)
-            trained: dict[str, Any] = {"epochs": epochs, "schedule": "cosine"}
+            trained: dict[str, Any] = {"epochs_factorisation": epochs, "schedule": "cosine"}
             models: list[WFA | NLWFA] = [
                 fit_spectral(hankel, truncated_svd(hankel.block, k), k),
                 *(fit_completed(hankel, complete(hankel, k, ridge=ridge)) for ridge in (1e-6, 1e-3)),
@@ -191,9 +193,8 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
 
 def masked_steps(hankel: HankelMatrix, rank: int, epochs: int, repeats: int) -> Table:
     """The masked loss beside the exact one, on the same stored cells."""
-    sides = [
-        clocked(lambda masked=masked: fit_factorisation(hankel, rank, epochs=epochs, masked=masked)) for masked in (False, True)
-    ]
+    options = Options("both.non", rank, epochs_factorisation=epochs)
+    sides = [clocked(lambda masked=masked: fit_factorisation(hankel, options, masked)) for masked in (False, True)]
     exact, masked = (timing.median / epochs * 1e3 for timing in interleave(sides, repeats))
     row = [
         f"{hankel.matrix.shape[0]:,} × {hankel.num_suffixes:,}",

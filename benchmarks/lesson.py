@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.learning.names import LEARNERS
-from nlwfa_core.learning.steps import Kept
+from nlwfa_core.learning.learners import FitCache
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.transitions import fit_transitions
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
@@ -53,16 +54,17 @@ class Lesson:
         """The core's initial weights of both steps."""
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
-        return initial_weights(hankel, self.work.rank), fit_transitions(latent, hankel.shifted, epochs=0)[0]
+        options = Options("both.non", self.work.rank, epochs_transitions=0)
+        return initial_weights(hankel, self.work.rank), fit_transitions(latent, hankel.shifted, options)[0]
 
     def ours(self) -> Scores:
         hankel = self.work.counted(self.work.sample())
         words, target = self.test
         test = TestSet.as_drawn(words, target, Sample.of(words, self.work.alphabet))
         found: Scores = {}
-        options = {"epochs_factorisation": self.epochs[0], "epochs_transitions": self.epochs[1], "kept": Kept()}
-        for learner in LEARNERS:
-            scores = evaluate(fit(hankel, learner, self.work.rank, **options).model, test)
+        options = {"epochs_factorisation": self.epochs[0], "epochs_transitions": self.epochs[1], "cache": FitCache()}
+        for learner in HANKEL_LEARNERS:
+            scores = evaluate(fit(hankel, learner=learner, rank=self.work.rank, **options).model, test)
             found[learner] = tuple(getattr(scores, name) for name in SCORES)
         return found
 
@@ -70,7 +72,7 @@ class Lesson:
         work, (words, target) = self.work, self.test
         hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
         found: Scores = {}
-        for name, learner in LEARNERS.items():
+        for name, learner in ((name, LEARNERS[name]) for name in HANKEL_LEARNERS):
             model: plain.Model = plain.SpectralModel(hankel, work.rank)
             if learner.networks:
                 coder = plain.AutoEncoder(hankel.matrix, self.starts[0], learner.nonlinear_factorisation, dtype)
@@ -88,7 +90,7 @@ class Lesson:
         work, (words, _) = self.work, self.test
         hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
         model = plain.SpectralModel(hankel, work.rank)
-        ours = fit(work.counted(work.sample()), "SP", work.rank).model.weights(words)
+        ours = fit(work.counted(work.sample()), learner="SP", rank=work.rank).model.weights(words)
         return ours, np.array([plain.weight(model, word) for word in words])
 
 

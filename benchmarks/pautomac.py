@@ -22,7 +22,7 @@ from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.selection import RESTRAINTS, TAKEN, TRIED, candidate_title, linear_of, networks_of
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.steps import Kept
+from nlwfa_core.learning.learners import FitCache
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.model import Model
 from nlwfa_core.sources.pautomac import read_solution
@@ -55,15 +55,15 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
     whole, test = problem(number)
     train, held_out = whole.split([whole.num_strings - whole.num_strings // 10, whole.num_strings // 10], seed=0)
     validation = TestSet.empirical(held_out)
-    matrices: dict[HankelRecipe, tuple[HankelMatrix, Kept]] = {}
+    matrices: dict[HankelRecipe, tuple[HankelMatrix, FitCache]] = {}
 
     def line(candidate: Recipe, stage: str) -> dict[str, object]:
         if candidate.hankel not in matrices:
-            matrices[candidate.hankel] = build_hankel(train, candidate.hankel), Kept()
-        hankel, kept = matrices[candidate.hankel]
+            matrices[candidate.hankel] = build_hankel(train, candidate.hankel), FitCache()
+        hankel, cache = matrices[candidate.hankel]
         rank = min(candidate.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
         possible = candidate.changed(learning=candidate.learning.changed(rank=rank))
-        model = fit_recipe(possible, hankel, (train, held_out), kept).model
+        model = fit_recipe(possible, hankel, (train, held_out), cache).model
         scores = evaluate(model, validation)
         found = {"bits": scores.bits_per_symbol, "pauto": scores.log2_pauto, "test": ratio(model, test)}
         return {"problem": number, "states": states, "stage": stage, "candidate": candidate_title(candidate)} | found
@@ -79,10 +79,10 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
         yield line(*networks_of(states, train, TAKEN, ((dropout, weight_decay),), 0), "long")
     for statistic in ("string", "factor"):
         counted = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
-        hankel, kept = build_hankel(whole, counted), Kept()
+        hankel, cache = build_hankel(whole, counted), FitCache()
         for rank in HINDSIGHT:
             candidate = Recipe(hankel=counted, learning=LearningRecipe(rank=rank))
-            found = {"bits": np.nan, "pauto": np.nan, "test": ratio(fit_recipe(candidate, hankel, cache=kept).model, test)}
+            found = {"bits": np.nan, "pauto": np.nan, "test": ratio(fit_recipe(candidate, hankel, cache=cache).model, test)}
             yield {
                 "problem": number,
                 "states": states,

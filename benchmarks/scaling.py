@@ -48,7 +48,10 @@ def symbols(numbers: Sequence[int], num_strings: int, repeats: int) -> Table:
     for number in numbers:
         work = works.automaton(number, num_strings)
         hankel = work.counted(work.sample())
-        sides = (clocked(work.counted, work.sample), clocked(lambda work=work: fit(work.counted(work.sample()), "SP", work.rank)))
+        sides = (
+            clocked(work.counted, work.sample),
+            clocked(lambda work=work: fit(work.counted(work.sample()), learner="SP", rank=work.rank)),
+        )
         counted, fitted = interleave(sides, repeats)
         rows.append([number, len(work.sample().words), hankel.matrix.nnz, counted.median * 1e3, fitted.median * 1e3])
     columns = ("symbols", "distinct strings", "non-zeros", "basis and H, ms", "strings to SP, ms")
@@ -62,7 +65,10 @@ def bases(sizes: Sequence[tuple[int, int]], num_strings: int, repeats: int) -> T
     for num_prefixes, num_suffixes in sizes:
         work = works.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
         hankel = work.counted(work.sample())
-        sides = (clocked(work.counted, work.sample), clocked(lambda h=hankel, w=work: fit(w.counted(w.sample()), "SP", w.rank)))
+        sides = (
+            clocked(work.counted, work.sample),
+            clocked(lambda h=hankel, w=work: fit(w.counted(w.sample()), learner="SP", rank=w.rank)),
+        )
         counted, fitted = interleave(sides, repeats)
         shape = f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}"
         rows.append([shape, hankel.matrix.shape[0], hankel.matrix.nnz, counted.median * 1e3, fitted.median * 1e3])
@@ -92,14 +98,14 @@ def _actions(work: Work, num_test: int) -> dict[str, Callable[[], Any]]:
     data, sample = write_pautomac(work.train, len(work.alphabet)).encode(), work.sample()
     (drawn,) = sample.split([num_test], seed=0)
     test, hankel, factors = TestSet.empirical(drawn), work.counted(sample), work.counted(sample, "factor")
-    of_strings, of_factors = (fit(matrix, "SP", work.rank).model for matrix in (hankel, factors))
+    of_strings, of_factors = (fit(matrix, learner="SP", rank=work.rank).model for matrix in (hankel, factors))
     ngram = NGram.fit(sample, 5)
     return {
         "read": lambda: read_strings(data, "pautomac").sample(),
         "basis and H, strings": lambda: work.counted(sample),
         "basis and H, factors": lambda: work.counted(sample, "factor"),
-        "SP of strings": lambda: fit(hankel, "SP", work.rank),
-        "SP of factors": lambda: fit(factors, "SP", work.rank),
+        "SP of strings": lambda: fit(hankel, learner="SP", rank=work.rank),
+        "SP of factors": lambda: fit(factors, learner="SP", rank=work.rank),
         "scores of SP of strings": lambda: evaluate(of_strings, test),
         "scores of SP of factors": lambda: evaluate(of_factors, test),
         "5-gram": lambda: NGram.fit(sample, 5),

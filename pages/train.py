@@ -4,7 +4,7 @@ import streamlit as st
 
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from pages.shared import cache, runs, sidebar, training, widgets
 from pages.views import train as view
 
@@ -37,9 +37,9 @@ widgets.score_table({name: result.scores} | references, "train.scores")
 st.caption(tables.time_sentence(result.seconds))
 
 st.subheader("All four learners on the same split", anchor=False)
-others = [recipe.with_learner(other) for other in LEARNERS if other != name]
+others = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
 training.train_controls(others, "Train the other three", "train.others")
-found = runs.results_of_learners(recipe, LEARNERS)
+found = runs.results_of_learners(recipe, HANKEL_LEARNERS)
 if len(found) > 1:
     widgets.warnings(*(f"{other}: {text}" for other in found if other != name for text in found[other].report.messages))
     widgets.score_table({learner: entry.scores for learner, entry in found.items()}, "train.all")

@@ -19,7 +19,7 @@ from ..experiment.recipe import HankelRecipe, LearningRecipe, Recipe, Refinement
 from ..experiment.selection import RANK_METRICS, fit_best
 from ..experiment.selection import select_rank as best_of_ranks
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import LEARNERS, REFINEMENTS, check_learner, needs_boundary
+from ..learning.names import HANKEL_LEARNERS, REFINEMENTS, check_learner, needs_boundary
 from ..metrics.scores import TestSet
 from ..models.files import SavedModel, save_model
 from ..sources.counting import MAX_DISTINCT
@@ -44,7 +44,7 @@ LAYERS = ",".join(map(str, LEARNING.hidden))
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[int, typer.Option(help="Distinct training strings to hold; rare ones beyond are dropped (PAutomaC files).")]
-Learner = Annotated[str, typer.Option(help=", ".join(LEARNERS))]
+Learner = Annotated[str, typer.Option(help=", ".join(HANKEL_LEARNERS))]
 Prefixes = Annotated[int, typer.Option(help="The most frequent prefixes make the Hankel matrix's rows.")]
 Suffixes = Annotated[int, typer.Option(help="The most frequent suffixes make its columns.")]
 Statistic = Annotated[str, typer.Option(help=f"What the Hankel matrix counts: {', '.join(STATISTICS)}.")]
@@ -150,7 +150,7 @@ def fit(
     train: Train,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     options: Options,
-    learner: Annotated[str | None, typer.Option(help=", ".join(LEARNERS))] = None,
+    learner: Annotated[str | None, typer.Option(help=", ".join(HANKEL_LEARNERS))] = None,
     rank: Annotated[int | None, typer.Option(help="Number of states.")] = None,
     validation: Annotated[Path | None, typer.Option(help=f"What `likelihood` and `--preset` choose by: {STRINGS}")] = None,
     preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner and options by validation strings.")] = None,

@@ -10,7 +10,9 @@ import typer
 
 from ..experiment.recipe import HankelRecipe, LearningRecipe
 from ..hankel.values import value_scores
-from ..learning.values import REFINEMENTS, TRANSFORMS
+from ..learning.names import VALUE_REFINEMENTS
+from ..learning.options import Options, Refinement
+from ..learning.values import TRANSFORMS
 from ..learning.values import fit_values as learn
 from ..models.files import SavedModel, load_model, save_model
 from ..sources.values import ValueFile, read_values
@@ -46,7 +48,7 @@ def fit_values(
     rate_transitions: Rate = LEARNING.rate_transitions,
     schedule: Schedule = LEARNING.schedule,
     seed: Seed = LEARNING.seed,
-    refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(REFINEMENTS)}.")] = "none",
+    refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")] = "none",
     restarts: Annotated[int, typer.Option(help="Random starts beside the two steps' model, where values refine.")] = 128,
 ) -> Output:
     """Learn any function of strings from the values of some, and write the model to a folder."""
@@ -63,6 +65,7 @@ def fit_values(
         seed=seed,
     )
     basis = HankelRecipe(num_prefixes=prefixes, num_suffixes=suffixes)
+    refinement = Refinement(refine, restarts=restarts, seed=seed)
     options = dict(networks) | {
         "num_prefixes": basis.num_prefixes,
         "num_suffixes": basis.num_suffixes,
@@ -75,7 +78,13 @@ def fit_values(
     check_writable(out)
     read = _read(train)
     with progress_bar() as report:
-        learned = learn(read.strings, **options, report=report)
+        learned = learn(
+            read.strings,
+            Options(**dict(networks), start=start, ridge=ridge, refinement=refinement),
+            basis=read.strings.basis(basis.num_prefixes, basis.num_suffixes),
+            transform=transform,
+            report=report,
+        )
     messages = learned.report.messages
     info = {"values": options, "training_file": file_name(train), "messages": list(messages)}
     save_model(out, SavedModel(learned.model, read.strings.alphabet, info))

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
-from ..learning.names import LEARNERS, needs_boundary
+from ..learning.names import needs_boundary
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
 # Flat name -> (part, the part's own name), where they differ.
@@ -81,7 +81,7 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
         given[part][own] = _layers(value) if name == "hidden" and isinstance(value, str) else value
     learning = recipe.learning.changed(**given["learning"])
     hankel = {**dict(recipe.hankel), **given["hankel"]}
-    if learning.learner in LEARNERS:
+    if learning.kind.needs_hankel:
         hankel["bounded"] = needs_boundary(learning.learner, hankel["statistic"], hankel["transform"])
     return recipe.changed(
         data=recipe.data.changed(**given["data"]),
@@ -99,11 +99,11 @@ def lowered(fields: Mapping[str, Any]) -> dict[str, int]:
 def beyond(recipe: Recipe) -> dict[str, int]:
     """The same of fields that mean something in a recipe."""
     learning, values = recipe.learning, flat(recipe)
-    if learning.is_opponent or not LEARNERS[learning.learner].networks:
+    if not learning.kind.networks:
         values |= {"epochs_factorisation": 0, "epochs_transitions": 0}
-    if learning.is_opponent or recipe.refinement.objective == "none":
+    if not learning.kind.needs_hankel or recipe.refinement.objective == "none":
         values["epochs_refinement"] = 0
-    if learning.is_opponent:
+    if not learning.kind.needs_hankel:
         values |= {"num_prefixes": 0, "num_suffixes": 0}
     return lowered(values)
 

@@ -101,7 +101,7 @@ def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
     """Opponents come last of their strings: they need no matrix, and leave the one that is there."""
     key, recipe = entry
     learning = recipe.learning
-    return recipe.data.key(), learning.is_opponent, recipe.hankel.key(), learning.learner, learning.rank, key
+    return recipe.data.key(), not learning.kind.needs_hankel, recipe.hankel.key(), learning.learner, learning.rank, key
 
 
 def table(outcomes: Iterable[tuple[str, Outcome | Result]]) -> str:

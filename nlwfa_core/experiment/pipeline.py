@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..hankel.matrix import HankelMatrix, bounded_sample
 from ..hankel.transforms import transformed
-from ..learning.learners import Fit, FitReport, fit
-from ..learning.opponents import fit_opponent
+from ..learning.learners import Fit, FitCache, FitReport, fit, fit_strings
+from ..learning.options import Options, Refinement
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
-from ..learning.steps import Kept, Refinement
 from ..metrics.diagnostics import diagnostics
 from ..metrics.scores import evaluate
 from ..models.files import LearnedModel
 from ..models.model import Model
 from ..models.ngram import NGram, Uniform
-from ..models.recurrent import RecurrentModel
-from ..models.wfa import WFA, mass_messages
 from ..strings.sample import Sample
 from ..threads import on_one_thread
 from .data import Data, Files, load_data, no_files
-from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from .recipe import DataRecipe, HankelRecipe, Recipe
 from .results import Result
 
 
@@ -48,18 +44,21 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
 Strings = tuple[Sample, Sample | None]  # for training, and to stop by
 
 
+def options_of(recipe: Recipe) -> Options:
+    """What a recipe asks of its learner: the one place where it becomes the options of `learning.learners`."""
+    return Options(**dict(recipe.learning), refinement=Refinement(**dict(recipe.refinement)))
+
+
 def fit_recipe(
     recipe: Recipe,
     hankel: HankelMatrix,
     strings: Strings | None = None,
-    cache: Kept | None = None,
+    cache: FitCache | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
-    """Fit a recipe's learner to a Hankel matrix: the one place where a recipe becomes the options of `learning.learners.fit`."""
-    refinement = Refinement(**dict(recipe.refinement))
-    options = dict(recipe.learning)
-    return fit(hankel, **options, refinement=refinement, strings=strings, kept=cache, report=report, cancelled=cancelled)
+    """Fit a recipe's learner to a Hankel matrix."""
+    return fit(hankel, options_of(recipe), strings=strings, cache=cache, report=report, cancelled=cancelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +71,10 @@ class Prepared:
     hankel_recipe : HankelRecipe
     data : Data
     hankel : HankelMatrix or None
-        None for opponents, which need none.
+        None for learners that need none.
     seconds : dict
         "data" and "hankel" -> wall time.
-    cache : Kept
+    cache : FitCache
         What learners have computed from the matrix.
     """
 
@@ -84,11 +83,11 @@ class Prepared:
     data: Data
     hankel: HankelMatrix | None
     seconds: dict[str, float]
-    cache: Kept = field(default_factory=Kept)
+    cache: FitCache = field(default_factory=FitCache)
 
     def fits(self, recipe: Recipe) -> bool:
         """Whether a recipe starts from this."""
-        if recipe.learning.is_opponent:
+        if not recipe.learning.kind.needs_hankel:
             return self.recipe == recipe.data
         return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
 
@@ -104,7 +103,7 @@ def prepare(
     check_cancelled(cancelled)
     middle = perf_counter()
     hankel = None
-    if not recipe.learning.is_opponent:
+    if recipe.learning.kind.needs_hankel:
         report(Progress("hankel", 0, 1))
         hankel = build_hankel(data.train, recipe.hankel)
     return Prepared(recipe.data, recipe.hankel, data, hankel, {"data": middle - started, "hankel": perf_counter() - middle})
@@ -149,11 +148,13 @@ def run(
     report(Progress("learning", 0, 1))
     strings = (data.train, data.validation.sample if data.validation else None)
     model: LearnedModel
-    if recipe.learning.is_opponent or hankel is None:
-        (model, learned), notes = _fit_opponent(recipe.learning, strings, report, cancelled), data.notes
-    else:
+    learned: FitReport
+    if hankel is not None and recipe.learning.kind.needs_hankel:
         fitted = fit_recipe(recipe, hankel, strings, prepared.cache, report, cancelled)
         model, learned, notes = fitted.model, fitted.report, data.notes + basis_notes(hankel, recipe.hankel)
+    else:
+        from_strings = fit_strings(strings[0], options_of(recipe), validation=strings[1], report=report, cancelled=cancelled)
+        model, learned, notes = from_strings.model, from_strings.report, data.notes
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))
@@ -184,17 +185,6 @@ class Workbench:
             self.prepared = None  # not two at once in memory
             self.prepared = prepare(recipe, report, cancelled, files, data)
         return run(recipe, report, cancelled, prepared=self.prepared)
-
-
-def _fit_opponent(
-    recipe: LearningRecipe, strings: Strings, report: Report, cancelled: CancelCheck
-) -> tuple[LearnedModel, FitReport]:
-    train, validation = strings
-    options: dict[str, Any] = {"seed": recipe.seed, "validation": validation, "report": report, "cancelled": cancelled}
-    model = fit_opponent(recipe.learner, train, recipe.rank, **options)
-    assert isinstance(model, WFA | RecurrentModel)
-    radius = model.spectral_radius if isinstance(model, WFA) else None
-    return model, FitReport(recipe.learner, recipe.rank, model.num_states, None, None, radius, (), mass_messages(model), {})
 
 
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:

@@ -17,12 +17,10 @@ from .. import limits
 from ..errors import RecipeError
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import LEARNERS, OF_STATES, REFINEMENTS, needs_boundary
+from ..learning.names import LEARNERS, REFINEMENTS, Learner, needs_boundary
 
 # Part of a recipe's key: raise it when the same recipe begins to give other numbers.
 GENERATION = 1
-# What may stand as a recipe's learner.
-MODELS = (*LEARNERS, *OF_STATES)
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -142,10 +140,9 @@ class HankelRecipe(Record):
 
 
 class LearningRecipe(Record):
-    """Learner and its options; the names are those of `learning.learners.fit`.
+    """A learner and its options, under the names of `learning.options.Options`.
 
-    One of `opponents.table.OF_STATES` may stand in a learner's place: the rank is its number of states then, and it learns from the
-    strings themselves.
+    The rank is the number of states of a learner that learns from the strings themselves (`learning.names.STRING_LEARNERS`).
     """
 
     learner: str = "SP"
@@ -161,8 +158,8 @@ class LearningRecipe(Record):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.learner not in MODELS:
-            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(MODELS)}")
+        if self.learner not in LEARNERS:
+            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(LEARNERS)}")
         symmetric = (
             len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
         )
@@ -174,22 +171,23 @@ class LearningRecipe(Record):
         return self
 
     @property
-    def is_opponent(self) -> bool:
-        return self.learner in OF_STATES
+    def kind(self) -> Learner:
+        """The learner's entry in the registry."""
+        return LEARNERS[self.learner]
 
     @cached_property
     def _key(self) -> str:
-        """Options of networks make no difference to SP, nor, but for the seed, to opponents."""
+        """Without the options that change nothing: those of networks for other learners, the seed for SP."""
         counted = self
-        if self.is_opponent:
+        if not self.kind.needs_hankel:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
-        elif not LEARNERS[self.learner].networks:
+        elif not self.kind.networks:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank)
         return counted._key_without(())
 
 
 class RefinementRecipe(Record):
-    """The third step; see `learning.steps.Refinement`."""
+    """The third step; see `learning.options.Refinement`."""
 
     objective: str = "none"
     epochs: int = Field(default=40, ge=0, le=limits.ceiling("epochs"))
@@ -228,8 +226,6 @@ class Recipe(Record):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         hankel = self.hankel
-        if self.learning.is_opponent:
-            return self
         if needs_boundary(self.learning.learner, hankel.statistic, hankel.transform) and not hankel.bounded:
             raise ValueError(f"{self.learning.learner} needs boundary symbols (bounded) with {hankel.statistic} statistics")
         return self
@@ -249,7 +245,7 @@ class Recipe(Record):
         """The same experiment with another learner (and rank), and with boundary symbols where that one needs them."""
         learning = self.learning.changed(learner=learner, rank=rank or self.learning.rank)
         hankel = self.hankel
-        if not learning.is_opponent:
+        if learning.kind.needs_hankel:
             hankel = hankel.changed(bounded=needs_boundary(learner, hankel.statistic, hankel.transform))
         return self.changed(learning=learning, hankel=hankel)
 
@@ -260,9 +256,9 @@ class Recipe(Record):
 
     @cached_property
     def _key(self) -> str:
-        """Runs of equal keys are one run. Opponents have neither matrix nor refinement."""
+        """Runs of equal keys are one run. Learners of strings have no matrix and no refinement."""
         parts: tuple[Record, ...] = (self.data, self.learning)
-        if not self.learning.is_opponent:
+        if self.learning.kind.needs_hankel:
             parts = (self.data, self.hankel, self.learning, self.refinement)
         return hashlib.sha256("".join(part.key() for part in parts).encode()).hexdigest()
 

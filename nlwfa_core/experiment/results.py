@@ -26,7 +26,7 @@ class Result:
     Attributes
     ----------
     recipe : Recipe
-    model : WFA, NLWFA or, of an opponent, RecurrentModel
+    model : WFA, NLWFA or RecurrentModel
     alphabet : Alphabet
     report : FitReport
     scores : Scores

@@ -9,10 +9,9 @@ import numpy as np
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from ..learning.learners import Fit, check_rank
+from ..learning.learners import Fit, FitCache, check_rank
 from ..learning.names import needs_boundary
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
-from ..learning.steps import Kept
 from ..metrics.scores import Scores, TestSet, evaluate, next_symbol_score
 from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe
@@ -83,7 +82,7 @@ def select_rank(
         raise RecipeError("ranks: none given, at least one needed")
     base = recipe or Recipe()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
-    hankel, cache = build_hankel(train, base.hankel), Kept()
+    hankel, cache = build_hankel(train, base.hankel), FitCache()
     for rank in ranks:  # all of them before the first is learned
         check_rank(hankel, rank)
     scores, notes = [], list(basis_notes(hankel, base.hankel))
@@ -155,7 +154,7 @@ def fit_best(
         raise RecipeError(f"max-states: {max_states} given, at least 1 needed")
     if not len(train.words) or not len(validation.words):
         raise RecipeError("the best model is chosen on validation strings: training and validation strings are both needed")
-    matrix: tuple[HankelRecipe, HankelMatrix, Kept] | None = None  # the last one: candidates that share it follow each other
+    matrix: tuple[HankelRecipe, HankelMatrix, FitCache] | None = None  # the last one: candidates that share it follow each other
     tried: list[tuple[Recipe, float]] = []
     best: tuple[float, Recipe, Fit] | None = None
     linear, networks = linear_of(max_states), networks_of(max_states, train, TRIED, RESTRAINTS, seed)
@@ -166,7 +165,7 @@ def fit_best(
         nonlocal best, matrix
         report(Progress("candidates", len(tried), total))
         if matrix is None or matrix[0] != candidate.hankel:
-            matrix = candidate.hankel, build_hankel(train, candidate.hankel), Kept()
+            matrix = candidate.hankel, build_hankel(train, candidate.hankel), FitCache()
         _, hankel, cache = matrix
         rank = min(candidate.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
         possible = candidate.changed(learning=candidate.learning.changed(rank=rank))

@@ -30,7 +30,7 @@ class Sweep:
     Attributes
     ----------
     learners : tuple of str
-        Of `recipe.MODELS`.
+        Of `learning.names.LEARNERS`.
     against : str
         One of `AGAINST`: what runs along the axis.
     values : tuple of int

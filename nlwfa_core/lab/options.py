@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
-from ..learning.names import LEARNERS
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..sources.registry import SOURCES
 from .tables import format_diagnostic, format_score
@@ -47,10 +46,9 @@ def _matters(recipe: Recipe, part: str, field: str) -> bool:
         owners = [name for name, source in SOURCES.items() if field in source.options]
         return not owners or recipe.data.source in owners
     if part == "learning":
-        drawn = field == "seed" and learning.is_opponent
-        return field in ("learner", "rank") or drawn or (not learning.is_opponent and LEARNERS[learning.learner].networks)
+        return field in ("learner", "rank") or learning.kind.networks or (field == "seed" and learning.kind.is_random)
     refined = recipe.refinement.objective != "none" or field == "objective"
-    return not learning.is_opponent and (part == "hankel" or refined)
+    return learning.kind.needs_hankel and (part == "hankel" or refined)
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:

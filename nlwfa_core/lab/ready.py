@@ -17,7 +17,7 @@ from ..experiment.pipeline import Workbench
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe
 from ..experiment.results import save_result
-from ..learning.names import LEARNERS, depends_on_processor
+from ..learning.names import HANKEL_LEARNERS, depends_on_processor
 from .lessons import Lesson, read_lessons
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -27,7 +27,7 @@ def wanted(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     """Key -> recipe of all results that should be there: not those that another processor would contradict."""
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
-    recipes += [recipe.with_learner(learner) for recipe in presets for learner in LEARNERS]
+    recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
     return {recipe.key(): recipe for recipe in recipes if not _depends_on_processor(recipe)}
 
 

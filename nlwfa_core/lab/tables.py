@@ -12,7 +12,7 @@ import numpy as np
 
 from ..experiment.data import Data
 from ..experiment.results import Result
-from ..learning.names import LEARNERS, OF_STATES
+from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..models.files import LearnedModel
@@ -141,7 +141,7 @@ def scores_csv(rows: Mapping[str, Scores]) -> bytes:
 def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
     """Sentences that a reader of a score table should not have to find: who is behind the baselines or an opponent, and SP ahead
     of networks."""
-    learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in LEARNERS}
+    learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     wer, sentences = SCORE_OF["wer"].short_title, []
     for baseline in ("uniform", ngram):
@@ -149,7 +149,7 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
         if behind:
             sentences.append(f"No better than the {baseline} model at the next symbol ({wer}): {'; '.join(behind)}.")
     best = min((scores.wer for scores in learned.values()), default=0.0)
-    ahead = [name for name, scores in rows.items() if name.split(",")[0] in OF_STATES and scores.wer < best]
+    ahead = [name for name, scores in rows.items() if name.split(",")[0] in STRING_LEARNERS and scores.wer < best]
     if ahead:
         sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(ahead)}.")
     linear = [scores.wer for name, scores in learned.items() if name.split(",")[0] == "SP"]

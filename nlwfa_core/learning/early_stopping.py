@@ -1,7 +1,8 @@
-"""Early stopping: which of the models that a training passes through is the one to keep."""
+"""The best of the models that a training passes through, and when to stop looking for a better one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ..errors import RecipeError
@@ -10,11 +11,37 @@ from ..models.model import Model
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 
+T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 
 
-class BestSoFar(Generic[M]):
-    """Keeps the model with the fewest bits per symbol on validation strings, or without such strings the last one.
+class Best(Generic[T]):
+    """The value with the smallest loss so far.
+
+    >>> best = Best("start")
+    >>> [best.offer(loss, lambda name=name: name) for loss, name in ((2.0, "a"), (1.0, "b"), (1.0, "c"))], best.value
+    ([True, True, False], 'b')
+
+    Attributes
+    ----------
+    value : T
+        Until something is offered, the value it started with.
+    loss : float
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value, self.loss = value, float("inf")
+
+    def offer(self, loss: float, value: Callable[[], T]) -> bool:
+        """Take `value()` if its loss is smaller than every loss before, and return whether it was."""
+        if not loss < self.loss:  # nan is not smaller
+            return False
+        self.value, self.loss = value(), loss
+        return True
+
+
+class EarlyStopping(Generic[M]):
+    """Keeps the model with the fewest bits per symbol on validation strings; without such strings, the last model.
 
     Parameters
     ----------
@@ -22,12 +49,12 @@ class BestSoFar(Generic[M]):
     num_symbols : int
         Of the training sample.
     patience : int
-        After so many models in a row that were no better, `is_late` says so.
+        `is_late` is true after this many models in a row that were no better.
 
     Raises
     ------
     RecipeError
-        If the validation sample is empty or over another number of symbols.
+        If the validation sample is empty or has another number of symbols.
     """
 
     def __init__(self, validation: Sample | None, num_symbols: int, patience: int) -> None:
@@ -39,24 +66,29 @@ class BestSoFar(Generic[M]):
         self.validation = validation
         self.trie = Trie.of(validation.words, num_symbols) if validation else None
         self.patience = patience
-        self.bits, self.age = float("inf"), 0
-        self.model: M | None = None
+        self.models_since_best = 0
+        self._best: Best[M | None] = Best(None)
 
     def offer(self, model: M) -> None:
-        """The next model of the training."""
-        self.age += 1
-        if self.validation and self.trie:
-            bits = score_next(model.next_scores(self.trie), self.trie, self.validation.counts).bits_per_symbol
-            if self.model and not bits < self.bits:  # a score that is not a number is no better
-                return
-            self.bits = bits if bits == bits else float("inf")
-        self.model, self.age = model, 0
+        """Compare the training's next model with the best one."""
+        self.models_since_best += 1
+        if self.validation is None or self.trie is None:
+            self._best.value, self.models_since_best = model, 0
+            return
+        bits = score_next(model.next_scores(self.trie), self.trie, self.validation.counts).bits_per_symbol
+        if self._best.offer(bits, lambda: model):
+            self.models_since_best = 0
+        elif self._best.value is None:  # the first model is kept even if its score is infinite or not a number
+            self._best.value, self.models_since_best = model, 0
 
     @property
     def is_late(self) -> bool:
-        """Whether `patience` models in a row were no better; never without validation strings."""
-        return self.age >= self.patience
+        """Whether the last `patience` models were no better than one before; never without validation strings."""
+        return self.models_since_best >= self.patience
 
-    def kept(self) -> M:
-        assert self.model is not None
-        return self.model
+    @property
+    def best(self) -> M:
+        """The best model offered so far."""
+        if self._best.value is None:
+            raise ValueError("no model was offered")
+        return self._best.value

@@ -1,12 +1,13 @@
 """Step 1 of NL-WFA learning: an auto-encoder over the rows of H (Li, Rabusseau, Precup 2018, §4.1).
 
-Biasless; widths n → a₁k → … → k → … → a_Lk → n with multiples (a₁ … a_L) = (2, 1, 2) or (4, 2, 1, 2, 4); θ on every hidden
+Without biases; widths n → a₁k → … → k → … → a_Lk → n with multiples (a₁ … a_L) = (2, 1, 2) or (4, 2, 1, 2, 4); θ on every hidden
 unit, the last layer linear: φ(h) = θ(θ(hᵀA)B), φ'(z) = θ(zᵀC)D.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 
@@ -16,14 +17,45 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
+from ..strings.words import FloatArray
 from .kernels import SparseRows, activate, observed_error, reconstruction_error
-from .networks import one_thread, seeded_layers, to_arrays, train
-from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
+from .networks import Schedule, one_thread, seeded_layers, to_arrays, train
+from .options import Options
+from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 from .spectral import truncated_svd
-from .steps import Factorisation
 
 STARTS = ("random", "svd")
-LINEAR = 1e-4  # the largest state at the start from the SVD
+MAX_STATE_AT_SVD = 1e-4  # the largest state at the start from the SVD, where tanh is still the identity
+
+
+@dataclass(frozen=True, eq=False)
+class Factorisation:
+    """A trained auto-encoder of Hankel rows.
+
+    Attributes
+    ----------
+    latent : array, shape (num_rows, rank)
+        φ(H_r) of every row of the Hankel matrix.
+    encoder, decoder : tuples of arrays, shapes (width_i, width_{i+1})
+        φ takes rows of H divided by `scale`; φ' returns rows so divided.
+    scale : float
+        H's largest entry. Raw frequencies span 10⁻⁵ … 0.4; the paper says nothing of scaling.
+    nonlinear : bool
+    log : TrainingLog
+    """
+
+    latent: FloatArray
+    encoder: tuple[FloatArray, ...]
+    decoder: tuple[FloatArray, ...]
+    scale: float
+    nonlinear: bool
+    log: TrainingLog
+
+
+def options_used(options: Options) -> tuple[object, ...]:
+    """The options that change the auto-encoder. The others may differ between learners that share one."""
+    schedule = (options.epochs_factorisation, options.rate_factorisation, options.schedule)
+    return (options.rank, options.hidden, options.kind.nonlinear_factorisation, options.start, options.seed, *schedule)
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
@@ -32,42 +64,31 @@ def encoder_depth(hidden: Sequence[int]) -> int:
     Raises
     ------
     RecipeError
-        Unless the multiples are an odd number of positive integers, read the same both ways, with 1 in the middle.
+        Unless the multiples are an odd number of positive integers that read the same both ways, with 1 in the middle.
     """
     middle = len(hidden) // 2
     if len(hidden) % 2 == 0 or list(hidden) != list(reversed(hidden)) or min(hidden) < 1 or hidden[middle] != 1:
-        given = ",".join(map(str, hidden))
-        raise RecipeError(f"hidden: {given} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
+        multiples = ",".join(map(str, hidden))
+        raise RecipeError(f"hidden: {multiples} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
     return middle + 1
 
 
 @one_thread()
 def fit_factorisation(
-    hankel: HankelMatrix,
-    rank: int,
-    *,
-    hidden: Sequence[int] = (2, 1, 2),
-    nonlinear: bool = True,
-    masked: bool = False,
-    start: str = "random",
-    epochs: int = 1000,
-    learning_rate: float = 0.015,
-    schedule: str = "constant",
-    seed: int = 0,
-    report: Report = silent,
-    cancelled: CancelCheck = never,
+    hankel: HankelMatrix, options: Options, masked: bool = False, report: Report = silent, cancelled: CancelCheck = never
 ) -> Factorisation:
     """Train the auto-encoder by full-batch Adamax on ‖φ'(φ(H)) − H‖² over P'.
 
-    Equal rows are computed once, and count as often as they are there, or by their weights. A zero row costs nothing and moves
-    nothing (the network has no biases), so the shared zero row stands for all exactly.
+    Equal rows are computed once and count as often as they occur, or by their weights. A zero row costs nothing and moves nothing
+    (the network has no biases), so the shared zero row represents all of them exactly.
 
     Parameters
     ----------
+    options : Options
+        θ is tanh if the learner's first step is nonlinear, else the identity. `start` "random" means seeded weights; "svd" the
+        truncated SVD of H, which training can only improve (see `start_at_svd`).
     masked : bool
-        Whether only the cells that H stores count, zeros among them (see `values`). The encoder reads 0 where a cell is unknown.
-    start : str
-        One of STARTS: seeded weights, or the truncated SVD of H, from which training only gets better (see `start_at_svd`).
+        Whether only the cells that H stores count, zeros among them (see `values`). The encoder reads 0 for an unknown cell.
 
     Raises
     ------
@@ -75,9 +96,9 @@ def fit_factorisation(
         If `hidden` or `start` is not of the allowed form, or H holds nothing but zeros.
     Cancelled
     """
-    depth = encoder_depth(hidden)
-    if start not in STARTS:
-        raise RecipeError(f"start: {start!r} given, allowed: {', '.join(STARTS)}")
+    depth, rank, nonlinear = encoder_depth(options.hidden), options.rank, options.kind.nonlinear_factorisation
+    if options.start not in STARTS:
+        raise RecipeError(f"start: {options.start!r} given, allowed: {', '.join(STARTS)}")
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite entry other than zero: there is nothing to factorise")
@@ -85,9 +106,9 @@ def fit_factorisation(
     counts = np.bincount(classes, weights=hankel.row_weights)
     H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), counts)
     error = observed_error if masked else reconstruction_error
-    widths = [hankel.num_suffixes, *(multiple * rank for multiple in hidden), hankel.num_suffixes]
-    layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(seed))
-    if start == "svd":
+    widths = [hankel.num_suffixes, *(multiple * rank for multiple in options.hidden), hankel.num_suffixes]
+    layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(options.seed))
+    if options.start == "svd":
         start_at_svd(layers, sparse.diags_array(np.sqrt(counts)) @ H.matrix, rank)
 
     def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
@@ -112,31 +133,22 @@ def fit_factorisation(
             Y = activate(Y @ layer, nonlinear)
         return error(H, Y, last) / H.squared_norm
 
-    log = train(
-        layers,
-        loss,
-        stage="factorisation",
-        epochs=epochs,
-        learning_rate=learning_rate,
-        schedule=schedule,
-        report=report,
-        cancelled=cancelled,
-        look=look,
-    )
+    schedule = Schedule(options.epochs_factorisation, options.rate_factorisation, options.schedule)
+    log = train(layers, loss, "factorisation", schedule, report, cancelled, look=look)
     with torch.no_grad():
         latent = encode().numpy()[classes]
     return Factorisation(latent, to_arrays(layers[:depth]), to_arrays(layers[depth:]), scale, nonlinear, log)
 
 
 def start_at_svd(layers: Sequence[torch.Tensor], matrix: sparse.csr_array, rank: int) -> None:
-    """Turn seeded layers into φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c, V the right singular vectors; c keeps |φ| ≤ LINEAR.
+    """Set seeded layers to φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c, V the right singular vectors; c keeps |φ| ≤ MAX_STATE_AT_SVD.
 
-    There tanh is the identity to within LINEAR² / 3. The first `rank` units of each layer hold the states; the others read what
-    their seed says, and nobody reads them yet.
+    There tanh is the identity to within MAX_STATE_AT_SVD² / 3. The first `rank` units of each layer hold the states; the others
+    keep their seeded input weights, and no later layer reads them yet.
     """
     V = truncated_svd(matrix, rank).right
     k = V.shape[1]
-    c = LINEAR / float(np.abs(matrix @ V).max())
+    c = MAX_STATE_AT_SVD / float(np.abs(matrix @ V).max())
     first, *inner, last = layers
     with torch.no_grad():
         first *= c

@@ -22,7 +22,7 @@ from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
-from .early_stopping import BestSoFar
+from .early_stopping import EarlyStopping
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
 
@@ -128,15 +128,46 @@ def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> H
     return HMM(initial, np.array(moves), _shares(emissions))
 
 
+@dataclass(frozen=True)
+class EM:
+    """How EM runs.
+
+    Attributes
+    ----------
+    iterations : int
+        At most.
+    pseudo_count : float
+        Added to each expected emission, so that no string has probability 0 and every state can end. With 0 the training likelihood
+        never falls; otherwise the likelihood times the emissions to the power of `pseudo_count` never falls.
+    patience : int
+        With validation strings, EM stops after this many iterations in a row without a better model.
+    seed : int
+        Of the start.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible.
+    """
+
+    iterations: int = 500
+    pseudo_count: float = 0.1
+    patience: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1 or not self.pseudo_count >= 0:
+            raise RecipeError(
+                f"EM: {self.iterations} iterations and pseudo-count {self.pseudo_count} given, at least 1 and 0 needed"
+            )
+
+
 def fit_hmm(
     train: Sample,
     num_states: int,
+    settings: EM = EM(),
     *,
-    iterations: int = 500,
-    pseudo_count: float = 0.1,
-    seed: int = 0,
     validation: Sample | None = None,
-    patience: int = 20,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> WFA:
@@ -146,16 +177,9 @@ def fit_hmm(
     ----------
     train : Sample
     num_states : int
-    iterations : int
-        Of EM, at most.
-    pseudo_count : float
-        Added to each expected emission, so that no string has probability 0 and every state can end; with 0 the
-        training likelihood never falls, otherwise the likelihood times the emissions to the power of `pseudo_count` does not.
-    seed : int
-        Of the start.
+    settings : EM
     validation : Sample, optional
-        The model with the fewest bits per symbol on it is kept, and EM stops when `patience` iterations brought none better.
-        Without it the last model is kept.
+        For early stopping: the model with the fewest bits per symbol on it is returned. Without it, the last model is.
     report, cancelled : callables
         The loss that is reported is the bits per symbol of the training strings.
 
@@ -172,19 +196,17 @@ def fit_hmm(
     """
     if not 1 <= num_states <= limits.most("rank"):
         raise RecipeError(f"states of an HMM: {num_states} given, allowed are 1 … {limits.most('rank'):,}")
-    if iterations < 1 or not pseudo_count >= 0:
-        raise RecipeError(f"EM: {iterations} iterations and pseudo-count {pseudo_count} given, at least 1 and 0 needed")
     if not len(train.words):
         raise RecipeError("the sample has no strings: EM has nothing to learn from")
-    best: BestSoFar[WFA] = BestSoFar(validation, train.num_symbols, patience)
+    stopping: EarlyStopping[WFA] = EarlyStopping(validation, train.num_symbols, settings.patience)
     tree = PrefixTree(train)
-    model = random_hmm(tree, num_states, np.random.default_rng(seed))
-    for iteration in range(iterations):
+    model = random_hmm(tree, num_states, np.random.default_rng(settings.seed))
+    for iteration in range(settings.iterations):
         check_cancelled(cancelled)
         expected = tree.expect(model)
-        report(Progress("EM", iteration, iterations, -expected.log_likelihood / tree.num_predictions, BITS))
-        model = expected.maximised(pseudo_count)
-        best.offer(model.automaton())
-        if best.is_late:
+        report(Progress("EM", iteration, settings.iterations, -expected.log_likelihood / tree.num_predictions, BITS))
+        model = expected.maximised(settings.pseudo_count)
+        stopping.offer(model.automaton())
+        if stopping.is_late:
             break
-    return best.kept()
+    return stopping.best

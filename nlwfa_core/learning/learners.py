@@ -1,34 +1,40 @@
-"""The four learners behind one function: SP, fac.non, tran.non, both.non (Li, Rabusseau, Precup 2018, §4.5)."""
+"""Every learner behind one of two functions: `fit` for those of a Hankel matrix, `fit_strings` for those of the strings themselves.
+
+`fit` has SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), and the third step if one is asked for;
+`fit_strings` has HMM, GRU and LSTM. `values.fit_values` learns from values of strings instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..hankel.matrix import HankelMatrix
 from ..models.nlwfa import NLWFA
+from ..models.recurrent import RecurrentModel
 from ..models.wfa import WFA, mass_messages, string_automaton
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from ..threads import on_one_thread
 from .completion import linear_transitions
-from .names import LEARNERS, PROCESSOR_DEPENDENT, Learner, check_learner, depends_on_processor
+from .hmm import EM, fit_hmm
+from .names import PROCESSOR_DEPENDENT, STRING_LEARNERS, check_learner, depends_on_processor
+from .options import Options, with_shortcuts
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .reading import as_network, first_strings, mapped
-from .spectral import fit_linear_maps, fit_spectral, truncated_svd, weighted_block
-from .steps import Kept, Refinement, Steps
+from .reading import Steps, as_network, first_strings, mapped
+from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 
-# Ranks to which a truncated SVD is computed: the next of them serves a rank, so that what a rank gives does not depend on which
-# others were tried before it.
-SVD_RANKS = (5, 10, 20, 50, 100, 200, 500, 1000)
-TWO_STEPS = Refinement()
+if TYPE_CHECKING:  # it needs torch, which takes seconds to import
+    from .factorisation import Factorisation
+
+# Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on which ranks were tried before.
+SVD_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +45,15 @@ class FitReport:
     ----------
     learner : str
     rank, num_states : int
-        What was asked for, and what came out.
+        The rank asked for, and the states of the model.
     singular_values : array, shape (at most rank,), or None
-        Of H_λ, largest first; for SP.
+        Of H_λ, in descending order; for SP.
     numerical_rank : int or None
         Of H_λ, as far as it was computed (at most `rank`); for SP.
     spectral_radius : float or None
-        Of Σ_σ A_σ; for SP.
+        Of Σ_σ A_σ; for a WFA.
     logs : tuple of TrainingLog
-        One a network stage.
+        One for each stage that trains.
     messages : tuple of str
         Sentences for the user: rank above the numerical rank, diverging mass, diverged training.
     seconds : dict
@@ -67,103 +73,168 @@ class FitReport:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A learned model and the report of its learning."""
+    """A model learned from a Hankel matrix or from values, and the report of its learning."""
 
     model: WFA | NLWFA
     report: FitReport
 
 
+@dataclass(frozen=True, eq=False)
+class StringFit:
+    """A model learned from the strings themselves, and the report of its learning."""
+
+    model: WFA | RecurrentModel
+    report: FitReport
+
+
+@dataclass(frozen=True, eq=False)
+class FitCache:
+    """What several calls of `fit` on one matrix can share. Results are the same, to the last bit, with and without it.
+
+    Attributes
+    ----------
+    svds : dict
+        Size -> the SVD of the matrix, which serves several ranks.
+    factorisations : dict
+        Whether nonlinear -> the options of the last auto-encoder of this kind, and that auto-encoder: fac.non and both.non differ
+        in their second step only.
+    """
+
+    svds: dict[int, TruncatedSVD] = field(default_factory=dict)
+    factorisations: dict[bool, tuple[tuple[object, ...], Factorisation]] = field(default_factory=dict)
+
+
 @on_one_thread
 def fit(
     hankel: HankelMatrix,
-    learner: str,
-    rank: int,
+    options: Options | None = None,
     *,
-    hidden: Sequence[int] = (2, 1, 2),
-    width_transitions: int = 2,
-    epochs_factorisation: int = 1000,
-    epochs_transitions: int = 500,
-    rate_factorisation: float = 0.015,
-    rate_transitions: float = 0.001,
-    schedule: str = "constant",
-    seed: int = 0,
-    refinement: Refinement = TWO_STEPS,
     strings: tuple[Sample, Sample | None] | None = None,
-    kept: Kept | None = None,
+    cache: FitCache | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
+    **shortcuts: Any,
 ) -> Fit:
-    """Learn a model of `rank` states from a Hankel matrix. SP uses nothing but the rank, and the refinement if there is one.
+    """Learn a model from a Hankel matrix, by `Options` or by its fields as keywords: `fit(hankel, learner="SP", rank=5)`.
 
-    What comes out is a model of string probabilities, whatever the matrix counts: linear models of prefixes or factors are
-    converted ([B]); networks need boundary symbols for that (see `needs_boundary`).
+    The result is a model of string probabilities, whatever the matrix counts: linear models of prefixes or factors are converted
+    ([B]); networks need boundary symbols for that (see `needs_boundary`). SP uses only the rank and the refinement.
 
     Parameters
     ----------
-    refinement : Refinement
-        A third step.
     strings : (Sample, Sample or None), optional
-        Training strings, and validation strings to stop by: a refinement by likelihood needs them.
-    kept : Kept, optional
-        What earlier calls on this matrix came to. It is used where it is the same to the last bit, and added to.
+        Training strings, and validation strings for early stopping; a refinement by likelihood needs them.
+    cache : FitCache, optional
+        Shared by calls on the same matrix; `fit` reads it and adds to it.
+    shortcuts
+        Fields of `Options`, in place of those in `options`.
 
     Raises
     ------
     RecipeError
         If the learner is unknown, the rank is below 1 or above what the basis allows, or the strings are missing.
+    TypeError
+        If a shortcut is no field of `Options`.
     Cancelled
-        When `cancelled()` answers true.
+        When `cancelled()` returns true.
     """
-    check_learner(learner)
-    check_rank(hankel, rank)
+    options = with_shortcuts(options, shortcuts)
+    check_learner(options.learner)
+    check_rank(hankel, options.rank)
+    refinement = options.refinement
     if refinement.objective == "likelihood" and strings is None:
         raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
-    asked = refinement.epochs if refinement.objective != "none" else 0
-    limits.check_at_most("epochs of the refinement", asked, limits.most("epochs"))
+    if refinement.objective == "values":
+        raise RecipeError("refine: 'values' given, which is for functions learned from values (fit_values)")
+    refined = refinement.objective != "none"
+    limits.check_at_most("epochs of the refinement", refinement.epochs if refined else 0, limits.most("epochs"))
     check_cancelled(cancelled)
-    kind, kept = LEARNERS[learner], kept or Kept()
-    if kind.networks:
-        epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
-        networks = (hidden, width_transitions, epochs, rates, schedule, seed, report, cancelled)
-        steps = network_steps(hankel, kind, rank, *networks, kept)
+    cache, svd = cache or FitCache(), None
+    if options.kind.networks:
+        steps = network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled)
     else:
-        steps = _spectral(hankel, rank, kept, report)
+        steps, svd = _spectral_steps(hankel, options.rank, cache, report)
     started = perf_counter()
     if refinement.objective == "hankel":
         from .refine_hankel import refine_hankel
 
         steps = refine_hankel(hankel, steps, refinement, report, cancelled)
-    model = _model(hankel, steps)
+    model = _string_model(hankel, steps)
     logs, seconds = steps.logs, steps.seconds
     if refinement.objective == "likelihood" and strings:
         from .refine_likelihood import refine_likelihood
 
         model, log = refine_likelihood(model, *strings, refinement, report, cancelled, first_strings(hankel))
         logs = (*logs, log)
-    if refinement.objective != "none":
+    if refined:
         seconds = {**seconds, "refinement": perf_counter() - started}
-    svd, messages = steps.svd, [log.message for log in logs if log.message]
-    if depends_on_processor(learner, hankel.transform, refinement.objective):
+    messages = [log.message for log in logs if log.message]
+    if depends_on_processor(options.learner, hankel.transform, refinement.objective):
         messages.append(PROCESSOR_DEPENDENT)
-    if svd is not None and model.num_states < rank:
+    if svd is not None and model.num_states < options.rank:
         messages.append(
-            f"Rank {rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
-            f"the model has {model.num_states} state{'s' if model.num_states > 1 else ''}."
+            f"Rank {options.rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
+            f"the model has {plural(model.num_states, 'state')}."
         )
     return Fit(
         model,
         FitReport(
-            learner=learner,
-            rank=rank,
+            options.learner,
+            rank=options.rank,
             num_states=model.num_states,
-            singular_values=None if svd is None else svd.singular_values[:rank],
-            numerical_rank=None if svd is None else min(svd.numerical_rank, rank),
+            singular_values=None if svd is None else svd.singular_values[: options.rank],
+            numerical_rank=None if svd is None else min(svd.numerical_rank, options.rank),
             spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
             logs=logs,
             messages=(*messages, *mass_messages(model)),
             seconds=seconds,
         ),
     )
+
+
+def fit_strings(
+    train: Sample,
+    options: Options | None = None,
+    *,
+    validation: Sample | None = None,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+    **shortcuts: Any,
+) -> StringFit:
+    """Learn an HMM, a GRU or an LSTM from strings, by the options' learner, rank (the number of states) and seed.
+
+    Everything else has the defaults of `hmm.fit_hmm` and `recurrent.fit_recurrent`.
+
+    Parameters
+    ----------
+    validation : Sample, optional
+        For early stopping.
+    shortcuts
+        Fields of `Options`, in place of those in `options`.
+
+    Raises
+    ------
+    RecipeError
+        If the learner is not one of `STRING_LEARNERS`, or learning is not possible.
+    TypeError
+        If a shortcut is no field of `Options`.
+    Cancelled
+    """
+    options = with_shortcuts(options, shortcuts)
+    check_learner(options.learner, STRING_LEARNERS)
+    model: WFA | RecurrentModel
+    if options.learner == "HMM":
+        settings = EM(seed=options.seed)
+        model = fit_hmm(train, options.rank, settings, validation=validation, report=report, cancelled=cancelled)
+    else:
+        from .recurrent import Training, fit_recurrent
+
+        training = Training(seed=options.seed)
+        kind, k = options.learner, options.rank
+        model = fit_recurrent(train, kind, k, training, validation=validation, report=report, cancelled=cancelled)
+    radius = model.spectral_radius if isinstance(model, WFA) else None
+    learned = FitReport(options.learner, options.rank, model.num_states, None, None, radius, (), mass_messages(model), {})
+    return StringFit(model, learned)
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:
@@ -180,45 +251,43 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
 
 def network_steps(
     hankel: HankelMatrix,
-    kind: Learner,
-    rank: int,
-    hidden: Sequence[int],
-    width: int,
-    epochs: tuple[int, int],
-    rates: tuple[float, float],
-    schedule: str,
-    seed: int,
+    options: Options,
+    *,
+    observed: npt.NDArray[np.bool_] | None = None,
+    cache: FitCache,
     report: Report,
     cancelled: CancelCheck,
-    kept: Kept,
-    known: npt.NDArray[np.bool_] | None = None,
-    start: str = "random",
 ) -> Steps:
-    """The two steps; with `known`, of the known cells and the known pairs of rows alone (see `functions.fit_values`)."""
-    limits.check_at_most("epochs", max(epochs), limits.most("epochs"))
-    if known is None and hankel.statistic != "string" and not hankel.bounded:
+    """Train the networks of the two steps.
+
+    Parameters
+    ----------
+    observed : array, shape (num_prefixes, num_symbols), optional
+        Which pairs of rows u, uσ train the maps, if the matrix holds values of some strings only (see `values.fit_values`). Step 1
+        then counts the stored cells only.
+    """
+    limits.check_at_most("epochs", max(options.epochs_factorisation, options.epochs_transitions), limits.most("epochs"))
+    if observed is None and hankel.statistic != "string" and not hankel.bounded:
         raise RecipeError(f"a network given {hankel.statistic} statistics: it can learn from those with boundary symbols only")
 
-    # torch takes seconds to import: only who trains networks pays.
-    from .factorisation import fit_factorisation
+    # torch takes seconds to import, so only training networks imports it.
+    from .factorisation import fit_factorisation, options_used
     from .transitions import fit_transitions
 
     started = perf_counter()
+    kind, used = options.kind, (*options_used(options), observed is None)
     nonlinear = kind.nonlinear_factorisation
-    asked: dict[str, Any] = {"rank": rank, "hidden": tuple(hidden), "nonlinear": nonlinear, "epochs": epochs[0]}
-    asked |= {"learning_rate": rates[0], "schedule": schedule, "seed": seed, "masked": known is not None, "start": start}
-    if nonlinear not in kept.factorisations or kept.factorisations[nonlinear][0] != asked:
-        kept.factorisations[nonlinear] = asked, fit_factorisation(hankel, **asked, report=report, cancelled=cancelled)
-    factors = kept.factorisations[nonlinear][1]
+    if nonlinear not in cache.factorisations or cache.factorisations[nonlinear][0] != used:
+        masked = observed is not None
+        cache.factorisations[nonlinear] = used, fit_factorisation(hankel, options, masked, report, cancelled)
+    factors = cache.factorisations[nonlinear][1]
     middle, maps, logs = perf_counter(), mapped(hankel), [factors.log]
-    if known is not None and not kind.nonlinear_transitions:
-        transitions: tuple[FloatArray, ...] = (linear_transitions(factors.latent, maps, known),)
+    if observed is not None and not kind.nonlinear_transitions:
+        transitions: tuple[FloatArray, ...] = (linear_transitions(factors.latent, maps, observed),)
     else:
-        weights = known if hankel.row_weights is None else hankel.row_weights[maps]
+        weights = observed if hankel.row_weights is None else hankel.row_weights[maps]
         weights = None if weights is None else weights.astype(np.float64, copy=False)
-        wanted: dict[str, Any] = {"width": width, "nonlinear": kind.nonlinear_transitions, "epochs": epochs[1]}
-        wanted |= {"learning_rate": rates[1], "schedule": schedule, "seed": seed}
-        transitions, log = fit_transitions(factors.latent, maps, weights, **wanted, report=report, cancelled=cancelled)
+        transitions, log = fit_transitions(factors.latent, maps, options, weights, report, cancelled)
         logs.append(log)
     decoder = (*factors.decoder[:-1], factors.decoder[-1] * factors.scale)
     seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
@@ -228,24 +297,25 @@ def network_steps(
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:
     """How many singular values are computed for a rank."""
-    return min(next(size for size in SVD_RANKS if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
+    return min(next(size for size in SVD_SIZES if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
 
 
-def _spectral(hankel: HankelMatrix, rank: int, kept: Kept, report: Report) -> Steps:
+def _spectral_steps(hankel: HankelMatrix, rank: int, cache: FitCache, report: Report) -> tuple[Steps, TruncatedSVD]:
     report(Progress("spectral", 0, 1))
     started = perf_counter()
     size = svd_size(hankel, rank)
-    if size not in kept.svds:
-        kept.svds[size] = truncated_svd(weighted_block(hankel), size)
-    svd = kept.svds[size]
+    if size not in cache.svds:
+        cache.svds[size] = truncated_svd(weighted_block(hankel), size)
+    svd = cache.svds[size]
     linear = fit_linear_maps(hankel, svd, rank) if hankel.bounded or hankel.transform != "none" else fit_spectral(hankel, svd, rank)
     seconds = {"spectral": perf_counter() - started}
     report(Progress("spectral", 1, 1))
     decoder = (svd.right[:, : linear.num_states].T,)
-    return Steps(linear.initial, (linear.transitions,), decoder, (False, False), (), seconds, svd)
+    return Steps(linear.initial, (linear.transitions,), decoder, (False, False), (), seconds), svd
 
 
-def _model(hankel: HankelMatrix, steps: Steps) -> WFA | NLWFA:
-    if steps.svd is None or hankel.bounded or hankel.transform != "none":
+def _string_model(hankel: HankelMatrix, steps: Steps) -> WFA | NLWFA:
+    """The steps' result as a model of string probabilities."""
+    if any(steps.nonlinear) or hankel.bounded or hankel.transform != "none":
         return as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
     return string_automaton(WFA(steps.initial, steps.transitions[0], steps.decoder[0][:, 0].copy()), hankel.statistic)

@@ -1,4 +1,7 @@
-"""Learners and refinements by name, and what follows from a name alone: recipes need no more of a learner."""
+"""The registry of learners and of refinements: their names, and what follows from a name alone.
+
+Recipes, pages and the command line read this table without loading a learner.
+"""
 
 from __future__ import annotations
 
@@ -9,66 +12,82 @@ from ..errors import RecipeError
 
 @dataclass(frozen=True)
 class Learner:
-    """Where a learner puts tanh.
+    """What a learner needs, and which options change its result.
 
     Attributes
     ----------
     title : str
-        For people.
+        Shown to people.
+    needs_hankel : bool
+        Whether it learns from a Hankel matrix (`learners.fit`), and may then be refined; otherwise from the strings themselves
+        (`learners.fit_strings`), with the rank as its number of states.
     networks : bool
-        Whether it trains networks (else it is spectral learning).
+        Whether it trains the networks of the two steps, so that their widths, epochs and learning rates matter.
     nonlinear_factorisation, nonlinear_transitions : bool
-        tanh in step 1, in step 2.
+        Whether tanh stands in step 1, and in step 2.
     """
 
     title: str
-    networks: bool
-    nonlinear_factorisation: bool
-    nonlinear_transitions: bool
+    needs_hankel: bool = True
+    networks: bool = False
+    nonlinear_factorisation: bool = False
+    nonlinear_transitions: bool = False
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the seed changes its result: all learners but SP start at random parameters."""
+        return self.networks or not self.needs_hankel
 
 
 LEARNERS = {
-    "SP": Learner("spectral learning, linear", False, False, False),
-    "fac.non": Learner("tanh in the factorisation, linear transitions", True, True, False),
-    "tran.non": Learner("tanh in the transitions, linear termination", True, False, True),
-    "both.non": Learner("tanh in both", True, True, True),
+    "SP": Learner("spectral learning, linear"),
+    "fac.non": Learner("tanh in the factorisation, linear transitions", networks=True, nonlinear_factorisation=True),
+    "tran.non": Learner("tanh in the transitions, linear termination", networks=True, nonlinear_transitions=True),
+    "both.non": Learner("tanh in both", networks=True, nonlinear_factorisation=True, nonlinear_transitions=True),
+    "HMM": Learner("a hidden Markov model, by EM", needs_hankel=False),
+    "GRU": Learner("a recurrent network with gated units", needs_hankel=False),
+    "LSTM": Learner("a recurrent network with long short-term memory", needs_hankel=False),
 }
-
-
-PROCESSOR_DEPENDENT = (
-    "Refined by likelihood, this model ends elsewhere on another type of processor, by some hundredths in its word error rate. "
-    "fac.non and both.non with the row transform do not: there a softmax keeps outputs positive."
-)
-
-
-def check_learner(learner: str) -> None:
-    """Raise RecipeError unless it is one of `LEARNERS`."""
-    if learner not in LEARNERS:
-        raise RecipeError(f"learner: {learner!r} given, allowed: {', '.join(LEARNERS)}")
-
-
-def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
-    """Whether training ends elsewhere on another processor, by more than the digits that pages show.
-
-    Measured (docs/method-notes.md): so it is with refinement by likelihood, but where a softmax makes the outputs positive. Others
-    pass through 0 while they are trained, where the likelihood of |outputs| has a pole and a kink, which magnify the last digit.
-    """
-    softmax = learner in LEARNERS and transform == "row" and LEARNERS[learner].nonlinear_factorisation
-    return objective == "likelihood" and learner in LEARNERS and not softmax
-
-
-def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
-    """Whether strings are to be counted with boundary symbols: prefix and factor statistics have linear conversions for plain
-    linear models alone."""
-    return statistic != "string" and (LEARNERS[learner].networks or transform != "none")
-
+HANKEL_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.needs_hankel)
+STRING_LEARNERS = tuple(name for name, learner in LEARNERS.items() if not learner.needs_hankel)
 
 REFINEMENTS = {
     "none": "the two steps alone (the paper's experiments)",
     "hankel": "all parameters together, on the rows of H",
     "likelihood": "all parameters together, on what follows each prefix of the training strings",
 }
+# For functions learned from values (`values.fit_values`).
+VALUE_REFINEMENTS = {
+    "none": "the two steps alone",
+    "values": "all parameters together, on the given values, from random starts too",
+}
+
+PROCESSOR_DEPENDENT = (
+    "Refined by likelihood, this model comes out differently on another type of processor: its word error rate changes by a few "
+    "hundredths. fac.non and both.non with the row transform do not, because a softmax keeps their outputs positive."
+)
 
 
-# Opponents with as many states as the learners they are compared with.
-OF_STATES = ("HMM", "GRU", "LSTM")
+def check_learner(name: str, allowed: tuple[str, ...] = HANKEL_LEARNERS) -> None:
+    """Raise RecipeError unless `name` is one of the allowed learners."""
+    if name not in allowed:
+        raise RecipeError(f"learner: {name!r} given, allowed: {', '.join(allowed)}")
+
+
+def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
+    """Whether training on another processor changes the result by more than the digits that pages show.
+
+    Measured (docs/method-notes.md): refinement by likelihood does, unless a softmax keeps the outputs positive. Other outputs pass
+    through 0 during training, where the likelihood of |outputs| has a pole and a kink, which magnify the last digit.
+    """
+    softmax = transform == "row" and LEARNERS[learner].nonlinear_factorisation
+    return objective == "likelihood" and LEARNERS[learner].needs_hankel and not softmax
+
+
+def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
+    """Whether strings have to be counted with boundary symbols.
+
+    Prefix and factor statistics have closed conversions to string probabilities for untransformed linear models only.
+    """
+    kind = LEARNERS[learner]
+    return kind.needs_hankel and statistic != "string" and (kind.networks or transform != "none")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,32 @@ from ..hankel.matrix import HankelMatrix
 from ..models.nlwfa import NLWFA
 from ..models.reading import Reading, reading_for
 from ..strings.words import FloatArray, IntArray, Words
-from .progress import MAX_SHOWN
+from .progress import MAX_SHOWN, TrainingLog
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The parameters that the two steps learned, before they become a model.
+
+    Attributes
+    ----------
+    initial : array, shape (num_states,)
+    transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
+    decoder : tuple of arrays, shapes (width_i, width_{i+1})
+        φ' with its last, linear layer, back to rows of H at their own scale.
+    nonlinear : (bool, bool)
+        Whether θ is tanh (else the identity) in the transitions, and in the decoder.
+    logs : tuple of TrainingLog
+    seconds : dict
+        Stage -> wall time.
+    """
+
+    initial: FloatArray
+    transitions: tuple[FloatArray, ...]
+    decoder: tuple[FloatArray, ...]
+    nonlinear: tuple[bool, bool]
+    logs: tuple[TrainingLog, ...]
+    seconds: dict[str, float]
 
 
 def reading_of(hankel: HankelMatrix) -> Reading:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,9 +16,9 @@ from .. import limits
 from ..errors import RecipeError
 from ..models.recurrent import GATES, RecurrentModel
 from ..strings.sample import Sample
-from .early_stopping import BestSoFar
+from .early_stopping import EarlyStopping
 from .kernels import DTYPE
-from .networks import one_thread
+from .networks import half_cosine, one_thread
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
 BATCH = 64  # strings
@@ -67,18 +68,52 @@ def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]
         yield pack_sequence([torch.from_numpy(step) for step in steps], enforce_sorted=False)
 
 
+@dataclass(frozen=True)
+class Training:
+    """How a recurrent network is trained.
+
+    Attributes
+    ----------
+    updates : int
+        Steps of AdamW, at most, each on a batch of strings; rounded up to whole epochs. So the time does not grow with the sample.
+    rate : float
+        The learning rate of the first epoch; it falls to 0 along half a cosine.
+    dropout : float
+        Of the embedded symbols and of the layer's output.
+    weight_decay : float
+    patience : int
+        With validation strings, training stops after this many epochs in a row without a better model.
+    seed : int
+        Of the first weights, the order of the strings and dropout.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible.
+    """
+
+    updates: int = 6000
+    rate: float = 0.02
+    dropout: float = 0.0
+    weight_decay: float = 0.01
+    patience: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.updates <= limits.ceiling("epochs"):
+            raise RecipeError(f"updates: {self.updates:,} given, allowed are 1 … {limits.ceiling('epochs'):,}")
+        if not (self.rate > 0 and 0 <= self.dropout < 1 and self.weight_decay >= 0):
+            numbers = f"rate {self.rate}, dropout {self.dropout} and weight decay {self.weight_decay}"
+            raise RecipeError(f"training: {numbers} given; above 0, from 0 to below 1, and at least 0 needed")
+
+
 def fit_recurrent(
     train: Sample,
     kind: str,
     num_states: int,
+    training: Training = Training(),
     *,
-    updates: int = 6000,
-    rate: float = 0.02,
-    dropout: float = 0.0,
-    weight_decay: float = 0.01,
-    seed: int = 0,
     validation: Sample | None = None,
-    patience: int = 10,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RecurrentModel:
@@ -91,19 +126,12 @@ def fit_recurrent(
         "GRU" or "LSTM".
     num_states : int
         Units of the layer, and width of the embedding.
-    updates : int
-        Steps of AdamW, at most, each on a batch of strings; rounded up to whole epochs. So the time does not follow the sample.
-    rate : float
-    dropout : float
-        Of the embedded symbols and of the layer's output.
-    weight_decay : float
-    seed : int
-        Of the first weights, the order of the strings and dropout.
+    training : Training
     validation : Sample, optional
-        The model with the fewest bits per symbol on it is kept, and training stops when `patience` epochs brought none better.
-        Without it the last model is kept. Training that diverges ends, with the model of the epochs before.
+        For early stopping: the model with the fewest bits per symbol on it is returned. Without it, the last model is. A training
+        that diverges ends, with the model of the epochs before.
     report, cancelled : callables
-        The loss that is reported is the mean of the epoch's bits per symbol.
+        The reported loss is the mean of the epoch's bits per symbol.
 
     Raises
     ------
@@ -113,25 +141,21 @@ def fit_recurrent(
     """
     if kind not in GATES:
         raise RecipeError(f"kind of recurrent network: {kind!r} given, allowed: {', '.join(GATES)}")
-    if not 1 <= num_states <= limits.most("rank") or not 1 <= updates <= limits.ceiling("epochs"):
-        allowed = f"1 … {limits.most('rank'):,} and 1 … {limits.ceiling('epochs'):,}"
-        raise RecipeError(f"states and updates of a {kind}: {num_states:,} and {updates:,} given, allowed are {allowed}")
-    if not (rate > 0 and 0 <= dropout < 1 and weight_decay >= 0):
-        given = f"rate {rate}, dropout {dropout} and weight decay {weight_decay}"
-        raise RecipeError(f"{kind}: {given} given; above 0, from 0 to below 1, and at least 0 needed")
+    if not 1 <= num_states <= limits.most("rank"):
+        raise RecipeError(f"states of a {kind}: {num_states:,} given, allowed are 1 … {limits.most('rank'):,}")
     if not len(train.words):
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
-    best: BestSoFar[RecurrentModel] = BestSoFar(validation, train.num_symbols, patience)
-    rng = np.random.default_rng(seed)
-    epochs = -(-updates // -(-int(train.counts.sum()) // BATCH))
+    stopping: EarlyStopping[RecurrentModel] = EarlyStopping(validation, train.num_symbols, training.patience)
+    rng = np.random.default_rng(training.seed)
+    epochs = -(-training.updates // -(-int(train.counts.sum()) // BATCH))
     with one_thread(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = Network(kind, train.num_symbols, num_states, dropout)
-        optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=weight_decay)
-        best.offer(network.frozen())
+        torch.manual_seed(training.seed)
+        network = Network(kind, train.num_symbols, num_states, training.dropout)
+        optimizer = torch.optim.AdamW(network.parameters(), lr=training.rate, weight_decay=training.weight_decay)
+        stopping.offer(network.frozen())
         for epoch in range(epochs):
             losses = []
-            optimizer.param_groups[0]["lr"] = rate * 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+            optimizer.param_groups[0]["lr"] = half_cosine(training.rate, math.pi * epoch / epochs)
             for batch in batches(train, rng):
                 check_cancelled(cancelled)
                 optimizer.zero_grad()
@@ -143,7 +167,7 @@ def fit_recurrent(
             if not np.isfinite(losses).all():
                 break
             report(Progress(kind, epoch + 1, epochs, float(np.mean(losses)) / math.log(2), BITS))
-            best.offer(network.frozen())
-            if best.is_late:
+            stopping.offer(network.frozen())
+            if stopping.is_late:
                 break
-    return best.kept()
+    return stopping.best

@@ -16,10 +16,11 @@ from ..hankel.matrix import HankelMatrix
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
 from .kernels import SparseRows, activate, reconstruction_error
-from .networks import nudge, one_thread, to_arrays, train
+from .networks import Schedule, nudge, one_thread, to_arrays, train
+from .options import Refinement
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
+from .reading import Steps
 from .rollout import Rollout, transition_step
-from .steps import Refinement, Steps
 
 
 @one_thread()
@@ -64,18 +65,9 @@ def refine_hankel(
         states = rollout.states(start, transition_step(maps, nonlinear[0]))
         return RowStates(rows[nodes_shown], states[rollout.place[torch.from_numpy(nodes_shown)]].numpy())
 
-    log = train(
-        tensors,
-        loss,
-        stage="refinement",
-        epochs=options.epochs,
-        learning_rate=options.rate,
-        schedule="cosine",
-        report=report,
-        cancelled=cancelled,
-        look=look,
-        first_step=None if steps.svd is None else lambda: nudge(tensors, options.seed),
-    )
+    schedule = Schedule(options.epochs, options.rate, "cosine")
+    leave_saddle = None if any(nonlinear) else lambda: nudge(tensors, options.seed)
+    log = train(tensors, loss, "refinement", schedule, report, cancelled, look=look, first_step=leave_saddle)
     first, *others = to_arrays(tensors)
     maps_learned, decoder_learned = tuple(others[: len(transitions)]), tuple(others[len(transitions) :])
     return replace(steps, initial=first, transitions=maps_learned, decoder=decoder_learned, logs=(*steps.logs, log))

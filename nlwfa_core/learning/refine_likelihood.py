@@ -19,11 +19,12 @@ from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
+from .early_stopping import Best
 from .kernels import DTYPE, activate
-from .networks import nudge, one_thread, to_arrays
+from .networks import half_cosine, nudge, one_thread, to_arrays
+from .options import Refinement
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, Step, transition_step
-from .steps import Refinement
 
 SMALLEST_PROBABILITY = 1e-8  # what is impossible must not stop the training
 LARGEST_GRADIENT = 1.0
@@ -181,7 +182,7 @@ def refine_likelihood(
 
             report(Progress("refinement", done + epoch, total, bits, BITS, look if shown else None))
 
-        runs.append(_climb(start, train, judges, options, told, cancelled))
+        runs.append(_train_from(start, train, judges, options, told, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = next_symbol_score(best, judges).bits_per_symbol
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
@@ -190,7 +191,7 @@ def refine_likelihood(
     return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure=BITS)
 
 
-def _climb(
+def _train_from(
     model: WFA | NLWFA,
     train: Sample,
     judges: Sample,
@@ -211,12 +212,12 @@ def _climb(
     divisions = [train.split([strings // count] * count, options.seed + number) for number in range(min(DIVISIONS, options.epochs))]
     batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
     judging = Continuations(judges, model.num_symbols)
-    best, fewest, losses = model, math.inf, list[float]()
+    best, losses = Best(model), list[float]()
     for epoch in range(options.epochs):
         for number, batch in enumerate(batches[epoch % len(batches)]):
             check_cancelled(cancelled)
             done = (epoch + number / count) / options.epochs
-            optimizer.param_groups[0]["lr"] = options.rate * 0.5 * (1 + math.cos(math.pi * done))
+            optimizer.param_groups[0]["lr"] = half_cosine(options.rate, math.pi * done)
             optimizer.zero_grad()
             trained.surprise(batch, options.dropout).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(trained.tensors, LARGEST_GRADIENT)
@@ -231,9 +232,8 @@ def _climb(
         if not np.isfinite(bits):
             break
         losses.append(bits)
-        if bits < fewest:
-            best, fewest = averaged.learned(), bits
-    return best, losses
+        best.offer(bits, averaged.learned)
+    return best.value, losses
 
 
 def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:

@@ -14,7 +14,8 @@ from scipy import sparse
 
 from ..strings.words import FloatArray, IntArray
 from .kernels import BatchedSquaredError, squared_error
-from .networks import one_thread, seeded_layers, to_arrays, train
+from .networks import Schedule, one_thread, seeded_layers, to_arrays, train
+from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 
 
@@ -22,14 +23,8 @@ from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, ne
 def fit_transitions(
     latent: FloatArray,
     shifted: npt.NDArray[np.int32],
+    options: Options,
     weights: FloatArray | None = None,
-    *,
-    width: int = 2,
-    nonlinear: bool = True,
-    epochs: int = 1000,
-    learning_rate: float = 0.001,
-    schedule: str = "constant",
-    seed: int = 0,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> tuple[tuple[FloatArray, ...], TrainingLog]:
@@ -44,15 +39,16 @@ def fit_transitions(
         φ(H_r) of every Hankel row; rows 0 … num_prefixes − 1 are the prefixes.
     shifted : array, shape (num_prefixes, num_symbols)
         The row of uσ.
+    options : Options
+        θ is tanh if the learner's second step is nonlinear, else the identity. Without hidden units (`width_transitions` 0),
+        g_σ(z) = θ(zᵀF). The number of states is that of `latent`.
     weights : array, shape (num_prefixes, num_symbols), or None
         How much each pair (u, σ) counts; None: all alike.
-    width : int
-        Hidden units, in multiples of the rank (the paper's 2); 0: no hidden layer, g_σ(z) = θ(zᵀF).
 
     Returns
     -------
     layers : tuple of arrays
-        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank); without a hidden layer F alone.
+        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank); without a hidden layer only F.
     log : TrainingLog
 
     Raises
@@ -60,10 +56,10 @@ def fit_transitions(
     Cancelled
     """
     num_prefixes, num_symbols = shifted.shape
-    rank = latent.shape[1]
+    rank, width, nonlinear = latent.shape[1], options.width_transitions, options.kind.nonlinear_transitions
     widths = [rank, width * rank, rank] if width else [rank, rank]
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
-    layers = seeded_layers(shapes, torch.Generator().manual_seed(seed))
+    layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
     each = np.ones(shifted.shape) if weights is None else weights
     counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), each)
@@ -85,17 +81,8 @@ def fit_transitions(
                 reached[row] = state
         return RowStates(np.arange(len(places)), reached, latent[: len(places)])
 
-    log = train(
-        layers,
-        loss,
-        stage="transitions",
-        epochs=epochs,
-        learning_rate=learning_rate,
-        schedule=schedule,
-        report=report,
-        cancelled=cancelled,
-        look=look,
-    )
+    schedule = Schedule(options.epochs_transitions, options.rate_transitions, options.schedule)
+    log = train(layers, loss, "transitions", schedule, report, cancelled, look=look)
     return to_arrays(layers), log
 
 

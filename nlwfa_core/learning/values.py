@@ -1,132 +1,123 @@
-"""Models of any function of strings, from the values of some: the four learners on H's known cells, then least squares."""
+"""Models of any function of strings, learned from the values of some strings.
+
+The four learners train on the known cells of H; a third step fits the values themselves by least squares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError, listed
+from ..hankel.basis import Basis
 from ..hankel.transforms import transformed
 from ..hankel.values import ValuedStrings, known_transitions, observed_hankel
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.words import Alphabet
 from .completion import complete, fit_completed
-from .learners import Fit, FitReport, check_rank, network_steps
-from .names import LEARNERS, check_learner
+from .learners import Fit, FitCache, FitReport, check_rank, network_steps
+from .names import VALUE_REFINEMENTS, check_learner
+from .options import Options, with_shortcuts
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
-from .reading import as_network
-from .steps import Kept, Steps
+from .reading import Steps, as_network
 
-REFINEMENTS = {
-    "none": "the two steps alone",
-    "values": "all parameters together, on the given values, from random starts too",
-}
 TRANSFORMS = ("none", "sqrt")
-SHOWN_SYMBOLS = 5
+NUM_PREFIXES = NUM_SUFFIXES = 1000  # of the basis, unless one is given
+MAX_LISTED_SYMBOLS = 5
 
 
 def fit_values(
-    given: ValuedStrings,
-    learner: str,
-    rank: int,
+    values: ValuedStrings,
+    options: Options | None = None,
     *,
-    num_prefixes: int = 1000,
-    num_suffixes: int = 1000,
+    basis: Basis | None = None,
     transform: str = "none",
-    ridge: float = 1e-6,
-    start: str = "random",
-    hidden: Sequence[int] = (2, 1, 2),
-    width_transitions: int = 2,
-    epochs_factorisation: int = 1000,
-    epochs_transitions: int = 500,
-    rate_factorisation: float = 0.015,
-    rate_transitions: float = 0.001,
-    schedule: str = "constant",
-    seed: int = 0,
-    refine: str = "none",
-    restarts: int = 128,
     report: Report = silent,
     cancelled: CancelCheck = never,
+    **shortcuts: Any,
 ) -> Fit:
-    """Learn a model of `rank` states that gives some strings their values; what was not given is unknown, not 0.
+    """Learn a model that gives some strings their values, by `Options` or by its fields as keywords.
 
-    SP completes the Hankel matrix. Networks train on its known cells; where their maps are linear, these are those of least squares
-    over the pairs u, uσ of which something is known.
+    The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks train on its known cells; linear
+    maps are those of least squares over the pairs u, uσ with known cells. `Refinement("values", restarts=128)` is the third step,
+    with 128 restarts from random parameters.
 
     Parameters
     ----------
-    num_prefixes, num_suffixes : int
-        Of the basis: those that most of the given strings have.
+    basis : Basis, optional
+        Prefixes and suffixes of H; by default the 1,000 prefixes and 1,000 suffixes that occur in most strings.
     transform : str
         One of TRANSFORMS; "sqrt" learns the roots of values that are at least 0, and the model squares its output.
-    ridge : float
-        Of the completion; for SP (see `complete`).
-    start : str
-        Of the factorisation (see `fit_factorisation`); it and the options up to `schedule` are for networks.
-    refine : str
-        One of REFINEMENTS.
-    restarts : int
-        Random starts of the refinement (see `refine_values`).
+    shortcuts
+        Fields of `Options`, in place of those in `options`.
 
     Raises
     ------
     RecipeError
         If an option is unknown, the rank is below 1 or above what the basis allows, or there is nothing to learn.
+    TypeError
+        If a shortcut is no field of `Options`.
     Cancelled
     """
-    check_learner(learner)
-    for name, option, allowed in (("transform", transform, TRANSFORMS), ("refine", refine, tuple(REFINEMENTS))):
-        if option not in allowed:
-            raise RecipeError(f"{name}: {option!r} given, allowed: {', '.join(allowed)}")
+    options = with_shortcuts(options, shortcuts)
+    check_learner(options.learner)
+    refinement = options.refinement
+    for name, choice, allowed in (
+        ("transform", transform, TRANSFORMS),
+        ("refine", refinement.objective, tuple(VALUE_REFINEMENTS)),
+    ):
+        if choice not in allowed:
+            raise RecipeError(f"{name}: {choice!r} given, allowed: {', '.join(allowed)}")
     check_cancelled(cancelled)
     started = perf_counter()
-    hankel = transformed(observed_hankel(given, given.basis(num_prefixes, num_suffixes)), transform)
-    check_rank(hankel, rank)
-    kind, singular_values, built = LEARNERS[learner], None, perf_counter()
+    hankel = transformed(observed_hankel(values, basis or values.basis(NUM_PREFIXES, NUM_SUFFIXES)), transform)
+    check_rank(hankel, options.rank)
+    kind, singular_values, built = options.kind, None, perf_counter()
     if kind.networks:
-        epochs, rates = (epochs_factorisation, epochs_transitions), (rate_factorisation, rate_transitions)
-        networks = (hidden, width_transitions, epochs, rates, schedule, seed, report, cancelled)
-        known = known_transitions(hankel)
-        steps = network_steps(hankel, kind, rank, *networks, Kept(), known, start)
+        observed = known_transitions(hankel)
+        steps = network_steps(hankel, options, observed=observed, cache=FitCache(), report=report, cancelled=cancelled)
         if kind.nonlinear_transitions:
-            steps.transitions[-1][~known.any(axis=0)] = 0.0
+            steps.transitions[-1][~observed.any(axis=0)] = 0.0
     else:
-        completion = complete(hankel, rank, ridge=ridge, report=report, cancelled=cancelled)
+        completion = complete(hankel, options.rank, ridge=options.ridge, report=report, cancelled=cancelled)
         linear, singular_values = fit_completed(hankel, completion), completion.singular_values
         log, seconds = TrainingLog("completion", completion.losses), {"completion": perf_counter() - built}
         steps = Steps(linear.initial, (linear.transitions,), (completion.right.T,), (False, False), (log,), seconds)
-        known = known_transitions(hankel, linear.num_states)
+        observed = known_transitions(hankel, linear.num_states)
     seconds, logs = {"hankel": built - started, **steps.seconds}, steps.logs
     model: WFA | NLWFA = as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
     if not kind.networks and transform == "none":
         model = WFA(steps.initial, steps.transitions[0], model.termination)
-    if refine == "values":
+    if refinement.objective == "values":
         from .refine_values import refine_values
 
         started = perf_counter()
-        model, log = refine_values(model, given, restarts=restarts, seed=seed, report=report, cancelled=cancelled)
+        restarts, seed = refinement.restarts, refinement.seed
+        model, log = refine_values(model, values, restarts=restarts, seed=seed, report=report, cancelled=cancelled)
         logs, seconds = (*logs, log), {**seconds, "refinement": perf_counter() - started}
     messages = [log.message for log in logs if log.message]
-    if refine == "none":
-        messages += map_messages(known, model.num_states, given.alphabet)
+    if refinement.objective == "none":
+        messages += map_messages(observed, model.num_states, values.alphabet)
     radius = model.spectral_radius if isinstance(model, WFA) else None
-    fitted = FitReport(learner, rank, model.num_states, singular_values, None, radius, logs, tuple(messages), seconds)
-    return Fit(model, fitted)
+    learned = FitReport(
+        options.learner, options.rank, model.num_states, singular_values, None, radius, logs, tuple(messages), seconds
+    )
+    return Fit(model, learned)
 
 
-def map_messages(known: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
-    """A sentence for the symbols whose maps rest on no known pair of rows, and one for those with fewer pairs than states.
+def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
+    """A sentence for the symbols whose maps no known pair of rows determines, and one for those with fewer pairs than states.
 
     Parameters
     ----------
-    known : array, shape (num_prefixes, num_symbols)
+    observed : array, shape (num_prefixes, num_symbols)
         As `known_transitions`.
     """
-    pairs = known.sum(axis=0)
+    pairs = observed.sum(axis=0)
     sentences = (
         (pairs == 0, "No pair of rows with enough known values shows where {} leads: its map is zero."),
         (
@@ -138,5 +129,5 @@ def map_messages(known: npt.NDArray[np.bool_], num_states: int, alphabet: Alphab
     for chosen, sentence in sentences:
         symbols = [alphabet.symbols[symbol] for symbol in np.flatnonzero(chosen)]
         if symbols:
-            messages.append(sentence.format(listed(symbols, SHOWN_SYMBOLS)))
+            messages.append(sentence.format(listed(symbols, MAX_LISTED_SYMBOLS)))
     return messages

@@ -24,7 +24,7 @@ from ..experiment.pipeline import Workbench, reference_models
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from ..files import make_directory, read_capped, write_atomically
-from ..learning.names import LEARNERS, needs_boundary
+from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
 from ..metrics.scores import Scores, evaluate
 from .squared import SQUARED_COLUMNS, squared_errors
 
@@ -79,7 +79,7 @@ class Settings:
     """
 
     title: str
-    learners: Sequence[str] = tuple(LEARNERS)
+    learners: Sequence[str] = HANKEL_LEARNERS
     linear: Mapping[str, object] = field(default_factory=dict)
     networks: Mapping[str, object] = field(default_factory=dict)
     learning: Mapping[str, object] = field(default_factory=dict)

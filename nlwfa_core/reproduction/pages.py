@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean
 
 from ..lab.svg import Panel, line_chart
-from ..learning.names import LEARNERS
+from ..learning.names import HANKEL_LEARNERS
 from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread
 from .claims import CLAIMS, Curves, compare, verdict
@@ -135,13 +135,13 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
 
 def _curves(measured: Sequence[Measured], metric: str, experiment: Experiment) -> Curves:
     """Collect learners' values by rank; or by sample size, at the rank that each seed's validation strings choose."""
-    curves: dict[str, dict[int, dict[int, float]]] = {learner: {} for learner in LEARNERS}
+    curves: dict[str, dict[int, dict[int, float]]] = {learner: {} for learner in HANKEL_LEARNERS}
     if experiment.name == "dyck-rank":
-        for learner, rank in product(LEARNERS, experiment.ranks):
+        for learner, rank in product(HANKEL_LEARNERS, experiment.ranks):
             if values := values_of(select(measured, learner=learner, rank=rank), metric):
                 curves[learner][rank] = values
         return curves
-    for learner, size, seed in product(LEARNERS, distinct(measured, "size"), distinct(measured, "seed")):
+    for learner, size, seed in product(HANKEL_LEARNERS, distinct(measured, "size"), distinct(measured, "seed")):
         by_rank = runs_by_rank(select(measured, learner=learner, size=size, seed=seed), experiment.ranks)
         if by_rank:
             rank = chosen_rank(by_rank, "wer" if metric == "wer" else "log2_pauto")
@@ -230,7 +230,7 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     for name, settings in SETTINGS.items():
         runs = comparable(experiment.runs_by_settings[name], list(select(measured, settings=name)))
         rows, chosen = [], {}
-        for learner in LEARNERS:
+        for learner in HANKEL_LEARNERS:
             if by_rank := runs_by_rank(select(runs, learner=learner), experiment.ranks):
                 rank = chosen_rank(by_rank, "wer")
                 chosen[learner] = by_rank[rank]

@@ -47,8 +47,8 @@ def squared_errors(
     hankel = transformed(exact_hankel(square, Basis(words, words, NUM_SYMBOLS)), transform)
     learned = fit(
         hankel,
-        learner,
-        rank,
+        learner=learner,
+        rank=rank,
         epochs_factorisation=epochs[0],
         epochs_transitions=epochs[1],
         rate_factorisation=0.03,

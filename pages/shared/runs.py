@@ -9,12 +9,12 @@ from collections.abc import Iterable
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.recipe import MODELS
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.history.database import told
 from nlwfa_core.history.owners import Own, pseudonym
 from nlwfa_core.history.runs import History
 from nlwfa_core.jobs.runner import JobStatus, Runner
+from nlwfa_core.learning.names import LEARNERS
 from pages.shared import cache, visitor
 from pages.shared.server import SHIPPED, home
 
@@ -138,7 +138,7 @@ def result(recipe: Recipe) -> Result | None:
     return cache.result(recipe.key()) if job and job.state == "done" else None
 
 
-def results_of_learners(recipe: Recipe, learners: Iterable[str] = MODELS) -> dict[str, Result]:
+def results_of_learners(recipe: Recipe, learners: Iterable[str] = LEARNERS) -> dict[str, Result]:
     """Learner -> finished run, for runs that differ from a recipe in the learner alone. Includes opponents."""
     results = {learner: result(recipe.with_learner(learner)) for learner in learners}
     return {learner: run for learner, run in results.items() if run is not None}

@@ -17,7 +17,7 @@ from nlwfa_core.experiment.fields import beyond, differences, flat, lowered
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
-from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
@@ -214,7 +214,7 @@ def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
 def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     st.subheader("Learning", divider="grey")
     values: dict[str, Any] = dict(default)
-    values["learner"] = _choice("Learner", LEARNERS, default.learner, "learner")
+    values["learner"] = _choice("Learner", HANKEL_LEARNERS, default.learner, "learner")
     st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
     values["rank"] = _whole("Rank k (number of states)", default.rank, limits.most("rank"), "rank")
     if not LEARNERS[values["learner"]].networks:
@@ -291,8 +291,10 @@ def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) 
 def check_sayable(recipe: Recipe) -> None:
     """Raise RecipeError where the sidebar has no words for a recipe, which the library would follow all the same."""
     learning, hankel = recipe.learning, recipe.hankel
-    if learning.is_opponent:
-        raise RecipeError(f"learner: {learning.learner} given, the sidebar has {', '.join(LEARNERS)}; opponents are on Compare")
+    if not learning.kind.needs_hankel:
+        raise RecipeError(
+            f"learner: {learning.learner} given, the sidebar has {', '.join(HANKEL_LEARNERS)}; opponents are on Compare"
+        )
     hidden = ",".join(map(str, learning.hidden))
     if hidden not in LAYERS:
         raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(LAYERS)}; use the script")

@@ -18,7 +18,7 @@ from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
 from nlwfa_core.lab.tables import BETTER, scores_csv
-from nlwfa_core.learning.names import LEARNERS, OF_STATES
+from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
 from pages.shared import address, cache, pins, runs, training, widgets
 from pages.shared.widgets import error_toast, escape_markdown
@@ -63,10 +63,12 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
 def sweep_controls(recipe: Recipe) -> Sweep:
     """Which runs to compare."""
     left, right = st.columns(2)
-    learners = left.pills("Learners", list(LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params")
+    learners = left.pills(
+        "Learners", list(HANKEL_LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params"
+    )
     opponents = right.pills(
         "Opponents",
-        list(OF_STATES),
+        list(STRING_LEARNERS),
         selection_mode="multi",
         key="opponents",
         bind="query-params",
@@ -128,7 +130,7 @@ def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
         return grid
     kept, refused = {}, Counter[str]()
     for place, one in grid.items():
-        if not one.learning.is_opponent:
+        if one.learning.kind.needs_hankel:
             hankel = cache.hankel(recipe.data, one.hankel)
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 counted = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"

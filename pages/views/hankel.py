@@ -103,7 +103,7 @@ def _payload(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
 
 def _states(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
     """A point for each prefix."""
-    model = recipe.key() if runs.result(recipe) and not recipe.learning.is_opponent else ""
+    model = recipe.key() if runs.result(recipe) and recipe.learning.kind.needs_hankel else ""
     return cache.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
 
 

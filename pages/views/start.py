@@ -54,7 +54,7 @@ def resume() -> None:
     here = sidebar.current()
     if here != sidebar.DEFAULT and (job := runs.status(here)) is not None:
         jobs[here.key()] = job
-    shown = [job for job in jobs.values() if job.state in STATES and not job.recipe.learning.is_opponent][:MAX_RUNS]
+    shown = [job for job in jobs.values() if job.state in STATES and job.recipe.learning.kind.needs_hankel][:MAX_RUNS]
     if not shown:
         return
     with st.container(horizontal=True, key="resume", vertical_alignment="center"):

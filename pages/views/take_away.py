@@ -135,7 +135,7 @@ def programs(recipe: Recipe) -> list[Card]:
 
 def finished(recipe: Recipe, result: Result, link: str) -> Finished:
     """Raises RecipeError if the strings are gone."""
-    hankel = None if recipe.learning.is_opponent else cache.hankel(recipe.data, recipe.hankel)
+    hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
     return Finished(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link)
 
 

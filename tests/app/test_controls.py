@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
-from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
 from pages.shared.sidebar import DEFAULT, LAYERS
 from tests.app.lab import complaints, go, open_lab, recipe_of
 
@@ -69,7 +69,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
     source = draw(st.sampled_from(list(SOURCES)))
     sizes = {name: draw(whole(1_000_000)) for name in ("num_strings", "num_validation", "num_test")}
     data = DataRecipe(source=source, seed=draw(whole(2**31 - 1, 0)), **sizes, **draw(st.fixed_dictionaries(SOURCES[source])))
-    learner = draw(st.sampled_from(list(LEARNERS)))
+    learner = draw(st.sampled_from(HANKEL_LEARNERS))
     counted = {"statistic": draw(st.sampled_from(list(STATISTICS))), "transform": draw(st.sampled_from(list(TRANSFORMS)))}
     bounded = needs_boundary(learner, **counted)
     hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)), bounded=bounded, **counted)

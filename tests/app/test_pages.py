@@ -10,7 +10,7 @@ import pytest
 from nlwfa_core import run
 from nlwfa_core.lab.formulas.recipe import steps
 from nlwfa_core.lab.tables import format_score
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.models.reading import READINGS
@@ -90,10 +90,10 @@ def test_the_score_table_holds_the_librarys_numbers() -> None:
 def test_all_four_learners_are_seen_on_every_page_once_they_are_trained() -> None:
     app = trained(open_lab("train", **QUICK | {"data_seed": 12}))
     trained(app, "train.others.start")
-    assert list(app.dataframe[1].value["model"]) == list(LEARNERS)
-    assert go(app, "states").segmented_control(key="states.learner").options == list(LEARNERS)
+    assert list(app.dataframe[1].value["model"]) == list(HANKEL_LEARNERS)
+    assert go(app, "states").segmented_control(key="states.learner").options == list(HANKEL_LEARNERS)
     assert figure(app, "states.pca")["data"]
-    assert list(go(app, "predict").dataframe[0].value["model"])[: len(LEARNERS)] == list(LEARNERS)
+    assert list(go(app, "predict").dataframe[0].value["model"])[: len(HANKEL_LEARNERS)] == list(HANKEL_LEARNERS)
     assert not complaints(app)
 
 
@@ -151,7 +151,7 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
         assert len(app.latex) == len(list(steps(recipe_of(app))))
     assert ("refine" in options) == any("Step 3" in entry.value for entry in app.main.markdown)
     trained(app, "train.others.start")
-    assert list(app.dataframe[1].value["model"]) == list(LEARNERS)
+    assert list(app.dataframe[1].value["model"]) == list(HANKEL_LEARNERS)
     for _, shown in all_pages(app):
         assert not complaints(shown)
     go(app, "hankel")

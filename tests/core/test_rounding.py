@@ -167,7 +167,7 @@ def test_networks_that_are_linear_follow_the_rule() -> None:
     """SP on square roots is evaluated as a network without tanh: what is deeper than its blocks is 0 all the same."""
     data = load_data(DataRecipe(num_strings=2_000))
     hankel = build_hankel(data.train, HankelRecipe(num_prefixes=100, num_suffixes=100, transform="sqrt"))
-    model = fit(hankel, "SP", 5).model
+    model = fit(hankel, learner="SP", rank=5).model
     assert isinstance(model, NLWFA)
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
     turned = NLWFA(

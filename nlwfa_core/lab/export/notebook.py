@@ -69,7 +69,7 @@ def notebook(recipe: Recipe) -> str:
         _text("## Strings\n\nGenerated or read as the recipe says; the test strings are never learned from."),
         _code(DATA.format(files=files)),
     ]
-    if not recipe.learning.is_opponent:
+    if recipe.learning.kind.needs_hankel:
         cells += [
             _text(
                 "## The Hankel matrix\n\n$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$. "

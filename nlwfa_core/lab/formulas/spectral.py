@@ -12,9 +12,8 @@ import numpy as np
 
 from ...experiment.recipe import HankelRecipe
 from ...hankel.matrix import HankelMatrix
-from ...learning.learners import fit, svd_size
+from ...learning.learners import FitCache, fit, svd_size
 from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, weighted_block
-from ...learning.steps import Kept
 from ...models.nlwfa import NLWFA
 from ...models.reading import StringReading
 from ...models.wfa import WFA
@@ -82,9 +81,9 @@ class Step:
 
 def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
     """Learn by SP, and keep what it went through. Raises RecipeError if the basis does not allow the rank."""
-    kept = Kept()
-    model = fit(hankel, "SP", rank, kept=kept).model
-    svd = kept.svds[svd_size(hankel, rank)]
+    cache = FitCache()
+    model = fit(hankel, learner="SP", rank=rank, cache=cache).model
+    svd = cache.svds[svd_size(hankel, rank)]
     plain = hankel.transform == "none" and not hankel.bounded
     return Spectral(hankel, svd, (fit_spectral if plain else fit_linear_maps)(hankel, svd, rank), model)
 

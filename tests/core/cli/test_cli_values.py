@@ -12,7 +12,8 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.hankel.values import value_scores
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.files import load_model
 from nlwfa_core.sources.values import read_values
@@ -50,15 +51,15 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learner: str) -> None:
     arguments = ("--train", files / "train.csv", "--learner", learner, "--rank", 2, "--out", files / "m", *QUICK)
     code, out, err = run("fit-values", *arguments)
     assert (code, err) == (0, "")
     assert "85, values from" in out and "2 symbols" in out and "2 (rank 2 asked for)" in out
     train = read_values((files / "train.csv").read_bytes()).strings
-    options = {"num_prefixes": 20, "num_suffixes": 20, "epochs_factorisation": 8, "epochs_transitions": 4}
-    expected = fit_values(train, learner, 2, **options).model
+    options = Options(learner, 2, epochs_factorisation=8, epochs_transitions=4)
+    expected = fit_values(train, options, basis=train.basis(20, 20)).model
     saved = load_model(files / "m")
     np.testing.assert_array_equal(saved.model.weights(train.words), expected.weights(train.words))
     assert saved.info["training_file"] == "train.csv"

@@ -15,8 +15,8 @@ from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, 
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.files import FileShelf
-from nlwfa_core.learning.names import LEARNERS, OF_STATES
-from nlwfa_core.learning.opponents import fit_opponent
+from nlwfa_core.learning.learners import fit_strings
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import evaluate
@@ -45,7 +45,7 @@ def bits(result: Result) -> list[bytes]:
     return [array.tobytes() for array in arrays(result.model)]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_recipe_twice_gives_the_same_bits(learner: str) -> None:
     one, same = run(recipe_of(learner)), run(recipe_of(learner))
     assert bits(one) == bits(same) and one.scores == same.scores and one.notes == same.notes
@@ -65,7 +65,7 @@ def test_every_source_is_learned_by_linear_and_nonlinear_models(source: str, lea
     assert {"data", "hankel", "learning", "scores"} < set(result.seconds)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_stages_are_reported_in_order_and_epochs_with_their_loss(learner: str) -> None:
     seen: list[Progress] = []
     result = run(recipe_of(learner), report=seen.append)
@@ -76,7 +76,7 @@ def test_stages_are_reported_in_order_and_epochs_with_their_loss(learner: str) -
         assert [step.loss for step in seen if step.stage == log.stage] == log.losses.tolist()
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("after", [0, 1, 2, 4])
 def test_cancelling_stops_promptly(learner: str, after: int) -> None:
     seen: list[Progress] = []
@@ -92,13 +92,13 @@ def test_a_basis_larger_than_the_sample_uses_what_exists_and_says_so() -> None:
     assert len(told) == 2 and "900 prefixes" in told[0] and "50,000 suffixes" in told[1] and "and all are used." in told[0]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_rank_above_the_basis_is_refused(learner: str) -> None:
     with pytest.raises(RecipeError, match=r"rank: 30 given, allowed are 1 … 20 \(the basis has 25 prefixes and 20 suffixes\)"):
         run(recipe_of(learner, rank=30))
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("train", [b"6 2\n" + b"0\n" * 6, b"6 2\n" + b"2 0 1\n" * 6])
 def test_empty_strings_and_equal_strings_are_learned(tmp_path: Path, learner: str, train: bytes) -> None:
     shelf = FileShelf(tmp_path)
@@ -109,7 +109,7 @@ def test_empty_strings_and_equal_strings_are_learned(tmp_path: Path, learner: st
         assert result.scores.log2_pauto in (0, np.inf)  # one word alone has all the mass, or rank 1 can't tell it
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_unseen_test_symbols_are_zeros_and_told(tmp_path: Path, learner: str) -> None:
     shelf = FileShelf(tmp_path)
     data = DataRecipe(source="upload", upload=shelf.put(b"ab\na\nb\n" * 9), upload_test=shelf.put(b"ac\nab\n"))
@@ -119,7 +119,7 @@ def test_unseen_test_symbols_are_zeros_and_told(tmp_path: Path, learner: str) ->
         assert (result.scores.num_zero, result.scores.log2_pauto) == (1, np.inf)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_results_come_back_as_they_were(tmp_path: Path, learner: str) -> None:
     result = run(recipe_of(learner, rate_factorisation=1e200))
     save_result(tmp_path / "run", result)
@@ -191,7 +191,7 @@ def test_reference_models_are_uniform_n_gram_and_truth() -> None:
     assert list(reference_models(verbs, 2)) == ["uniform", "2-gram"]
 
 
-@pytest.mark.parametrize("name", OF_STATES)
+@pytest.mark.parametrize("name", STRING_LEARNERS)
 def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(tmp_path: Path, name: str) -> None:
     recipe = recipe_of("SP", seed=3).with_learner(name)
     seen: list[Progress] = []
@@ -199,7 +199,7 @@ def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(tm
     assert {step.measure for step in seen if step.loss is not None} == {BITS}
     data = load_data(recipe.data)
     assert data.validation is not None
-    model = fit_opponent(name, data.train, 3, seed=3, validation=data.validation.sample)
+    model = fit_strings(data.train, learner=name, rank=3, seed=3, validation=data.validation.sample).model
     assert result.model.weights(data.test.words).tolist() == model.weights(data.test.words).tolist()
     assert (result.scores, result.report.num_states) == (evaluate(model, data.test), 3)
     save_result(tmp_path, result)

@@ -17,7 +17,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
-from nlwfa_core.learning.names import LEARNERS, OF_STATES, REFINEMENTS
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, STRING_LEARNERS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
 recipes = st.builds(
@@ -35,7 +35,7 @@ recipes = st.builds(
     refinement=st.builds(RefinementRecipe, objective=st.sampled_from(list(REFINEMENTS)), dropout=st.floats(0, 0.9)),
     learning=st.builds(
         LearningRecipe,
-        learner=st.sampled_from([*LEARNERS, *OF_STATES]),
+        learner=st.sampled_from(list(LEARNERS)),
         rank=st.integers(1, limits.most("rank")),
         hidden=hidden,
         rate_factorisation=st.floats(1e-12, 1e6),
@@ -115,7 +115,7 @@ def test_keys_differ_with_the_content(one: Recipe, other: Recipe) -> None:
     assert (one.data.key() == other.data.key()) == (one.data == other.data)
     assert (one.hankel.key() == other.hankel.key()) == (one.hankel == other.hankel)
     assert len(one.key()) == 64
-    if one != other and one.learning.learner not in ("SP", *OF_STATES):
+    if one != other and one.learning.learner not in ("SP", *STRING_LEARNERS):
         assert one.key() != other.key()
 
 
@@ -134,7 +134,7 @@ def test_options_of_networks_make_no_difference_to_spectral_learning() -> None:
     assert network.changed(seed=9).key() != network.key() != spectral.key()
 
 
-@given(recipes, st.sampled_from(OF_STATES))
+@given(recipes, st.sampled_from(STRING_LEARNERS))
 def test_opponents_are_named_by_strings_states_and_seed(recipe: Recipe, name: str) -> None:
     opponent = recipe.with_learner(name, 4)
     others = (
@@ -152,7 +152,7 @@ def test_opponents_are_named_by_strings_states_and_seed(recipe: Recipe, name: st
 def test_another_learner_gets_the_boundary_symbols_that_it_needs(statistic: str, transform: str) -> None:
     marks = statistic != "string"
     recipe = Recipe(hankel=HankelRecipe(statistic=statistic, transform=transform, bounded=marks))
-    for learner in LEARNERS:
+    for learner in HANKEL_LEARNERS:
         changed = recipe.with_learner(learner, 3)
         assert (changed.learning.learner, changed.learning.rank) == (learner, 3)
         assert changed.hankel.bounded == (marks and (learner != "SP" or transform != "none"))

@@ -108,7 +108,7 @@ def test_spectral_learning_recovers_strings_from_every_statistic(reference: Refe
     convert = {"string": lambda model: model, "prefix": prefix_automaton, "factor": factor_automaton}[statistic]
     basis = full_basis(wfa.num_symbols, 4)
     hankel = exact_hankel(convert(wfa).weights, basis, statistic)
-    learned = fit(hankel, "SP", truncated_svd(hankel.block, 8).numerical_rank).model
+    learned = fit(hankel, learner="SP", rank=truncated_svd(hankel.block, 8).numerical_rank).model
     assert isinstance(learned, WFA)
     words = all_words(wfa.num_symbols, 6)
     np.testing.assert_allclose(learned.weights(words), wfa.weights(words), atol=1e-8)
@@ -144,7 +144,7 @@ def test_linear_maps_with_boundary_symbols_are_exact(reference: Reference, stati
     basis = full_basis(num_symbols, 3)
     exact = exact_hankel(lambda words: bounded_weights(wfa, statistic, words), basis, statistic, bounded=True)
     hankel = transformed(exact, transform)
-    learned = fit(hankel, "SP", min(10, hankel.num_suffixes)).model
+    learned = fit(hankel, learner="SP", rank=min(10, hankel.num_suffixes)).model
     assert isinstance(learned, NLWFA) and learned.num_symbols == wfa.num_symbols
     words = all_words(wfa.num_symbols, 4)
     np.testing.assert_allclose(learned.weights(words), wfa.weights(words), atol=1e-6)
@@ -166,7 +166,7 @@ def test_the_square_root_of_a_squared_function_has_its_rank(seed: int) -> None:
     exact = exact_hankel(lambda words: wfa.weights(words) ** 2, basis)
     assert truncated_svd(exact.block, 10).numerical_rank == k * (k + 1) // 2
     hankel = transformed(exact, "sqrt")
-    learned = fit(hankel, "SP", k).model
+    learned = fit(hankel, learner="SP", rank=k).model
     assert isinstance(learned, NLWFA) and learned.reading.link == "square"
     words = closure_words(basis)
     np.testing.assert_allclose(learned.weights(words), wfa.weights(words) ** 2, rtol=1e-6, atol=1e-14)
@@ -204,4 +204,4 @@ def test_what_is_refused() -> None:
         transformed(hankel, "sqrt")
     factor = exact_hankel(lambda words: words.lengths + 1.0, full_basis(1, 2), "factor")
     with pytest.raises(RecipeError, match="a network given factor statistics: it can learn from those with boundary symbols only"):
-        fit(factor, "both.non", 1)
+        fit(factor, learner="both.non", rank=1)

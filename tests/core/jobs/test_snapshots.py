@@ -15,9 +15,9 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
 from nlwfa_core.lab.states import prefix_states
 from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.options import Refinement
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
 from nlwfa_core.learning.reading import first_strings
-from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 
@@ -73,7 +73,9 @@ def looks(hankel: HankelMatrix, learner: str, **options: object) -> tuple[dict[s
         if progress.look:
             found.setdefault(progress.stage, []).append(progress.look())
 
-    return found, fit(hankel, learner, 3, epochs_factorisation=20, epochs_transitions=20, report=report, **options).model
+    return found, fit(
+        hankel, learner=learner, rank=3, epochs_factorisation=20, epochs_transitions=20, report=report, **options
+    ).model
 
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
@@ -116,7 +118,7 @@ def test_who_looks_changes_nothing() -> None:
     hankel = dyck()
     options = {"epochs_factorisation": 20, "epochs_transitions": 20}
     _, watched = looks(hankel, "both.non")
-    alone = fit(hankel, "both.non", 3, **options).model
+    alone = fit(hankel, learner="both.non", rank=3, **options).model
     for mine, theirs in zip((*watched.transitions, *watched.decoder), (*alone.transitions, *alone.decoder), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 

@@ -9,7 +9,7 @@ import pytest
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
-from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
 
 
 def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:
@@ -21,7 +21,7 @@ def recipe_of(learner: str, statistic: str, transform: str, objective: str = "no
     )
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("objective", REFINEMENTS)

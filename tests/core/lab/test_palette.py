@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.lab.palette import ACCENT, BLUES, COLOURS, MARK, REDS
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS
 
 EYES = {
     "usual": np.eye(3),
@@ -55,7 +55,7 @@ def test_the_measures_are_those_of_their_sources() -> None:
 @pytest.mark.parametrize("eyes", EYES)
 def test_learners_are_told_apart(eyes: str) -> None:
     """Their curves have markers of their own, too; opponents and references have dashes."""
-    distances = {pair: distance(*(COLOURS[name] for name in pair), eyes) for pair in combinations(LEARNERS, 2)}
+    distances = {pair: distance(*(COLOURS[name] for name in pair), eyes) for pair in combinations(HANKEL_LEARNERS, 2)}
     assert min(distances.values()) > 15, distances
 
 

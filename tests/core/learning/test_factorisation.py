@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import VALUE
 from nlwfa_core.learning.factorisation import encoder_depth, fit_factorisation
 from nlwfa_core.learning.kernels import SparseRows, activate, observed_error, reconstruction_error
+from nlwfa_core.learning.options import Options
 from nlwfa_core.strings.words import Words
 from tests.references import full_basis, ring
 
@@ -82,17 +84,19 @@ def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
     basis = Basis(Words.of([(), (0,), (0, 0), (0, 0, 0)]), Words.of([(), (0,), (0, 0)]), 1)
     matrix = sparse.csr_array((stored[known], known.nonzero()), shape=known.shape)
     hankel = HankelMatrix(basis, matrix, np.array([[1], [2], [3], [3]], dtype=np.int32), 4, VALUE)
-    factors = fit_factorisation(hankel, 1, nonlinear=False, masked=True, hidden=(1,), epochs=4000, schedule="cosine")
+    options = Options("tran.non", 1, hidden=(1,), epochs_factorisation=4000, schedule="cosine")
+    factors = fit_factorisation(hankel, options, masked=True)
     assert factors.log.losses.min() < 1e-2
     ours = np.abs(factors.latent @ factors.decoder[-1] * factors.scale - values)[~known]
-    zeros = fit_factorisation(hankel, 1, nonlinear=False, hidden=(1,), epochs=4000, schedule="cosine")
+    zeros = fit_factorisation(hankel, options)
     assert ours.max() < np.abs(zeros.latent @ zeros.decoder[-1] * zeros.scale - values)[~known].max() / 3
 
 
 @pytest.mark.parametrize("nonlinear", [True, False])
 @pytest.mark.parametrize("hidden", [(1,), (2, 1, 2), (4, 2, 1, 2, 4)])
 def test_the_network_given_back_is_that_of_the_smallest_loss(nonlinear: bool, hidden: tuple[int, ...]) -> None:
-    factors = fit_factorisation(RING, 3, nonlinear=nonlinear, hidden=hidden, epochs=40, learning_rate=0.1)
+    learner = "fac.non" if nonlinear else "tran.non"
+    factors = fit_factorisation(RING, Options(learner, 3, hidden, epochs_factorisation=40, rate_factorisation=0.1))
     Y = factors.latent
     for layer in factors.decoder[:-1]:
         Y = np.tanh(Y @ layer) if nonlinear else Y @ layer
@@ -103,7 +107,7 @@ def test_the_network_given_back_is_that_of_the_smallest_loss(nonlinear: bool, hi
 
 
 def test_layers_have_the_widths_of_the_paper() -> None:
-    factors = fit_factorisation(RING, 3, hidden=(4, 2, 1, 2, 4), epochs=0)
+    factors = fit_factorisation(RING, Options("fac.non", 3, (4, 2, 1, 2, 4), epochs_factorisation=0))
     columns = RING.num_suffixes
     assert [layer.shape for layer in factors.encoder] == [(columns, 12), (12, 6), (6, 3)]
     assert [layer.shape for layer in factors.decoder] == [(3, 6), (6, 12), (12, columns)]
@@ -112,7 +116,7 @@ def test_layers_have_the_widths_of_the_paper() -> None:
 
 
 def test_latent_states_are_the_encoder_of_the_rows() -> None:
-    factors = fit_factorisation(RING, 3, epochs=5)
+    factors = fit_factorisation(RING, Options("fac.non", 3, epochs_factorisation=5))
     Z = RING.matrix.toarray() / factors.scale
     for layer in factors.encoder:
         Z = np.tanh(Z @ layer)
@@ -124,7 +128,8 @@ def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> N
     """Eckart–Young over P': no rank-k factorisation leaves less than the singular values beyond k."""
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    log = fit_factorisation(RING, rank, nonlinear=False, epochs=2000, learning_rate=0.03, schedule="cosine").log
+    options = Options("tran.non", rank, epochs_factorisation=2000, rate_factorisation=0.03, schedule="cosine")
+    log = fit_factorisation(RING, options).log
     assert log.losses.min() == pytest.approx(best, rel=1e-6)
 
 
@@ -134,11 +139,12 @@ def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple
     """Eckart–Young again, before the first epoch; in the middle of tanh, which is the identity there."""
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    log = fit_factorisation(RING, rank, hidden=hidden, start="svd", epochs=0).log
+    options = Options("fac.non", rank, hidden, epochs_factorisation=0, start="svd")
+    log = fit_factorisation(RING, options).log
     assert log.losses[0] == pytest.approx(best, abs=1e-11)
-    assert fit_factorisation(RING, rank, hidden=hidden, start="svd", epochs=20).log.losses.min() <= log.losses[0]
+    assert fit_factorisation(RING, replace(options, epochs_factorisation=20)).log.losses.min() <= log.losses[0]
     with pytest.raises(RecipeError, match="start: 'zero' given, allowed: random, svd"):
-        fit_factorisation(RING, rank, start="zero")
+        fit_factorisation(RING, replace(options, start="zero"))
 
 
 @pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])
@@ -151,4 +157,4 @@ def test_other_shapes_are_refused(hidden: tuple[int, ...]) -> None:
 def test_nothing_to_factorise_is_refused(value: float) -> None:
     hankel = exact_hankel(lambda words: np.full(len(words), value), full_basis(1, 1))
     with pytest.raises(RecipeError, match="no finite entry other than zero"):
-        fit_factorisation(hankel, 1)
+        fit_factorisation(hankel, Options("fac.non", 1))

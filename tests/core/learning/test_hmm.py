@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.hmm import HMM, PrefixTree, fit_hmm, random_hmm
+from nlwfa_core.learning.hmm import EM, HMM, PrefixTree, fit_hmm, random_hmm
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.sources.automata import sample_words
@@ -93,7 +93,7 @@ def test_a_known_hmm_is_recovered() -> None:
     alphabet = Alphabet(("a", "b", "c"))
     train, validation = (Sample.of(sample_words(KNOWN.automaton(), 20_000, seed), alphabet) for seed in (0, 1))
     losses: list[Progress] = []
-    learned = fit_hmm(train, 3, seed=0, validation=validation, report=losses.append)
+    learned = fit_hmm(train, 3, validation=validation, report=losses.append)
     assert learned.total_weight() == pytest.approx(1, abs=1e-9)
     true = next_symbol_score(KNOWN.automaton(), validation).bits_per_symbol
     assert next_symbol_score(learned, validation).bits_per_symbol == pytest.approx(true, abs=0.002)
@@ -105,24 +105,24 @@ def test_a_known_hmm_is_recovered() -> None:
 def test_long_strings_do_not_underflow() -> None:
     sample = Sample.of(Words.of([(0, 1) * 3000, ()]), AB)
     losses: list[Progress] = []
-    fit_hmm(sample, 3, iterations=5, report=losses.append)
+    fit_hmm(sample, 3, EM(5), report=losses.append)
     assert all(np.isfinite(progress.loss or np.nan) for progress in losses)
 
 
 def test_every_string_is_possible() -> None:
-    learned = fit_hmm(Sample.of(Words.of([(0,), (0, 0)]), AB), 2, iterations=50)
+    learned = fit_hmm(Sample.of(Words.of([(0,), (0, 0)]), AB), 2, EM(50))
     assert learned.weights(Words.of([(1, 1, 0), ()])).min() > 0
 
 
 def test_validation_stops_early_and_the_seed_decides() -> None:
     train, validation = Sample.of(Words.of([(0, 1, 1), (1,)]), AB), Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
     steps: list[Progress] = []
-    stopped = fit_hmm(train, 4, validation=validation, patience=3, report=steps.append)
+    stopped = fit_hmm(train, 4, EM(patience=3), validation=validation, report=steps.append)
     assert len(steps) < 500
     longest = fit_hmm(train, 4)
     assert next_symbol_score(stopped, validation).bits_per_symbol < next_symbol_score(longest, validation).bits_per_symbol
-    again, other = (fit_hmm(train, 4, seed=seed, iterations=3) for seed in (0, 1))
-    assert (fit_hmm(train, 4, iterations=3).transitions == again.transitions).all()
+    again, other = (fit_hmm(train, 4, EM(3, seed=seed)) for seed in (0, 1))
+    assert (fit_hmm(train, 4, EM(3)).transitions == again.transitions).all()
     assert (other.transitions != again.transitions).any()
 
 
@@ -131,9 +131,9 @@ def test_what_can_not_be_learned_is_refused() -> None:
     with pytest.raises(RecipeError, match="states of an HMM: 0 given"):
         fit_hmm(sample, 0)
     with pytest.raises(RecipeError, match="EM: 0 iterations and pseudo-count 0.1 given"):
-        fit_hmm(sample, 1, iterations=0)
+        EM(iterations=0)
     with pytest.raises(RecipeError, match="pseudo-count -1 given"):
-        fit_hmm(sample, 1, pseudo_count=-1)
+        EM(pseudo_count=-1)
     with pytest.raises(RecipeError, match="EM has nothing to learn from"):
         fit_hmm(none, 1)
     with pytest.raises(RecipeError, match="the validation sample has 0 strings over 2 symbols"):

@@ -7,14 +7,16 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.experiment.pipeline import options_of
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import Fit, fit
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.learners import Fit, FitCache, fit
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress, TrainingLog
-from nlwfa_core.learning.steps import Kept
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
@@ -39,24 +41,24 @@ def arrays(learned: Fit) -> list[np.ndarray]:
     return [model.initial, *model.transitions, *model.decoder, model.output]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_learning_twice_gives_the_same_bits(dyck: HankelMatrix, learner: str) -> None:
-    one, same, other = (fit(dyck, learner, 3, seed=seed, **QUICK) for seed in (1, 1, 2))
+    one, same, other = (fit(dyck, learner=learner, rank=3, seed=seed, **QUICK) for seed in (1, 1, 2))
     assert [a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(same)]
     assert ([a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(other)]) == (learner == "SP")
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("rank", [0, -1, 21, 1000])
 def test_ranks_that_the_basis_does_not_allow_are_refused(dyck: HankelMatrix, learner: str, rank: int) -> None:
     with pytest.raises(RecipeError, match=rf"rank: {rank} given, allowed are 1 … 20 \(the basis has 30 prefixes and 20 suffixes\)"):
-        fit(dyck, learner, rank)
+        fit(dyck, learner=learner, rank=rank)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("rank", [1, 20])
 def test_every_allowed_rank_is_learned(dyck: HankelMatrix, learner: str, rank: int) -> None:
-    learned = fit(dyck, learner, rank, **QUICK)
+    learned = fit(dyck, learner=learner, rank=rank, **QUICK)
     assert (learned.report.learner, learned.report.rank) == (learner, rank)
     assert learned.report.num_states == learned.model.num_states <= rank
     assert np.isfinite(learned.model.weights(Words.of([(), (0, 1), (0, 0, 1, 1)]))).all()
@@ -64,20 +66,20 @@ def test_every_allowed_rank_is_learned(dyck: HankelMatrix, learner: str, rank: i
 
 def test_options_out_of_range_are_refused(dyck: HankelMatrix, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RecipeError, match="learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"):
-        fit(dyck, "RNN", 3)
+        fit(dyck, learner="RNN", rank=3)
     with pytest.raises(RecipeError, match="schedule: 'step' given, allowed: constant, cosine"):
-        fit(dyck, "fac.non", 3, schedule="step")
+        fit(dyck, learner="fac.non", rank=3, schedule="step")
     with pytest.raises(RecipeError, match="hidden: 2,1 given"):
-        fit(dyck, "fac.non", 3, hidden=(2, 1))
+        fit(dyck, learner="fac.non", rank=3, hidden=(2, 1))
     monkeypatch.setitem(limits.IN_FORCE, "transition_numbers", 10)
     with pytest.raises(RecipeError, match="symbols × rank²: 18 given, at most 10 allowed"):
-        fit(dyck, "SP", 3)
+        fit(dyck, learner="SP", rank=3)
 
 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_every_epoch_is_reported_with_its_loss(dyck: HankelMatrix, learner: str) -> None:
     seen: list[Progress] = []
-    learned = fit(dyck, learner, 3, report=seen.append, **QUICK)
+    learned = fit(dyck, learner=learner, rank=3, report=seen.append, **QUICK)
     for log, epochs in zip(learned.report.logs, (20, 10), strict=True):
         stage = [step for step in seen if step.stage == log.stage]
         assert [(step.step, step.total) for step in stage] == [(epoch, epochs) for epoch in range(epochs + 1)]
@@ -88,35 +90,35 @@ def test_every_epoch_is_reported_with_its_loss(dyck: HankelMatrix, learner: str)
 
 def test_spectral_learning_reports_its_stage(dyck: HankelMatrix) -> None:
     seen: list[Progress] = []
-    report = fit(dyck, "SP", 3, report=seen.append).report
+    report = fit(dyck, learner="SP", rank=3, report=seen.append).report
     assert seen == [Progress("spectral", 0, 1), Progress("spectral", 1, 1)]
     assert report.singular_values is not None and len(report.singular_values) == 3
     assert report.logs == () and list(report.seconds) == ["spectral"]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("after", [0, 1, 7, 25])
 def test_cancelling_stops_at_the_next_epoch(dyck: HankelMatrix, learner: str, after: int) -> None:
     seen: list[Progress] = []
     if learner == "SP" and after:
-        fit(dyck, learner, 3, report=seen.append, cancelled=lambda: len(seen) > after)
+        fit(dyck, learner=learner, rank=3, report=seen.append, cancelled=lambda: len(seen) > after)
         return  # one stage: nothing to interrupt once it runs
     with pytest.raises(Cancelled):
-        fit(dyck, learner, 3, report=seen.append, cancelled=lambda: len(seen) >= after, **QUICK)
+        fit(dyck, learner=learner, rank=3, report=seen.append, cancelled=lambda: len(seen) >= after, **QUICK)
     assert len(seen) == after
 
 
 @pytest.mark.parametrize(("learner", "stage"), [*((name, "factorisation") for name in NETWORKS), ("fac.non", "transitions")])
 def test_divergence_is_told_and_the_best_weights_are_kept(dyck: HankelMatrix, learner: str, stage: str) -> None:
     """A rate of 1e200 throws the weights so far that their squares are no numbers. (tanh units in step 2 don't mind: below.)"""
-    learned = fit(dyck, learner, 3, **QUICK, **{f"rate_{stage}": 1e200})
+    learned = fit(dyck, learner=learner, rank=3, **QUICK, **{f"rate_{stage}": 1e200})
     log = next(log for log in learned.report.logs if log.stage == stage)
     assert log.diverged_at == len(log.losses) == 1
     assert np.isfinite(log.losses).all()
     assert f"Training diverged: the {stage} loss was no longer a finite number after epoch 1." in learned.report.messages[0]
     assert f"(loss {log.losses.min():.4g}); try a smaller learning rate" in learned.report.messages[0]
     assert all(np.isfinite(a).all() for a in arrays(learned))
-    untrained = fit(dyck, learner, 3, **{**QUICK, f"epochs_{stage}": 0})
+    untrained = fit(dyck, learner=learner, rank=3, **{**QUICK, f"epochs_{stage}": 0})
     kept, first = arrays(learned), arrays(untrained)
     if stage == "factorisation":  # α₀ is φ(H_λ) before any training
         np.testing.assert_array_equal(kept[0], first[0])
@@ -125,7 +127,7 @@ def test_divergence_is_told_and_the_best_weights_are_kept(dyck: HankelMatrix, le
 
 
 def test_tanh_transitions_do_not_diverge(dyck: HankelMatrix) -> None:
-    learned = fit(dyck, "both.non", 3, **QUICK, rate_transitions=1e200)
+    learned = fit(dyck, learner="both.non", rank=3, **QUICK, rate_transitions=1e200)
     assert np.isfinite(learned.report.logs[1].losses).all()
     (message,) = learned.report.messages
     assert message.startswith("Training made the transitions worse: ")
@@ -144,14 +146,14 @@ def test_the_cosine_schedule_ends_at_rest() -> None:
     hankel = exact_hankel(ring(3).weights, full_basis(2, 2))
     last: dict[str, float] = {}
     for schedule in ("constant", "cosine"):
-        losses = fit(hankel, "both.non", 2, schedule=schedule, rate_factorisation=0.2, **QUICK).report.logs[0].losses
+        losses = fit(hankel, learner="both.non", rank=2, schedule=schedule, rate_factorisation=0.2, **QUICK).report.logs[0].losses
         last[schedule] = abs(losses[-1] - losses[-2]) / losses[-1]
     assert last["cosine"] < 0.1 * last["constant"]
 
 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> None:
-    learned = fit(dyck, learner, 2, epochs_factorisation=0, epochs_transitions=0)
+    learned = fit(dyck, learner=learner, rank=2, epochs_factorisation=0, epochs_transitions=0)
     assert [len(log.losses) for log in learned.report.logs] == [1, 1]
     assert isinstance(learned.model, NLWFA) and learned.model.num_states == 2
 
@@ -159,36 +161,63 @@ def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> None:
     """G_λ is the λ-column of φ' and the row sum all of them, both in the units of H."""
-    model = fit(dyck, learner, 3, seed=4, epochs_factorisation=30, epochs_transitions=0).model
-    kind = LEARNERS[learner].nonlinear_factorisation
-    factors = fit_factorisation(dyck, 3, nonlinear=kind, epochs=30, seed=4)
+    model = fit(dyck, learner=learner, rank=3, seed=4, epochs_factorisation=30, epochs_transitions=0).model
+    factors = fit_factorisation(dyck, Options(learner, 3, epochs_factorisation=30, seed=4))
     assert isinstance(model, NLWFA)
     np.testing.assert_array_equal(model.initial, factors.latent[0])
     np.testing.assert_allclose(model.output[:, 0], factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
     np.testing.assert_allclose(model.output[:, 1], factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12)
 
 
-def test_what_is_kept_changes_nothing(dyck: HankelMatrix) -> None:
+def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
+    options = Options("both.non", 2, seed=3, **QUICK)
+    models = [
+        fit(dyck, options),
+        fit(dyck, learner="both.non", rank=2, seed=3, **QUICK),
+        fit(dyck, Options("SP", 2, **QUICK), learner="both.non", seed=3),
+    ]
+    for other in models[1:]:
+        for mine, expected in zip(arrays(other), arrays(models[0]), strict=True):
+            np.testing.assert_array_equal(mine, expected)
+    assert options_of(Recipe()) == Options("SP", 10)
+    for shortcuts, message in (
+        ({"learner": "SP", "rank": 2, "depth": 3}, "'depth' is not an option of a learner; the options are learner, rank, hidden"),
+        ({"learner": "SP"}, "rank not given: a learner needs learner and rank"),
+        ({}, "learner and rank not given"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            fit(dyck, **shortcuts)
+    with pytest.raises(TypeError, match="options: 'SP' given; Options or keywords needed"):
+        fit(dyck, "SP", rank=2)  # type: ignore[arg-type]
+
+
+def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:
     """Learners in turn, with what the ones before them left: the same models, and a first step that is trained once for two."""
-    kept, trained = Kept(), []
+    cache, trained = FitCache(), []
     for learner, seed in (("fac.non", 0), ("tran.non", 0), ("both.non", 0), ("both.non", 1), ("SP", 0), ("SP", 0)):
         stages: list[Progress] = []
-        ours = fit(dyck, learner, 2, seed=seed, kept=kept, report=stages.append, **QUICK)
-        alone = fit(dyck, learner, 2, seed=seed, **QUICK)
+        ours = fit(dyck, learner=learner, rank=2, seed=seed, cache=cache, report=stages.append, **QUICK)
+        alone = fit(dyck, learner=learner, rank=2, seed=seed, **QUICK)
         for mine, expected in zip(arrays(ours), arrays(alone), strict=True):
             np.testing.assert_array_equal(mine, expected)
         trained.append("factorisation" in {step.stage for step in stages})
     assert trained == [True, True, False, True, False, False]
-    assert (len(kept.factorisations), list(kept.svds)) == (2, [5])
+    assert (len(cache.factorisations), list(cache.svds)) == (2, [5])
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("words", [[(), (), ()], [(0, 1)] * 5, [(0,)]])
 def test_poor_samples_are_learned(learner: str, words: list[tuple[int, ...]]) -> None:
     """All empty, all the same, one alone: rank 1 is always there, and the model gives the sample's frequencies back."""
     sample = Sample.of(Words.of(words), ALPHABET)
     hankel = estimate_hankel(sample, select_basis(sample, 10, 10))
-    learned = fit(hankel, learner, min(hankel.num_prefixes, hankel.num_suffixes), epochs_factorisation=500, epochs_transitions=500)
+    learned = fit(
+        hankel,
+        learner=learner,
+        rank=min(hankel.num_prefixes, hankel.num_suffixes),
+        epochs_factorisation=500,
+        epochs_transitions=500,
+    )
     weights = learned.model.weights(Words.of([words[0]]))
     if learner == "SP":
         assert weights[0] == pytest.approx(1)

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.names import OF_STATES
-from nlwfa_core.learning.opponents import fit_opponent
+from nlwfa_core.learning.learners import fit_strings
+from nlwfa_core.learning.names import STRING_LEARNERS
+from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.learning.recurrent import BATCH, Network, batches, fit_recurrent
+from nlwfa_core.learning.recurrent import BATCH, Network, Training, batches, fit_recurrent
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
@@ -74,7 +75,7 @@ def test_an_epoch_is_every_string_once() -> None:
 def test_it_learns_the_brackets(kind: str) -> None:
     train, validation = (Sample.of(Dyck().sample(number, seed), ALPHABET) for seed, number in enumerate((1000, 300)))
     losses: list[Progress] = []
-    model = fit_recurrent(train, kind, 8, updates=240, validation=validation, report=losses.append)
+    model = fit_recurrent(train, kind, 8, Training(240), validation=validation, report=losses.append)
     bits = [next_symbol_score(m, validation).bits_per_symbol for m in (model, NGram.fit(train, 3), Dyck())]
     assert bits[0] < bits[1]
     assert bits[0] > bits[2] - 0.02
@@ -84,7 +85,7 @@ def test_it_learns_the_brackets(kind: str) -> None:
 def test_a_seed_decides_and_leaves_no_trace() -> None:
     train = Sample.of(Dyck().sample(100, 0), ALPHABET)
     before = torch.random.get_rng_state()
-    one, again, other = (fit_recurrent(train, "GRU", 3, updates=4, dropout=0.5, seed=seed) for seed in (0, 0, 1))
+    one, again, other = (fit_recurrent(train, "GRU", 3, Training(4, dropout=0.5, seed=seed)) for seed in (0, 0, 1))
     assert (one.recurrent == again.recurrent).all()
     assert (one.recurrent != other.recurrent).any()
     assert (torch.random.get_rng_state() == before).all()
@@ -93,24 +94,22 @@ def test_a_seed_decides_and_leaves_no_trace() -> None:
 def test_validation_stops_early() -> None:
     train, validation = Sample.of(Words.of([(0, 1, 1), (1,)]), AB), Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
     epochs: list[Progress] = []
-    stopped = fit_recurrent(train, "GRU", 4, updates=100, rate=0.1, validation=validation, patience=3, report=epochs.append)
+    stopped = fit_recurrent(train, "GRU", 4, Training(100, 0.1, patience=3), validation=validation, report=epochs.append)
     assert len(epochs) < 100
-    longest = fit_recurrent(train, "GRU", 4, updates=100, rate=0.1)
+    longest = fit_recurrent(train, "GRU", 4, Training(100, 0.1))
     assert next_symbol_score(stopped, validation).bits_per_symbol < next_symbol_score(longest, validation).bits_per_symbol
 
 
-def test_opponents_by_name() -> None:
+def test_learners_of_strings_by_name() -> None:
     train = Sample.of(Dyck().sample(100, 0), ALPHABET)
-    assert isinstance(fit_opponent("uniform", train, 2), Uniform)
-    gram = fit_opponent("12-gram", train, 2)
-    assert isinstance(gram, NGram) and gram.order == 12
-    hmm = fit_opponent("HMM", train, 2)
-    assert isinstance(hmm, WFA) and hmm.num_states == 2
-    assert OF_STATES == ("HMM", "GRU", "LSTM")
+    hmm = fit_strings(train, learner="HMM", rank=2)
+    assert isinstance(hmm.model, WFA) and hmm.model.num_states == hmm.report.num_states == 2
+    assert hmm.report.spectral_radius == hmm.model.spectral_radius
+    assert STRING_LEARNERS == ("HMM", "GRU", "LSTM")
     stopped: list[str] = []
     for kind in GATES:
         with pytest.raises(Cancelled):
-            fit_opponent(kind, train, 2, report=lambda progress: stopped.append(progress.stage), cancelled=lambda: len(stopped) > 0)
+            fit_strings(train, Options(kind, 2), report=lambda one: stopped.append(one.stage), cancelled=lambda: len(stopped) > 0)
         assert stopped.pop() == kind
 
 
@@ -118,18 +117,18 @@ def test_what_can_not_be_learned_is_refused() -> None:
     sample = Sample.of(Words.of([(0,)]), AB)
     with pytest.raises(RecipeError, match="'RNN' given, allowed: GRU, LSTM"):
         fit_recurrent(sample, "RNN", 2)
-    with pytest.raises(RecipeError, match="states and updates of a GRU: 0 and 6,000 given"):
+    with pytest.raises(RecipeError, match="states of a GRU: 0 given"):
         fit_recurrent(sample, "GRU", 0)
     with pytest.raises(RecipeError, match="dropout 1.0"):
-        fit_recurrent(sample, "GRU", 2, dropout=1.0)
+        Training(dropout=1.0)
+    with pytest.raises(RecipeError, match="updates: 0 given"):
+        Training(updates=0)
     with pytest.raises(RecipeError, match="the LSTM has nothing to learn from"):
         fit_recurrent(Sample.of(Words.of([]), AB), "LSTM", 2)
     with pytest.raises(RecipeError, match="over 1 symbols"):
         fit_recurrent(sample, "GRU", 2, validation=Sample.of(Words.of([(0,)]), Alphabet(("a",))))
-    with pytest.raises(RecipeError, match="opponent: '0x-gram' given, allowed: uniform"):
-        fit_opponent("0x-gram", sample, 2)
-    with pytest.raises(RecipeError, match="n-gram order: 0 given"):
-        fit_opponent("0-gram", sample, 2)
+    with pytest.raises(RecipeError, match="learner: 'SP' given, allowed: HMM, GRU, LSTM"):
+        fit_strings(sample, learner="SP", rank=2)
     with pytest.raises(RecipeError, match="arrays of a GRU with 2 states do not fit"):
         RecurrentModel("GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2))
 
@@ -137,5 +136,5 @@ def test_what_can_not_be_learned_is_refused() -> None:
 @pytest.mark.parametrize("validation", [None, Sample.of(Words.of([(0, 1)]), AB)])
 def test_diverged_training_keeps_a_sound_model(validation: Sample | None) -> None:
     train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB, np.array([100, 100]))
-    model = fit_recurrent(train, "GRU", 2, updates=100, rate=1e300, validation=validation)
+    model = fit_recurrent(train, "GRU", 2, Training(100, 1e300), validation=validation)
     assert 0 < model.weights(all_words(2, 3)).min() < 1

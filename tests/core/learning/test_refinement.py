@@ -12,10 +12,10 @@ from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.names import LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.options import Refinement
 from nlwfa_core.learning.refine_likelihood import _as_distribution, _balanced, _Trained
 from nlwfa_core.learning.rollout import Continuations, Rollout, transition_step
-from nlwfa_core.learning.steps import Refinement
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -44,10 +44,10 @@ def test_states_are_those_of_the_model() -> None:
 
 
 @pytest.mark.parametrize(("statistic", "transform"), COUNTED)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_what_is_minimised_is_what_is_reported(learner: str, statistic: str, transform: str) -> None:
     """Before a step is taken: bits per symbol of the metric, also after a change of coordinates."""
-    model = fit(counted(learner, statistic, transform), learner, 3, **QUICK).model
+    model = fit(counted(learner, statistic, transform), learner=learner, rank=3, **QUICK).model
     start = _balanced(_as_distribution(model, DATA.train), DATA.train)
     tree = Continuations(VALIDATION, 2)
     wanted = next_symbol_score(start, VALIDATION).bits_per_symbol
@@ -58,24 +58,28 @@ def test_what_is_minimised_is_what_is_reported(learner: str, statistic: str, tra
 
 
 @pytest.mark.parametrize(("statistic", "transform"), COUNTED)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_likelihood_never_ends_above_its_start(learner: str, statistic: str, transform: str) -> None:
     hankel, strings = counted(learner, statistic, transform), (DATA.train, VALIDATION)
-    before = fit(hankel, learner, 3, **QUICK).model
+    before = fit(hankel, learner=learner, rank=3, **QUICK).model
     options = Refinement("likelihood", epochs=4, batch=200, dropout=0.1)
-    after = fit(hankel, learner, 3, **QUICK, refinement=options, strings=strings)
+    after = fit(hankel, learner=learner, rank=3, **QUICK, refinement=options, strings=strings)
     scores = [next_symbol_score(model, VALIDATION).bits_per_symbol for model in (before, after.model)]
     assert scores[1] <= scores[0] or (np.isfinite(scores[1]) and not np.isfinite(scores[0]))
     assert after.report.logs[-1].measure == "bits per symbol"
-    again = fit(hankel, learner, 3, **QUICK, refinement=options, strings=strings)
+    again = fit(hankel, learner=learner, rank=3, **QUICK, refinement=options, strings=strings)
     np.testing.assert_array_equal(after.model.weights(DATA.test.words), again.model.weights(DATA.test.words))
 
 
 @pytest.mark.parametrize(("statistic", "transform"), COUNTED)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_the_loss_on_the_rows_never_ends_above_its_start(learner: str, statistic: str, transform: str) -> None:
     learned = fit(
-        counted(learner, statistic, transform), learner, 3, **QUICK, refinement=Refinement("hankel", epochs=30, rate=0.003)
+        counted(learner, statistic, transform),
+        learner=learner,
+        rank=3,
+        **QUICK,
+        refinement=Refinement("hankel", epochs=30, rate=0.003),
     )
     losses = learned.report.logs[-1].losses
     assert learned.report.logs[-1].stage == "refinement" and losses.min() <= losses[0] and losses.min() < 1.5
@@ -84,10 +88,10 @@ def test_the_loss_on_the_rows_never_ends_above_its_start(learner: str, statistic
 def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
     """The first loss against the dense sum over P', row by row."""
     hankel = counted("SP", "string", "none")
-    learned = fit(hankel, "SP", 3)
+    learned = fit(hankel, learner="SP", rank=3)
     model = learned.model
     assert isinstance(model, WFA)
-    refined = fit(hankel, "SP", 3, refinement=Refinement("hankel", epochs=0))
+    refined = fit(hankel, learner="SP", rank=3, refinement=Refinement("hankel", epochs=0))
     V = np.linalg.svd(hankel.block.toarray(), full_matrices=False)[2][:3]
     largest = np.abs(V).argmax(axis=1)
     V *= np.sign(V[np.arange(3), largest])[:, None]  # as `truncated_svd` has the signs
@@ -106,8 +110,8 @@ def test_refined_distributions_sum_to_one() -> None:
     """Conditional probabilities sum to 1, so do strings and what goes on from them, length by length."""
     learned = fit(
         counted("both.non", "factor", "row"),
-        "both.non",
-        3,
+        learner="both.non",
+        rank=3,
         **QUICK,
         refinement=Refinement("likelihood", epochs=30, batch=100),
         strings=(DATA.train, VALIDATION),
@@ -119,8 +123,8 @@ def test_refined_distributions_sum_to_one() -> None:
     assert learned.weights(words).sum() < 1
     refined = fit(
         counted("SP", "string", "none"),
-        "SP",
-        3,
+        learner="SP",
+        rank=3,
         refinement=Refinement("likelihood", epochs=5, rate=0.003),
         strings=(DATA.train, VALIDATION),
     ).model
@@ -147,7 +151,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(RecipeError, match="refine: 'em' given, allowed: " + ", ".join(REFINEMENTS)):
         Refinement("em")
     with pytest.raises(RecipeError, match="refine: 'likelihood' given, but no training strings to refine on"):
-        fit(hankel, "SP", 2, refinement=Refinement("likelihood"))
+        fit(hankel, learner="SP", rank=2, refinement=Refinement("likelihood"))
     with pytest.raises(RecipeError, match="both.non needs boundary symbols"):
         Recipe(hankel=HankelRecipe(statistic="factor"), learning=LearningRecipe(learner="both.non"))
 

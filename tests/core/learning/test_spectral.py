@@ -41,7 +41,7 @@ def test_exact_blocks_give_random_automata_back(seed: int) -> None:
     make = random_automaton if seed % 2 else random_wfa
     target = make(num_states, 3, seed, **({"mean_length": 4, "density": 0.4} if seed % 2 else {}))
     hankel = exact_hankel(target.weights, full_basis(3, 3))
-    learned = fit(hankel, "SP", num_states)
+    learned = fit(hankel, learner="SP", rank=num_states)
     assert isinstance(learned.model, WFA)
     assert (learned.model.num_states, learned.report.numerical_rank) == (num_states, num_states)
     assert learned.report.spectral_radius == pytest.approx(target.spectral_radius, rel=1e-8)
@@ -53,7 +53,9 @@ def test_exact_blocks_give_random_automata_back(seed: int) -> None:
 @pytest.mark.parametrize("beyond", [0, 3])
 def test_a_rank_beyond_the_numerical_one_says_so(reference: Reference, beyond: int) -> None:
     rank = reference.wfa.num_states
-    learned = fit(exact_hankel(reference.wfa.weights, full_basis(reference.wfa.num_symbols, 3)), "SP", rank + (beyond and 1))
+    learned = fit(
+        exact_hankel(reference.wfa.weights, full_basis(reference.wfa.num_symbols, 3)), learner="SP", rank=rank + (beyond and 1)
+    )
     assert isinstance(learned.model, WFA) and learned.model.num_states == learned.report.num_states == rank
     assert_same_function(learned.model, reference.wfa)
     told = [message for message in learned.report.messages if message.startswith(f"Rank {rank + 1} was asked for, but H_λ has")]
@@ -63,7 +65,7 @@ def test_a_rank_beyond_the_numerical_one_says_so(reference: Reference, beyond: i
 @pytest.mark.parametrize("target", [PARITY.wfa, COUNTER.wfa, ring(4), random_automaton(6, 2, seed=1, mean_length=4, density=0.4)])
 def test_the_sparse_solver_finds_the_numerical_rank_too(target: WFA) -> None:
     """255 × 255 cells go through ARPACK; past the rank it has nothing but rounding to find."""
-    learned = fit(exact_hankel(target.weights, full_basis(2, 7)), "SP", 20)
+    learned = fit(exact_hankel(target.weights, full_basis(2, 7)), learner="SP", rank=20)
     assert isinstance(learned.model, WFA)
     assert learned.model.num_states == learned.report.numerical_rank == target.num_states
     assert_same_function(learned.model, target)
@@ -71,7 +73,7 @@ def test_the_sparse_solver_finds_the_numerical_rank_too(target: WFA) -> None:
 
 def test_diverging_mass_is_told() -> None:
     hankel = exact_hankel(lambda words: 1.0 * words.lengths, full_basis(2, 2))
-    message = fit(hankel, "SP", 2).report.messages[0]
+    message = fit(hankel, learner="SP", rank=2).report.messages[0]
     assert message.startswith("The mass diverges: ΣA has spectral radius 2")
 
 
@@ -115,7 +117,7 @@ def test_learning_from_a_sample_by_hand() -> None:
     """λ, λ, a, aa and P = S = {λ, a}: H_λ = [[½, ¼], [¼, ¼]] has rank 2, and SP reproduces it and H_a = [[¼, ¼], [¼, 0]]."""
     sample = Sample.of(Words.of([(), (), (0,), (0, 0)]), Alphabet(("a",)))
     hankel = estimate_hankel(sample, select_basis(sample, 2, 2))
-    model = fit(hankel, "SP", 2).model
+    model = fit(hankel, learner="SP", rank=2).model
     np.testing.assert_allclose(model.weights(Words.of([(), (0,), (0, 0), (0, 0, 0)])), [0.5, 0.25, 0.25, 0], atol=1e-14)
 
 
@@ -185,7 +187,7 @@ def test_dyck_small_models_know_shallow_words_only() -> None:
     nested = Words.of([(0,) * depth + (1,) * depth for depth in range(1, 8)])
     expected = 0.4 ** np.arange(1, 8)
     for rank, deepest in ((5, 3), (8, 4), (20, 7)):
-        learned = fit(build_hankel(train, HankelRecipe()), "SP", rank)
+        learned = fit(build_hankel(train, HankelRecipe()), learner="SP", rank=rank)
         weights = learned.model.weights(nested)
         np.testing.assert_allclose(weights[:deepest], expected[:deepest], rtol=0.4)
         assert not weights[deepest:].any()

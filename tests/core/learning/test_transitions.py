@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.transitions import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -32,10 +35,14 @@ def as_written(layers: tuple[np.ndarray, ...], nonlinear: bool) -> float:
     return error / norm
 
 
+def options_of(nonlinear: bool, epochs: int) -> Options:
+    return Options("tran.non" if nonlinear else "fac.non", 2, epochs_transitions=epochs, rate_transitions=0.01)
+
+
 @pytest.mark.parametrize("nonlinear", [True, False])
 def test_the_loss_is_the_papers(nonlinear: bool) -> None:
     for epochs in (0, 50):
-        layers, log = fit_transitions(LATENT, SHIFTED, nonlinear=nonlinear, epochs=epochs, learning_rate=0.01)
+        layers, log = fit_transitions(LATENT, SHIFTED, options_of(nonlinear, epochs))
         assert [layer.shape for layer in layers] == [(3, 2, 4), (3, 4, 2)]
         assert as_written(layers, nonlinear) == pytest.approx(log.losses.min(), rel=1e-12)
         assert len(log.losses) == epochs + 1
@@ -50,8 +57,8 @@ def test_symbols_trained_together_are_trained_apart(nonlinear: bool, block: int,
     """
     monkeypatch.setattr("nlwfa_core.learning.kernels.UNITS_PER_BLOCK", block)
     theta = torch.tanh if nonlinear else torch.Tensor.contiguous
-    together, _ = fit_transitions(LATENT, SHIFTED, nonlinear=nonlinear, epochs=30, learning_rate=0.01)
-    first = [fit_transitions(LATENT, SHIFTED, epochs=0)[0][index][:1] for index in (0, 1)]
+    together, _ = fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 30))
+    first = [fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 0))[0][index][:1] for index in (0, 1)]
     E, F = (torch.tensor(layer[0], requires_grad=True) for layer in first)
     optimizer = torch.optim.Adamax([E, F], lr=0.01)
     Z, targets = torch.tensor(LATENT[:5]), torch.tensor(LATENT[SHIFTED[:, 0]])
@@ -66,7 +73,7 @@ def test_symbols_trained_together_are_trained_apart(nonlinear: bool, block: int,
 
 
 def test_targets_of_zero_are_learned_too() -> None:
-    _, log = fit_transitions(np.zeros((2, 3)), np.ones((1, 2), dtype=np.int32), epochs=2)
+    _, log = fit_transitions(np.zeros((2, 3)), np.ones((1, 2), dtype=np.int32), options_of(True, 2))
     assert log.losses.tolist() == [0, 0, 0]
 
 
@@ -75,10 +82,10 @@ def test_linear_networks_reach_theorem_2(target: WFA, rank: int) -> None:
     """P prefix-closed and no error in either step: f(uv) = H[u, v] for all u in P', v in S. A constant rate does not get there."""
     basis = full_basis(2, 4)
     hankel = exact_hankel(target.weights, basis)
-    factors = fit_factorisation(hankel, rank, nonlinear=False, epochs=4000, learning_rate=0.05, schedule="cosine")
-    transitions, log = fit_transitions(
-        factors.latent, hankel.shifted, nonlinear=False, epochs=6000, learning_rate=0.05, schedule="cosine"
-    )
+    training: dict[str, Any] = {"epochs_factorisation": 4000, "epochs_transitions": 6000, "schedule": "cosine"}
+    training |= {"rate_factorisation": 0.05, "rate_transitions": 0.05}
+    factors = fit_factorisation(hankel, Options("tran.non", rank, **training))  # no tanh in step 1
+    transitions, log = fit_transitions(factors.latent, hankel.shifted, Options("fac.non", rank, **training))  # nor in step 2
     last = factors.decoder[-1] * factors.scale
     output = np.column_stack((last[:, 0], last.sum(axis=1)))
     model = NLWFA(factors.latent[0], transitions, factors.decoder[:-1], output, False, False)
@@ -94,7 +101,7 @@ def test_linear_networks_reach_theorem_2(target: WFA, rank: int) -> None:
 @pytest.mark.parametrize("learner", [name for name, kind in LEARNERS.items() if kind.networks])
 def test_learners_put_tanh_where_they_say(learner: str) -> None:
     hankel = exact_hankel(ring(3).weights, full_basis(2, 2))
-    learned = fit(hankel, learner, 3, epochs_factorisation=300, epochs_transitions=300, rate_transitions=0.01)
+    learned = fit(hankel, learner=learner, rank=3, epochs_factorisation=300, epochs_transitions=300, rate_transitions=0.01)
     model = learned.model
     assert isinstance(model, NLWFA)
     assert model.nonlinear_termination == (learner in ("fac.non", "both.non"))

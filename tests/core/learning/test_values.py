@@ -10,7 +10,8 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.options import Options, Refinement
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.values import fit_values, map_messages
 from nlwfa_core.models.nlwfa import NLWFA
@@ -20,7 +21,7 @@ from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import all_words, ring
 
 AB = Alphabet(("a", "b"))
-SHORT: dict[str, Any] = {"num_prefixes": 15, "num_suffixes": 15, "epochs_factorisation": 20, "epochs_transitions": 10}
+SHORT: dict[str, Any] = {"epochs_factorisation": 20, "epochs_transitions": 10}
 
 
 def values_of(wfa: WFA, longest: int = 7) -> ValuedStrings:
@@ -40,7 +41,7 @@ def halves(strings: ValuedStrings) -> list[ValuedStrings]:
 
 def test_sp_is_the_completion() -> None:
     given, held_out = halves(values_of(ring(2)))
-    learned = fit_values(given, "SP", 2, num_prefixes=20, num_suffixes=20)
+    learned = fit_values(given, learner="SP", rank=2, basis=given.basis(20, 20))
     hankel = observed_hankel(given, given.basis(20, 20))
     expected = fit_completed(hankel, complete(hankel, 2))
     np.testing.assert_allclose(learned.model.weights(held_out.words), expected.weights(held_out.words))
@@ -48,13 +49,14 @@ def test_sp_is_the_completion() -> None:
     assert learned.report.num_states == learned.report.rank == 2
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("transform", ["none", "sqrt"])
 @pytest.mark.parametrize("refine", ["none", "values"])
 def test_every_combination_learns(learner: str, transform: str, refine: str) -> None:
     square = values_of(random_wfa(2, 2, 0).squared(), 4)
     given = ValuedStrings(square.words, np.maximum(square.values, 0), AB)
-    learned = fit_values(given, learner, 2, transform=transform, refine=refine, restarts=1, **SHORT)
+    options = Options(learner, 2, refinement=Refinement(refine, restarts=1), **SHORT)
+    learned = fit_values(given, options, basis=given.basis(15, 15), transform=transform)
     assert isinstance(learned.model, WFA) == (learner == "SP" and transform == "none")
     assert np.isfinite(relative(learned.model, given))
     if transform == "sqrt":
@@ -70,16 +72,17 @@ def test_a_refined_root_is_the_squared_function() -> None:
     f = random_wfa(2, 2, 1)
     words = all_words(2, 8)
     given, held_out = halves(ValuedStrings(words, f.weights(words) ** 2, AB))
-    steps = fit_values(given, "SP", 2, num_prefixes=31, num_suffixes=31, transform="sqrt")
-    refined = fit_values(given, "SP", 2, num_prefixes=31, num_suffixes=31, transform="sqrt", refine="values")
+    options, basis = Options("SP", 2), given.basis(31, 31)
+    steps = fit_values(given, options, basis=basis, transform="sqrt")
+    refined = fit_values(given, options, basis=basis, transform="sqrt", refinement=Refinement("values", restarts=128))
     assert relative(steps.model, held_out) > 0.1
     assert relative(refined.model, held_out) < 1e-8
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_symbol_of_which_nothing_is_known_leads_to_zero(learner: str) -> None:
     given = ValuedStrings(Words.of([(), (0,), (0, 0), (0, 0, 0)]), np.array([1.0, 0.5, 0.25, 0.125]), AB)
-    learned = fit_values(given, learner, 1, **{**SHORT, "num_prefixes": 3, "num_suffixes": 3})
+    learned = fit_values(given, learner=learner, rank=1, basis=given.basis(3, 3), **SHORT)
     assert learned.model.weights(Words.of([(1,), (0, 1, 0)])).tolist() == [0, 0]
     assert learned.report.messages == ("No pair of rows with enough known values shows where b leads: its map is zero.",)
 
@@ -94,29 +97,30 @@ def test_messages_name_the_symbols() -> None:
 
 def test_what_can_not_be_learned_is_refused() -> None:
     given = values_of(ring(2), 3)
-    for arguments, message in (
-        (("RNN", 1), "learner: 'RNN' given, allowed: SP"),
-        (("SP", 0), "rank: 0 given, allowed are 1 … "),
-        (("SP", 99), "rank: 99 given, allowed are 1 … "),
+    for options, message in (
+        (Options("RNN", 1), "learner: 'RNN' given, allowed: SP"),
+        (Options("SP", 0), "rank: 0 given, allowed are 1 … "),
+        (Options("SP", 99), "rank: 99 given, allowed are 1 … "),
     ):
         with pytest.raises(RecipeError, match=message):
-            fit_values(given, *arguments)
-    for options, message in (
+            fit_values(given, options)
+    for changes, message in (
         ({"transform": "row"}, "transform: 'row' given, allowed: none, sqrt"),
-        ({"refine": "hankel"}, "refine: 'hankel' given, allowed: none, values"),
+        ({"refinement": Refinement("hankel")}, "refine: 'hankel' given, allowed: none, values"),
         ({"ridge": 0.0}, "ridge: 0.0 given"),
     ):
         with pytest.raises(RecipeError, match=message):
-            fit_values(given, "SP", 1, **options)
+            fit_values(given, learner="SP", rank=1, **changes)
     with pytest.raises(RecipeError, match="transform: 'sqrt' given, but H has negative entries"):
-        fit_values(ValuedStrings(given.words, -np.ones(len(given.words)), AB), "SP", 1, transform="sqrt")
+        fit_values(ValuedStrings(given.words, -np.ones(len(given.words)), AB), learner="SP", rank=1, transform="sqrt")
     with pytest.raises(RecipeError, match="start: 'warm' given, allowed: random, svd"):
-        fit_values(given, "fac.non", 1, start="warm")
+        fit_values(given, learner="fac.non", rank=1, start="warm")
 
 
 def test_it_reports_each_stage_and_stops() -> None:
     reports: list[Progress] = []
-    fit_values(values_of(ring(2)), "both.non", 2, refine="values", restarts=1, report=reports.append, **SHORT)
+    given, third = values_of(ring(2)), Refinement("values", restarts=1)
+    fit_values(given, learner="both.non", rank=2, basis=given.basis(15, 15), refinement=third, report=reports.append, **SHORT)
     assert list(dict.fromkeys(progress.stage for progress in reports)) == ["factorisation", "transitions", "refinement"]
     with pytest.raises(Cancelled):
-        fit_values(values_of(ring(2)), "SP", 2, cancelled=lambda: True)
+        fit_values(values_of(ring(2)), learner="SP", rank=2, cancelled=lambda: True)

@@ -62,7 +62,7 @@ def test_a_nonlinear_model_claims_no_total() -> None:
 
 def test_the_rank_comes_from_learning() -> None:
     sample = Sample.of(Dyck().sample(500, seed=1), ALPHABET)
-    learned = fit(estimate_hankel(sample, select_basis(sample, 30, 30)), "SP", 25)
+    learned = fit(estimate_hankel(sample, select_basis(sample, 30, 30)), learner="SP", rank=25)
     scores = evaluate(learned.model, TestSet.empirical(sample))
     health = diagnostics(learned.model, scores, learned.report)
     assert health.numerical_rank == learned.report.numerical_rank

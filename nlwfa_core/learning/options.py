@@ -1,0 +1,128 @@
+"""What is asked of a learner: one frozen value for the two steps, and one for the third."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
+
+from ..errors import RecipeError
+from .names import LEARNERS, REFINEMENTS, VALUE_REFINEMENTS, Learner
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """How all parameters are trained together, after the two steps.
+
+    Attributes
+    ----------
+    objective : str
+        One of `REFINEMENTS`, or of `VALUE_REFINEMENTS` for `fit_values`.
+    epochs : int
+        "hankel": full-batch steps; "likelihood": passes over the training strings.
+    rate : float
+        "hankel", "likelihood": the learning rate, which falls to 0 along half a cosine.
+    batch : int
+        "likelihood": strings per step.
+    weight_decay : float
+        "likelihood": of AdamW (Loshchilov and Hutter 2019).
+    dropout : float
+        "likelihood": share of the states' entries that a step leaves out; for networks.
+    restarts : int
+        "likelihood", "values": random starts besides the model of the two steps. The best result wins: on the validation strings if
+        there are any, else on the data it was trained on.
+    seed : int
+
+    Raises
+    ------
+    RecipeError
+        If the objective is unknown.
+    """
+
+    objective: str = "none"
+    epochs: int = 40
+    rate: float = 0.01
+    batch: int = 500
+    weight_decay: float = 0.0
+    dropout: float = 0.0
+    restarts: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.objective not in REFINEMENTS | VALUE_REFINEMENTS:
+            raise RecipeError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS | VALUE_REFINEMENTS)}")
+
+
+@dataclass(frozen=True)
+class Options:
+    """A learner, its rank, and how it is trained.
+
+    Attributes
+    ----------
+    learner : str
+        One of `LEARNERS`.
+    rank : int
+        The number of states asked for. (SP has fewer where the numerical rank is smaller.)
+    hidden : tuple of int
+        Widths of the auto-encoder's hidden layers, in multiples of the rank: (2, 1, 2) or (4, 2, 1, 2, 4) in the paper.
+    width_transitions : int
+        Hidden units of a symbol's map, in multiples of the rank (the paper's 2); 0: no hidden layer.
+    epochs_factorisation, epochs_transitions : int
+        Full-batch steps of Adamax in step 1 and in step 2.
+    rate_factorisation, rate_transitions : float
+        Learning rates (the paper's 0.015 and 0.001).
+    schedule : str
+        One of `networks.SCHEDULES`: the rates stay constant, or fall to 0 along half a cosine.
+    start : str
+        One of `factorisation.STARTS`: where the auto-encoder starts.
+    ridge : float
+        Of the matrix completion, by which SP learns from values (see `completion.complete`).
+    seed : int
+        Of all random numbers of the two steps.
+    refinement : Refinement
+        The third step.
+    """
+
+    learner: str
+    rank: int
+    hidden: tuple[int, ...] = (2, 1, 2)
+    width_transitions: int = 2
+    epochs_factorisation: int = 1000
+    epochs_transitions: int = 500
+    rate_factorisation: float = 0.015
+    rate_transitions: float = 0.001
+    schedule: str = "constant"
+    start: str = "random"
+    ridge: float = 1e-6
+    seed: int = 0
+    refinement: Refinement = Refinement()
+
+    @property
+    def kind(self) -> Learner:
+        """The learner's entry in the registry."""
+        return LEARNERS[self.learner]
+
+
+def with_shortcuts(options: Options | None, shortcuts: dict[str, Any]) -> Options:
+    """Options with some fields replaced by keywords; without options, the keywords and the defaults.
+
+    >>> with_shortcuts(None, {"learner": "SP", "rank": 5}) == Options("SP", 5)
+    True
+    >>> with_shortcuts(Options("SP", 5), {"rank": 7}).rank
+    7
+
+    Raises
+    ------
+    TypeError
+        If a keyword is no field of `Options`, or the learner or the rank is missing.
+    """
+    names = [field.name for field in fields(Options)]
+    if unknown := [name for name in shortcuts if name not in names]:
+        raise TypeError(f"{unknown[0]!r} is not an option of a learner; the options are {', '.join(names)}")
+    if options is not None:
+        if not isinstance(options, Options):
+            raise TypeError(f"options: {options!r} given; Options or keywords needed, such as learner='SP', rank=5")
+        return replace(options, **shortcuts)
+    required = [field.name for field in fields(Options) if field.default is MISSING]
+    if missing := [name for name in required if name not in shortcuts]:
+        raise TypeError(f"{' and '.join(missing)} not given: a learner needs {' and '.join(required)}")
+    return Options(**shortcuts)
