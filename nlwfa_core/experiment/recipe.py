@@ -104,6 +104,12 @@ class DataRecipe(Record):
     def _key(self) -> str:
         return self._key_without(() if self.source == "tomita" else {"grammar"})
 
+    @property
+    def uploads(self) -> tuple[str, ...]:
+        """Content hashes of the uploaded files that are read."""
+        hashes = (self.upload, self.upload_test, self.upload_solution, self.upload_model) if self.source == "upload" else ()
+        return tuple(content for content in hashes if content)
+
 
 class HankelRecipe(Record):
     """Basis, statistic and transform of the Hankel matrix.

@@ -24,7 +24,6 @@ from nlwfa_core.history.owners import Own
 from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History, Run
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import tables
-from nlwfa_core.lab.export.script import uploads_of
 from nlwfa_core.lab.options import difference_table
 from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
@@ -318,7 +317,7 @@ def _sayable(run: Run) -> Recipe:
     """Raises RecipeError where the sidebar can't say what a run was, or its strings are not here."""
     recipe = _recipe(run)
     sidebar.check_sayable(recipe)
-    for name in uploads_of(recipe):
+    for name in recipe.data.uploads:
         try:
             cache.uploads().get(name)
         except RecipeError:

@@ -16,10 +16,10 @@ from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import zipped
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.lab import tables
-from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals
+from nlwfa_core.lab.export.files import data_files, figure_files, model_files, refusals
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
-from nlwfa_core.lab.export.script import UPLOADS, script, uploads_of
+from nlwfa_core.lab.export.script import UPLOADS, script
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA
@@ -70,7 +70,7 @@ class Finished:
             "figures": figure_files(self.result, self.hankel),
         }
         files |= {f"{folder}/{name}": content for folder, part in parts.items() for name, content in part.items()}
-        return zipped(files | {f"{UPLOADS}/{name}": cache.uploads().get(name) for name in uploads_of(recipe)})
+        return zipped(files | {f"{UPLOADS}/{name}": cache.uploads().get(name) for name in recipe.data.uploads})
 
 
 def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
@@ -232,7 +232,7 @@ def _load_recipe() -> None:
         check_at_most("bytes in a recipe", file.size, MAX_RECIPE_BYTES)
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
         sidebar.check_sayable(recipe)
-        for name in uploads_of(recipe):
+        for name in recipe.data.uploads:
             cache.uploads().get(name)
     except RecipeError as error:
         error_toast(f"{error} – Nothing was changed.")

@@ -1,1 +1,10 @@
-"""What a person takes home from a run: programs, model files, automata as text, a report."""
+"""What a person takes home from a run.
+
+- `script`: a Python program that repeats it.
+- `notebook`: the same as a Jupyter notebook, with formulas, figures and tables.
+- `report`: the results as one HTML page.
+- `automata`: linear models as text for PAutomaC, OpenFst, Graphviz and other programs.
+- `files`: model, strings and figures as files.
+
+Each returns text or bytes, the same for the same run; pages offer them as downloads. Bundles of runs are in `history.bundles`.
+"""

@@ -1,7 +1,7 @@
-"""A run as a Jupyter notebook: the program of `script` in cells, with text, formulas, pictures and tables between.
+"""A run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures and tables between them.
 
-Written as the JSON that it is (format 4.5), without the library nbformat, whose cells get random names: the same recipe gives the
-same bytes. As in `script`, nothing of a user's text is pasted.
+The notebook is written as JSON (format 4.5), without the library nbformat, whose cells get random names: the same recipe always
+gives the same bytes. As in `script`, no text of a user is pasted.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from ...metrics.scores import SCORE_OF
 from ...version import __version__
 from ..formulas.recipe import entries, marks, steps
 from ..tables import BETTER
-from .script import IMPORTS, UPLOADS, recipe_code_lines, shelf_lines, uploads_of
+from .script import UPLOADS, import_line, recipe_code, shelf_line
 
+NAMES = ("evaluate", "heat_map_png", "loss_svgs", "prepare", "reference_models", "run", "singular_values_svg")
 SETUP = """\
 import json
 from dataclasses import asdict
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from IPython.display import SVG, Image, Markdown, display
 
-from nlwfa_core import {imports}, evaluate, heat_map_png, loss_svgs, prepare, reference_models, run, singular_values_svg
+{imports}
 {shelf}
 {recipe}"""
 DATA = """\
@@ -38,10 +39,10 @@ Image(heat_map_png(hankel.block, 480))"""
 SVD = "SVG(singular_values_svg(hankel, recipe.learning.rank))"
 LEARN = """\
 result = run(recipe, prepared=prepared{files})
-for sentence in result.notes:
-    print(sentence)
-for stage, drawing in loss_svgs(result.report).items():
-    display(SVG(drawing))"""
+for note in result.notes:
+    print(note)
+for figure in loss_svgs(result.report).values():
+    display(SVG(figure))"""
 COLUMNS = ("log2_pauto", "wer", "share_tied", "bits_per_symbol", "ndcg5", "num_zero", "num_negative")
 SCORES = """\
 models = {recipe.learning.learner: result.scores}
@@ -55,18 +56,18 @@ ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 
 
 def notebook(recipe: Recipe) -> str:
-    """The notebook's JSON text."""
-    files = ", files=files" if uploads_of(recipe) else ""
+    """Write the notebook as JSON text."""
+    files = ", files=files" if recipe.data.uploads else ""
     cells = [
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
-            "Every option of the experiment stands in the first cell; change one and run all cells again. "
-            "The same recipe gives the same numbers to the last digit.\n\n"
-            "Needs the library and Jupyter: `pip install --editable . jupyterlab` in the lab's folder."
-            + (f" The uploaded files belong in the folder `{UPLOADS}` beside it; *Everything* has them." if files else "")
+            "The first cell has every option of the experiment. Change one and run all cells again; "
+            "the same options always give the same model.\n\n"
+            "The notebook needs the library and Jupyter: run `pip install --editable . jupyterlab` in the lab's folder."
+            + (f" It reads uploaded files from a folder `{UPLOADS}` beside it, as in the download *Everything*." if files else "")
         ),
-        _code(SETUP.format(imports=IMPORTS, shelf=shelf_lines(recipe).replace("\n\n", "\n"), recipe=recipe_code_lines(recipe))),
-        _text("## Strings\n\nGenerated or read as the recipe says; the test strings are never learned from."),
+        _code(SETUP.format(imports=import_line(recipe, NAMES), shelf=shelf_line(recipe), recipe=recipe_code(recipe))),
+        _text("## Strings\n\nThe strings are generated or read from a file. Nothing is learned from the test strings."),
         _code(DATA.format(files=files)),
     ]
     if recipe.learning.kind.needs_hankel:
@@ -74,15 +75,20 @@ def notebook(recipe: Recipe) -> str:
             _text(
                 "## The Hankel matrix\n\n$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$. "
                 f"An entry is {entries(recipe.hankel)}. {marks(recipe.hankel)}\n\n"
-                "Dark is large (logarithmic scale), white is 0, red is negative; a pixel is the largest of the entries it covers."
+                "Dark is large (on a logarithmic scale), white is 0, red is negative. In a large matrix, each pixel shows the "
+                "largest of the entries that it covers."
             ),
             _code(HANKEL),
-            _text("Its singular values, largest first; those that the rank keeps are blue."),
+            _text("Its singular values, largest first. A model of the chosen rank keeps the blue ones."),
             _code(SVD),
             _text("## Learning\n\n" + "\n\n".join(f"{title}\n\n$$\n{formula}\n$$" for title, formula in steps(recipe))),
         ]
     else:
-        cells.append(_text("## Learning\n\nFrom the training strings themselves; the validation strings say when to stop."))
+        cells.append(
+            _text(
+                "## Learning\n\nThe model is learned from the training strings themselves; training stops by the validation strings."
+            )
+        )
     cells += [
         _code(LEARN.format(files=files)),
         _text(
@@ -91,7 +97,7 @@ def notebook(recipe: Recipe) -> str:
             + f"\n\n{BETTER}."
         ),
         _code(SCORES),
-        _text("All of the model's scores, with all digits."),
+        _text("All scores of the model, with all digits."),
         _code(ALL_SCORES),
     ]
     for number, cell in enumerate(cells):

@@ -1,18 +1,20 @@
-"""A run as one HTML file that needs nothing else: no script, no font, no network. Whatever a user wrote is escaped."""
+"""A run as one HTML file that needs nothing else: no script, no font, no network. Everything that a user wrote is escaped."""
 
 from __future__ import annotations
 
 import platform
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
 from ...experiment.data import Data
 from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
+from ...metrics.diagnostics import Diagnostics
 from ...metrics.scores import SCORES, Scores
 from ...version import __version__
+from ..options import IDLE, options
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from ..tables import BETTER, format_diagnostic, format_score, verdicts
 
@@ -47,22 +49,23 @@ svg, img {{ max-width: 100%; height: auto }} img {{ image-rendering: pixelated; 
 
 
 def report(result: Result, data: Data, hankel: HankelMatrix | None, references: Mapping[str, Scores], link: str = "") -> str:
-    """The HTML text.
+    """Write the HTML text.
 
     Parameters
     ----------
     result : Result
     data : Data
-        The recipe's.
+        The strings of its recipe.
     hankel : HankelMatrix or None
-        The recipe's; None for opponents, which have none.
+        The matrix of its recipe; None for learners that need none.
     references : mapping of str to Scores
-        What the model is judged against, on the same test strings.
+        Reference models' scores on the same test strings.
     link : str
-        The address that opens the lab with this recipe.
+        An address that opens the lab with this recipe.
     """
     name = result.recipe.title
     sound = result.diagnostics
+    settings = {option: value for option, value in options(result.recipe).items() if value != IDLE}
     sections = [
         f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
         *(f'<p class="warn">{escape(sentence)}</p>' for sentence in sound.warnings),
@@ -70,19 +73,10 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
         "<h2>Scores on the test strings</h2>",
         _scores({name: result.scores} | dict(references)),
         "<h2>Is the model sound?</h2>",
-        _rows(
-            [
-                ("states", f"{result.model.num_states}"),
-                ("spectral radius of ΣA (the mass is finite below 1)", format_diagnostic(sound.spectral_radius)),
-                ("summed weight of all strings", format_diagnostic(sound.total_mass)),
-                (f"summed weight of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"),
-                ("share of test strings with a negative output", f"{sound.share_negative:.1%}"),
-                ("numerical rank of H_λ, as far as computed", format_diagnostic(sound.numerical_rank)),
-            ]
-        ),
+        _rows(_soundness(sound, result.model.num_states, result.recipe.learning.rank)),
         *_pictures(result, hankel),
         "<h2>Recipe</h2>",
-        _rows((f"{part}.{field}", _written(value)) for part, options in result.recipe for field, value in options),
+        _rows(settings.items()),
         "<h2>Where this comes from</h2>",
         _rows([("NL-WFA Lab", __version__), ("Python", platform.python_version()), *((lib, _version(lib)) for lib in LIBRARIES)]),
         f'<p class="muted">Recipe <code>{escape(result.recipe.key())}</code>. '
@@ -90,8 +84,25 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
         + "</p>",
     ]
     if link:
-        sections.append(f"<p>Opens the lab with this recipe: <code>{escape(link)}</code></p>")
+        sections.append(f"<p>To open the lab with this recipe: <code>{escape(link)}</code></p>")
     return PAGE.format(title=escape(f"{name} – NL-WFA Lab"), body="\n".join(sections))
+
+
+def _soundness(sound: Diagnostics, num_states: int, rank: int) -> Iterator[tuple[str, str]]:
+    """Name and value of each diagnostic that a model has."""
+    yield "states", f"{num_states}"
+    if sound.spectral_radius is not None:
+        yield (
+            "spectral radius of ΣA (below 1, the weights of all strings have a finite sum)",
+            format_diagnostic(sound.spectral_radius),
+        )
+    if sound.total_mass is not None:
+        yield "sum of the weights of all strings", format_diagnostic(sound.total_mass)
+    yield f"sum of the weights of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"
+    yield "share of test strings with a negative output", f"{sound.share_negative:.1%}"
+    if sound.numerical_rank is not None:  # of the first `rank` singular values
+        at_least = "at least " if sound.numerical_rank >= rank else ""
+        yield "numerical rank of H_λ", f"{at_least}{sound.numerical_rank}"
 
 
 def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
@@ -102,7 +113,7 @@ def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
         parts += [
             "<h2>Hankel matrix</h2>",
             f'<figure><img src="data:image/png;base64,{source}" alt="Heat map of the Hankel matrix">'
-            f"<figcaption>H_λ, {size}; dark is large (logarithmic scale), white is 0, red is negative.</figcaption></figure>",
+            f"<figcaption>H_λ, {size}. Dark is large (on a logarithmic scale), white is 0, red is negative.</figcaption></figure>",
             f"<figure>{singular_values_svg(hankel, result.recipe.learning.rank)}</figure>",
         ]
     losses = loss_svgs(result.report)
@@ -113,7 +124,7 @@ def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
 
 
 def _scores(rows: Mapping[str, Scores]) -> str:
-    """A row a model, a column a score that one of them has; below, what each means."""
+    """A table with one row per model and one column per score that any of them has; below it, what each score means."""
     columns = [score for score in SCORES if any(getattr(scores, score.field) is not None for scores in rows.values())]
     lines = [
         [escape(name), *(format_score(getattr(scores, score.field), score.form) for score in columns)]
@@ -138,12 +149,8 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> str:
     return f"<table><tbody>\n{rows}</tbody></table>"
 
 
-def _written(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
-
-
 def _version(library: str) -> str:
-    """Of an installed library; to import one only to ask it would be dear."""
+    """The version of an installed library. Importing torch only to ask for it would take seconds."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -1,78 +1,81 @@
-"""A run as a Python program of a few lines, every option written out.
+"""A run as a Python program of a few lines, with every option written out.
 
-Nothing of a user's text is pasted: a recipe holds numbers, allowed words and hashes, and each is written by `repr`.
+No text of a user is pasted: a recipe holds numbers, words from fixed lists and hashes, and each is written by `repr`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...experiment.recipe import Recipe, Record
 from ...version import __version__
 
-UPLOADS = "uploads"  # the folder where a program looks for uploaded files
-IMPORTS = "DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe"
+UPLOADS = "uploads"  # the folder in which a program looks for uploaded files
+RECORDS = ("DataRecipe", "HankelRecipe", "LearningRecipe", "Recipe", "RefinementRecipe")
 
 SCRIPT = '''\
-"""A run of NL-WFA Lab {version}, done again: {title}.
+"""Repeats a run of NL-WFA Lab {version}: {title}.
 
-Needs the library: `pip install --editable .` in the lab's folder.
+Needs the library: run `pip install --editable .` in the lab's folder.
 """
 {note}
 from dataclasses import asdict
 {path}
-from nlwfa_core import {imports}, run
+{imports}
 {shelf}
 {recipe}
 
 result = run(recipe{files})
-print(f"{{result.recipe.learning.learner}}, {{result.model.num_states}} states, on the test strings:")
+print(f"{{result.recipe.learning.learner}} with {{result.model.num_states}} states, on the test strings:")
 for name, value in asdict(result.scores).items():
     print(f"  {{name}}: {{value!r}}")
-for sentence in result.notes:
-    print(sentence)
+for note in result.notes:
+    print(note)
 '''
 NOTE = """
-# The uploaded files belong in the folder "{folder}" beside this program, each under its SHA-256 as its name:
+# Put the uploaded files into a folder "{folder}" beside this program. The name of each is its SHA-256:
 # {names}
 """
 
 
 def script(recipe: Recipe) -> str:
-    """A program that prints the scores of a recipe's run.
+    """Write a program that repeats a run and prints its scores.
 
     >>> print(script(Recipe()).splitlines()[0])
-    \"\"\"A run of NL-WFA Lab 0.1.0, done again: SP, k = 10.
+    \"\"\"Repeats a run of NL-WFA Lab 0.1.0: SP, k = 10.
     """
-    files = uploads_of(recipe)
+    files = recipe.data.uploads
     return SCRIPT.format(
         version=__version__,
         title=recipe.title,
         note=NOTE.format(folder=UPLOADS, names=", ".join(files)) if files else "",
         path="from pathlib import Path\n" if files else "",
-        imports=IMPORTS,
-        shelf=shelf_lines(recipe),
-        recipe=recipe_code_lines(recipe),
+        imports=import_line(recipe, ("run",)),
+        shelf=shelf_line(recipe),
+        recipe=recipe_code(recipe),
         files=", files=files" if files else "",
     )
 
 
-def shelf_lines(recipe: Recipe) -> str:
-    """The lines that say where uploaded files are; none where a recipe has none."""
-    if not uploads_of(recipe):
-        return ""
-    return f"from nlwfa_core import FileShelf\n\nfiles = FileShelf(Path({UPLOADS!r})).get\n"
+def import_line(recipe: Recipe, names: Iterable[str]) -> str:
+    """Import some of the library's names, and those that a recipe needs.
+
+    >>> import_line(Recipe(), ["run"])
+    'from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, run'
+    """
+    shelf = ("FileShelf",) if recipe.data.uploads else ()
+    return f"from nlwfa_core import {', '.join(sorted((*RECORDS, *shelf, *names)))}"
 
 
-def uploads_of(recipe: Recipe) -> tuple[str, ...]:
-    """Content hashes of the uploaded files that a recipe reads."""
-    data = recipe.data
-    names = (data.upload, data.upload_test, data.upload_solution, data.upload_model) if data.source == "upload" else ()
-    return tuple(name for name in names if name)
+def shelf_line(recipe: Recipe) -> str:
+    """The line that says where uploaded files are. Empty if the recipe reads none."""
+    return f"\nfiles = FileShelf(Path({UPLOADS!r})).get" if recipe.data.uploads else ""
 
 
-def recipe_code_lines(recipe: Recipe) -> str:
-    """The recipe as Python, one option a line.
+def recipe_code(recipe: Recipe) -> str:
+    """The recipe as Python, with one option per line.
 
-    >>> print("\\n".join(recipe_code_lines(Recipe()).splitlines()[:3]))
+    >>> print("\\n".join(recipe_code(Recipe()).splitlines()[:3]))
     recipe = Recipe(
         data=DataRecipe(
             source='dyck',

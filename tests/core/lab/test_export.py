@@ -25,10 +25,11 @@ from nlwfa_core.experiment.pipeline import build_hankel, prepare
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf, zipped
 from nlwfa_core.lab.export.automata import dot, openfst, pautomac, quoted, weights_json
-from nlwfa_core.lab.export.bundle import data_files, figure_files, model_files, refusals
+from nlwfa_core.lab.export.files import data_files, figure_files, model_files, refusals
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import script
+from nlwfa_core.lab.options import IDLE, options
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
@@ -262,8 +263,8 @@ def test_the_report_is_whole_and_hostile_symbols_are_text_in_it(hostile: Recipe,
     assert page.addresses and all(address.startswith("data:image/png;base64,") for address in page.addresses)
     assert "<img/src=x/onerror=alert(2)>" in page.text and link in page.text and "<b>uniform</b>" in page.text
     assert "url(" not in text and "@import" not in text and "default-src 'none'" in text
-    for part, options in hostile:
-        assert all(f"{part}.{field}" in page.text for field, _ in options)
+    written = options(hostile)
+    assert all((option in page.text) == (value != IDLE) for option, value in written.items() if " " in option)
     assert f"{result.scores.wer:.3f}" in page.text and "Lower is better" in page.text
 
 
@@ -272,9 +273,18 @@ def test_the_report_of_networks_has_their_losses_and_warnings(learned: Result) -
     data = load_data(NETWORKS.data)
     text = report(result, data, build_hankel(data.train, NETWORKS.hankel), {})
     assert text.count("<svg") == 1 + len({log.measure for log in result.report.logs})
+    assert "spectral radius" not in text and "numerical rank" not in text and "epochs factorisation" in text
     assert "torch" in text
     opponent = run(SMALL.with_learner("HMM"))
     assert "data:image/png" not in report(opponent, data, None, {})
+
+
+def test_the_report_of_a_linear_model_says_what_is_known_of_the_rank(learned: Result) -> None:
+    data = load_data(SMALL.data)
+    text = report(learned, data, build_hankel(data.train, SMALL.hankel), {})
+    assert "<th>numerical rank of H_λ</th><td>at least 2</td>" in text and "spectral radius" in text
+    recipe = text.split("<h2>Recipe</h2>")[1]
+    assert "split probability" in recipe and "grammar" not in recipe and "epochs" not in recipe
 
 
 def test_the_figures_of_a_run(learned: Result) -> None:

@@ -1,4 +1,4 @@
-"""A run's files by name, and zip archives of them that are the same bytes each time."""
+"""The files of a run by name: the model, its strings, and figures. `files.zipped` makes an archive of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac,
 
 
 def model_files(result: Result) -> dict[str, bytes]:
-    """The model as `load_model` reads it; linear ones also as text for other programs, where they can be said in it."""
+    """The model as `load_model` reads it. Linear models also as text for other programs, in the formats that can express them."""
     with TemporaryDirectory() as folder:
         info = {"recipe": result.recipe.model_dump(mode="json")}
         save_model(Path(folder), SavedModel(result.model, result.alphabet, info))
@@ -34,12 +34,12 @@ def model_files(result: Result) -> dict[str, bytes]:
     if isinstance(result.model, WFA):
         files["automaton.dot"] = dot(result.model, result.alphabet).encode()
         files["automaton.json"] = weights_json(result.model, result.alphabet).encode()
-        files |= _texts(result.model)
+        files |= _automata(result.model)
     return files
 
 
 def refusals(model: WFA) -> tuple[str, ...]:
-    """Why a linear model can't be said in a format; nothing of those in which it can."""
+    """Why a linear model can't be written in some of the formats for other programs: a sentence for each of these."""
     sentences = []
     for write in AUTOMATA.values():
         try:
@@ -49,7 +49,8 @@ def refusals(model: WFA) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _texts(model: WFA) -> dict[str, bytes]:
+def _automata(model: WFA) -> dict[str, bytes]:
+    """The model in those formats for other programs that can express it."""
     files = {}
     for name, write in AUTOMATA.items():
         try:
@@ -60,8 +61,8 @@ def _texts(model: WFA) -> dict[str, bytes]:
 
 
 def data_files(data: Data) -> dict[str, bytes]:
-    """Strings in PAutomaC's format, the symbols' names in the order of their numbers, and what is known of the truth."""
-    files = {"train.txt": _strings(_drawn(data.train), data)}
+    """The strings in PAutomaC's format, the symbols' names in the order of their numbers, and the true probabilities if known."""
+    files = {"train.txt": _strings(_repeated(data.train), data)}
     if data.validation is not None:
         files["validation.txt"] = _strings(_test_words(data.validation), data)
     files["test.txt"] = _strings(_test_words(data.test), data)
@@ -69,26 +70,27 @@ def data_files(data: Data) -> dict[str, bytes]:
     if data.test.known:
         files["test-solution.txt"] = write_solution(data.test.target).encode()
     if isinstance(data.true_model, WFA):
-        files |= {f"true-{name}": text for name, text in _texts(data.true_model).items()}
+        files |= {f"true-{name}": text for name, text in _automata(data.true_model).items()}
     return files
 
 
 def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
-    """The matrix, its singular values and the losses, as pictures."""
+    """Figures of the matrix, its singular values and the losses."""
     files = {}
     if hankel is not None:
         files["hankel.png"] = heat_map_png(hankel.block)
         files["singular-values.svg"] = singular_values_svg(hankel, result.recipe.learning.rank).encode()
-    files |= {f"{measure.replace(' ', '-')}.svg": drawing.encode() for measure, drawing in loss_svgs(result.report).items()}
+    files |= {f"{measure.replace(' ', '-')}.svg": figure.encode() for measure, figure in loss_svgs(result.report).items()}
     return files
 
 
 def _test_words(test: TestSet) -> Words:
-    """Rows as they were drawn: where their probabilities are known, in the solution's order."""
-    return test.words if test.known else _drawn(test.sample)
+    """Test strings with repetitions, or in the order of the solution, if there is one."""
+    return test.words if test.known else _repeated(test.sample)
 
 
-def _drawn(sample: Sample) -> Words:
+def _repeated(sample: Sample) -> Words:
+    """Each string as often as the sample has it."""
     return sample.words.take(np.repeat(np.arange(len(sample.words)), sample.counts))
 
 
