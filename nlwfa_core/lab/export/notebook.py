@@ -84,11 +84,9 @@ def notebook(recipe: Recipe) -> str:
             _text("## Learning\n\n" + "\n\n".join(f"{title}\n\n$$\n{formula}\n$$" for title, formula in steps(recipe))),
         ]
     else:
-        cells.append(
-            _text(
-                "## Learning\n\nThe model is learned from the training strings themselves; training stops by the validation strings."
-            )
-        )
+        learning = "The model is learned from the training strings themselves. "
+        learning += "Training stops when scores on the validation strings no longer improve."
+        cells.append(_text(f"## Learning\n\n{learning}"))
     cells += [
         _code(LEARN.format(files=files)),
         _text(
