@@ -9,9 +9,8 @@ import typer
 
 from ..errors import RecipeError, plural
 from ..files import make_directory
-from ..reproduction.experiments import Experiment, dyck, squared, verbs
+from ..reproduction.experiments import Experiment, dyck, measure_missing, squared, verbs
 from ..reproduction.pages import write_pages
-from ..reproduction.runner import run_missing
 from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
 
 NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared")
@@ -35,7 +34,7 @@ def reproduce(
     folder = out / "quick" if quick else out
     check_writable(folder)
     with progress_bar() as report:
-        done = run_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
+        done = measure_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
     make_directory(folder)
     for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)

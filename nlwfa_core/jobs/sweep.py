@@ -74,6 +74,7 @@ def run_missing(
     report: Report = silent,
     seconds: float | None = None,
     each: Callable[[str], None] = lambda key: None,
+    history: bool = True,
 ) -> Swept:
     """Run the recipes that have no folder in `home/runs` yet, and write the history of `home`.
 
@@ -93,6 +94,8 @@ def run_missing(
         After so long no run is begun; runs under way are finished.
     each : callable
         Called in this process with the key of each new run, once it is in its folder.
+    history : bool
+        False for a temporary home: nothing is then written into any history, not even into a shared database.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def run_missing(
     report(Progress("runs", len(present), len(recipes)))
     if not missing:
         return Swept(present, (), {})
-    recorder = Recorder(home)
+    recorder = Recorder(home) if history else _NoHistory(home)
     try:
         with cluster(scheduler) if scheduler else processes(jobs) as workers:
             sweep = _Sweep(missing, home.absolute(), workers, recorder, seconds)
@@ -181,7 +184,7 @@ class _Sweep:
     """One call of `run_missing`: which runs wait, which are under way, and what became of the others."""
 
     def __init__(
-        self, recipes: Mapping[str, Recipe], home: Path, workers: Workers, recorder: Recorder, seconds: float | None
+        self, recipes: Mapping[str, Recipe], home: Path, workers: Workers, recorder: Recorder | _NoHistory, seconds: float | None
     ) -> None:
         self.new: list[str] = []
         self.failed: dict[str, str] = {}
@@ -288,6 +291,21 @@ class _Sweep:
 
     def _tell(self, key: str, state: str, message: str | None = None) -> None:
         self._recorder.tell(key, self._recipes[key], state, message)
+
+
+class _NoHistory:
+    """Takes the place of a recorder: workers find the sweep's disk by its file in `home/servers`, and nothing is recorded."""
+
+    def __init__(self, home: Path) -> None:
+        self.server = "sweep"
+        make_directory(home / "servers")
+        (home / "servers" / self.server).touch()
+
+    def tell(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
+        pass
+
+    def close(self, seconds: float) -> bool:
+        return True
 
 
 def _write_folder(folder: Path, files: Files) -> None:

@@ -2,9 +2,8 @@
 
 Modules in reading order:
 
-- `experiments`: the four experiments as plans of runs, the settings of their learners, and what one run measures;
+- `experiments`: the four experiments as plans of runs, the settings of their learners, and measuring the runs that are missing;
 - `squared`: the error on squared functions, the one experiment without strings;
-- `runner`: measures the runs that are missing;
 - `claims`: what the paper says about NL-WFA and SP, and whether the runs agree;
 - `pages`: Markdown pages with tables and figures (their prose is in `reasons.md`).
 

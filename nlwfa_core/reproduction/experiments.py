@@ -1,7 +1,7 @@
 """The paper's four experiments: the settings of their learners, the runs they consist of, and what one run measures.
 
-The runs are planned first (`Experiment.runs`) and then measured one at a time (`measure`), so that a command can resume where it
-was stopped. `RunFile` stores each measurement as soon as it is there.
+Runs are planned first (`Experiment.runs`). `measure_missing` does those that are not in the experiment's CSV file yet, and stores
+each as soon as it is done, so that an interrupted command can resume. The learners' runs are a sweep of recipes (`jobs.sweep`).
 """
 
 from __future__ import annotations
@@ -10,22 +10,28 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, fields
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
 
 import numpy as np
 
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.data import load_data
-from ..experiment.pipeline import Workbench, reference_models
+from ..experiment.pipeline import reference_models
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from ..files import make_directory, read_capped, write_atomically
+from ..experiment.results import Result, load_result
+from ..files import FileShelf, make_directory, read_capped, write_atomically
+from ..jobs.sweep import run_missing
 from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
-from ..metrics.scores import Scores, evaluate
+from ..learning.progress import Progress, Report, silent
+from ..metrics.scores import Scores, TestSet, evaluate
 from .squared import SQUARED_COLUMNS, squared_errors
 
 REFERENCE = "reference"
@@ -307,6 +313,10 @@ class Experiment:
         """The ranks of all learners, ascending."""
         return sorted({planned.rank for planned in self.runs if planned.rank})
 
+    def is_learned(self, planned: Planned) -> bool:
+        """Whether a run learns by a recipe: reference lines and squared functions do not."""
+        return self.base is not None and planned.settings != REFERENCE
+
     @property
     def runs_by_settings(self) -> dict[str, list[Planned]]:
         names = dict.fromkeys(planned.settings for planned in self.runs)
@@ -318,7 +328,7 @@ class Experiment:
             raise RecipeError(f"{self.name}: its runs have no recipe")
         size = {"num_strings": planned.size} if self.base.data.source == "dyck" else {}
         base = self.base.changed(data=self.base.data.changed(seed=planned.seed, **size))
-        if planned.settings == REFERENCE:
+        if not self.is_learned(planned):
             return base
         recipe = SETTINGS[planned.settings].recipe(base, planned.learner, planned.rank, planned.seed, planned.size)
         return recipe.changed(refinement=recipe.refinement.changed(epochs=2)) if self.quick else recipe
@@ -327,43 +337,11 @@ class Experiment:
         """Name a run by all that its values depend on: 16 hexadecimal digits."""
         if self.base is None:
             content: Sequence[object] = (GENERATION, asdict(planned), self.epochs)
-        elif planned.settings == REFERENCE:
+        elif not self.is_learned(planned):
             content = (planned.learner, self.recipe(planned).data.key())
         else:
             content = (self.recipe(planned).key(),)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
-
-
-def measure(experiment: Experiment, planned: Planned, workbench: Workbench) -> Measured:
-    """Do a run. Runs that follow each other on one workbench share strings and Hankel matrix.
-
-    Raises
-    ------
-    RecipeError
-        If the run's recipe can't be followed.
-    """
-    return Measured(experiment.key(planned), planned, _values(experiment, planned, workbench))
-
-
-def _values(experiment: Experiment, planned: Planned, workbench: Workbench) -> Mapping[str, Value]:
-    if experiment.base is None:
-        size, transform = planned.size, planned.settings
-        return squared_errors(planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs)
-    recipe, uploads = experiment.recipe(planned), experiment.uploads.__getitem__
-    if planned.settings == REFERENCE:
-        data = load_data(recipe.data, uploads)
-        scores = evaluate(reference_models(data, NGRAM_ORDER)[planned.learner], data.test)
-        return _columns(scores, scores.kl, None, 0, 0.0)
-    result = workbench.run(recipe, files=uploads)
-    scores, prepared = result.scores, workbench.prepared
-    floored = evaluate(result.model, prepared.data.test, FLOOR).kl if scores.num_zero and prepared else scores.kl
-    return _columns(scores, floored, result.validation, result.report.num_states, result.seconds["learning"])
-
-
-def _columns(scores: Scores, floored: float | None, validation: Scores | None, num_states: int, seconds: float) -> dict[str, Value]:
-    test_scores = {name: getattr(scores, name) for name in TEST}
-    validation_scores = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
-    return {"num_states": num_states, **test_scores, FLOORED: floored, **validation_scores, "seconds": seconds}
 
 
 def dyck(name: str, seeds: int, quick: bool) -> Experiment:
@@ -423,3 +401,120 @@ def _learner_runs(lines: Sequence[str], ranks: Sequence[int], sizes: Sequence[in
         for seed, size, learner, rank in product(range(seeds), sizes, settings.learners, ranks)
     ]
     return (*references, *learned)
+
+
+# Measuring
+
+
+def measure_missing(
+    experiment: Experiment, folder: Path, jobs: int = 1, seconds: float | None = None, report: Report = silent
+) -> list[Measured]:
+    """Measure the runs that the experiment's file lacks, or has with other settings or data, and store each as soon as it is done.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the file.
+    jobs : int
+        Worker processes.
+    seconds : float, optional
+        After so long no run is begun; runs under way are finished.
+    report : callable
+        Called with a Progress, in which a step is a run.
+
+    Returns
+    -------
+    list of Measured
+        All measured runs of the experiment, in its order.
+
+    Raises
+    ------
+    RecipeError
+        If a run fails, or the file can't be read or written. Runs that were finished before are kept.
+    """
+    file = RunFile(folder / f"{experiment.file}.csv", experiment.columns)
+    deadline = None if seconds is None else monotonic() + seconds
+    keys = {planned: experiment.key(planned) for planned in experiment.runs}
+    measured = {one.planned: one for one in file.read() if one.key == keys.get(one.planned)}
+    missing = [planned for planned in experiment.runs if planned not in measured]
+    report(Progress("runs", len(measured), len(keys)))
+
+    def store(planned: Planned, values: Mapping[str, Value]) -> None:
+        measured[planned] = Measured(keys[planned], planned, values)
+        file.add(measured[planned])
+        report(Progress("runs", len(measured), len(keys)))
+
+    others = [planned for planned in missing if not experiment.is_learned(planned)]
+    for planned, values in _measure_others(experiment, others, jobs, deadline):
+        store(planned, values)
+    learned = [planned for planned in missing if experiment.is_learned(planned)]
+    _measure_learned(experiment, learned, jobs, deadline, store)
+    return [measured[planned] for planned in experiment.runs if planned in measured]
+
+
+def _measure_learned(
+    experiment: Experiment,
+    learned: Sequence[Planned],
+    jobs: int,
+    deadline: float | None,
+    store: Callable[[Planned, Mapping[str, Value]], None],
+) -> None:
+    """Sweep over the recipes of runs, in a temporary folder."""
+    seconds = None if deadline is None else deadline - monotonic()
+    if not learned or (seconds is not None and seconds <= 0):
+        return
+    recipes = {planned: experiment.recipe(planned) for planned in learned}
+    by_key = {recipe.key(): planned for planned, recipe in recipes.items()}
+
+    @lru_cache(maxsize=1)
+    def test_set(data: DataRecipe) -> TestSet:
+        return load_data(data, experiment.uploads.__getitem__).test
+
+    with TemporaryDirectory(prefix="nlwfa-reproduce-") as name:
+        home = Path(name)
+        for content in experiment.uploads.values():
+            FileShelf(home / "uploads").put(content)
+
+        def store_result(key: str) -> None:
+            store(by_key[key], _of_result(load_result(home / "runs" / key), test_set))
+
+        to_run = {key: recipes[planned] for key, planned in by_key.items()}
+        swept = run_missing(to_run, home, jobs, seconds=seconds, each=store_result, history=False)
+    for key, message in swept.failed.items():
+        planned = by_key[key]
+        raise RecipeError(f"{planned.learner}, k = {planned.rank}, n = {planned.size:,}, seed {planned.seed}: {message}")
+
+
+def _measure_others(
+    experiment: Experiment, others: Sequence[Planned], jobs: int, deadline: float | None
+) -> Iterator[tuple[Planned, Mapping[str, Value]]]:
+    """Measure the runs without a recipe to learn by: reference lines and squared functions."""
+    from joblib import Parallel, delayed
+
+    in_time = (planned for planned in others if deadline is None or monotonic() < deadline)
+    if jobs == 1:
+        yield from (_measure(experiment, planned) for planned in in_time)
+    else:
+        parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch=jobs, batch_size=1)
+        yield from parallel(delayed(_measure)(experiment, planned) for planned in in_time)
+
+
+def _measure(experiment: Experiment, planned: Planned) -> tuple[Planned, Mapping[str, Value]]:
+    if experiment.base is None:
+        size, transform = planned.size, planned.settings
+        return planned, squared_errors(planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs)
+    data = load_data(experiment.recipe(planned).data, experiment.uploads.__getitem__)
+    scores = evaluate(reference_models(data, NGRAM_ORDER)[planned.learner], data.test)
+    return planned, _columns(scores, scores.kl, None, 0, 0.0)
+
+
+def _of_result(result: Result, test_set: Callable[[DataRecipe], TestSet]) -> Mapping[str, Value]:
+    scores = result.scores
+    floored = evaluate(result.model, test_set(result.recipe.data), FLOOR).kl if scores.num_zero else scores.kl
+    return _columns(scores, floored, result.validation, result.report.num_states, result.seconds["learning"])
+
+
+def _columns(scores: Scores, floored: float | None, validation: Scores | None, num_states: int, seconds: float) -> dict[str, Value]:
+    test_scores = {name: getattr(scores, name) for name in TEST}
+    validation_scores = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
+    return {"num_states": num_states, **test_scores, FLOORED: floored, **validation_scores, "seconds": seconds}

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import Workbench, run
+from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.metrics.seeds import Spread
-from nlwfa_core.reproduction import experiments, runner
+from nlwfa_core.reproduction import experiments
 from nlwfa_core.reproduction.claims import Claim, compare, verdict
 from nlwfa_core.reproduction.experiments import (
     PAPER,
@@ -29,12 +29,12 @@ from nlwfa_core.reproduction.experiments import (
     Planned,
     RunFile,
     dyck,
+    measure_missing,
     select,
     squared,
     verbs,
 )
 from nlwfa_core.reproduction.pages import chosen_rank, comparable, runs_by_rank, whole_seeds, write_pages
-from nlwfa_core.reproduction.runner import run_missing
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -124,33 +124,42 @@ def test_experiments_share_runs_and_other_settings_make_other_runs(monkeypatch: 
 
 def test_a_killed_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = dyck("dyck-rank", 1, True)
-    whole = run_missing(plan, tmp_path / "whole")
+    whole = measure_missing(plan, tmp_path / "whole")
     assert [one.planned for one in whole] == list(plan.runs)
-    measure, begun = runner.measure, []
+    add = RunFile.add
+    stored: list[Planned] = []
 
-    def killed(experiment: Experiment, planned: Planned, workbench: Workbench) -> Measured:
-        begun.append(planned)
-        if len(begun) == 6:
+    def killed(file: RunFile, measured: Measured) -> None:
+        if len(stored) == 5:
             raise KeyboardInterrupt
-        return measure(experiment, planned, workbench)
+        add(file, measured)
+        stored.append(measured.planned)
 
-    monkeypatch.setattr(runner, "measure", killed)
-    with pytest.raises(KeyboardInterrupt):
-        run_missing(plan, tmp_path / "resumed")
-    run_missing(plan, tmp_path / "resumed")
-    assert begun[:5] == list(plan.runs[:5])
-    assert begun[6:] == list(plan.runs[5:])  # the sixth again, the first five not
+    with monkeypatch.context() as patches:
+        patches.setattr(RunFile, "add", killed)
+        with pytest.raises(KeyboardInterrupt):
+            measure_missing(plan, tmp_path / "resumed")
+    first = list(stored)
+    assert len(first) == len(rows_of(tmp_path / "resumed" / "dyck.csv")) == 5
+
+    def counted(file: RunFile, measured: Measured) -> None:
+        add(file, measured)
+        stored.append(measured.planned)
+
+    monkeypatch.setattr(RunFile, "add", counted)
+    measure_missing(plan, tmp_path / "resumed")
+    assert len(stored) == len(plan.runs) and set(stored) == set(plan.runs)  # each once: the first five are not done again
     columns = set(rows_of(tmp_path / "whole" / "dyck.csv")[0])
     assert columns >= {"key", *asdict(EXAMPLE), "log2_pauto", "wer", "kl", "validation_wer"}
-    assert rows_of(tmp_path / "whole" / "dyck.csv") == rows_of(tmp_path / "resumed" / "dyck.csv")
-    begun[:] = [EXAMPLE] * 6
-    assert [one.planned for one in run_missing(plan, tmp_path / "resumed")] == list(plan.runs)
-    assert len(begun) == 6
+    whole_rows, resumed_rows = (sorted(rows_of(tmp_path / name / "dyck.csv"), key=str) for name in ("whole", "resumed"))
+    assert whole_rows == resumed_rows
+    assert [one.planned for one in measure_missing(plan, tmp_path / "resumed")] == list(plan.runs)
+    assert len(stored) == len(plan.runs)
 
 
 def test_a_run_is_that_of_its_recipe(tmp_path: Path) -> None:
     plan = dyck("dyck-rank", 1, True)
-    [done] = select(run_missing(plan, tmp_path), settings="refined", learner="both.non", rank=2)
+    [done] = select(measure_missing(plan, tmp_path), settings="refined", learner="both.non", rank=2)
     result = run(plan.recipe(done.planned))
     assert done.values["wer"] == result.scores.wer
     assert result.validation is not None
@@ -159,15 +168,32 @@ def test_a_run_is_that_of_its_recipe(tmp_path: Path) -> None:
 
 def test_processes_give_the_same_runs(tmp_path: Path) -> None:
     plan = replace(dyck("dyck-rank", 1, True), runs=dyck("dyck-rank", 1, True).runs[:8])
-    run_missing(plan, tmp_path / "one")
-    run_missing(plan, tmp_path / "two", jobs=2)
+    measure_missing(plan, tmp_path / "one")
+    measure_missing(plan, tmp_path / "two", jobs=2)
     assert sorted(rows_of(tmp_path / "one" / "dyck.csv"), key=str) == sorted(rows_of(tmp_path / "two" / "dyck.csv"), key=str)
 
 
-def test_no_run_begins_when_time_is_up(tmp_path: Path) -> None:
-    plan = squared(1, True)
-    for jobs in (1, 2):
-        assert run_missing(plan, tmp_path, jobs, seconds=0) == []
+@pytest.mark.parametrize("plan", [squared(1, True), dyck("dyck-rank", 1, True)], ids=lambda plan: plan.name)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_run_begins_when_time_is_up(plan: Experiment, jobs: int, tmp_path: Path) -> None:
+    assert measure_missing(plan, tmp_path, jobs, seconds=0) == []
+
+
+def test_squared_functions_are_the_same_in_processes(tmp_path: Path) -> None:
+    plan = replace(squared(1, True), runs=squared(1, True).runs[:8])
+    measure_missing(plan, tmp_path / "one")
+    measure_missing(plan, tmp_path / "two", jobs=2)
+    assert sorted(rows_of(tmp_path / "one" / "squared.csv"), key=str) == sorted(rows_of(tmp_path / "two" / "squared.csv"), key=str)
+
+
+def test_a_run_that_fails_is_an_error_after_the_others(tmp_path: Path) -> None:
+    plan = dyck("dyck-rank", 1, True)
+    good = [one for one in plan.runs if (one.settings, one.learner) == ("paper", "SP")]
+    plan = replace(plan, runs=(*good, replace(good[0], rank=500)))
+    with pytest.raises(RecipeError, match=r"SP, k = 500, n = 100, seed 0: rank"):
+        measure_missing(plan, tmp_path)
+    assert len(rows_of(tmp_path / "dyck.csv")) == len(good)
+    assert not (tmp_path / "history.sqlite").exists()
 
 
 def test_a_square_needs_more_states_than_its_root() -> None:
