@@ -1,4 +1,4 @@
-"""Compare: runs side by side, and learners over ranks, sample sizes and seeds beside the reference models."""
+"""Compare: runs side by side, and learners over ranks, sample sizes and seeds, beside the reference models."""
 
 import streamlit as st
 
@@ -11,12 +11,12 @@ from pages.views import compare as view
 
 recipe = sidebar.page_recipe(
     "Compare",
-    "Every learner at every rank, on the same strings, beside what a uniform model, an n-gram and (where it is known) the true "
-    "model reach. A model that does not beat the n-gram has learned little.",
+    "Every learner at every rank on the same strings, beside a uniform model, an n-gram and, if it is known, the true model. "
+    "A model that does not beat the n-gram has learned little.",
 )
 with widgets.errors_as_messages():
     references = cache.references(recipe.data)
-in_play = view.side_by_side(recipe)
+shown_runs = view.side_by_side(recipe)
 
 st.subheader("Learners", anchor=False)
 with widgets.errors_as_messages():
@@ -43,11 +43,11 @@ if sweep.against == "rank":
     view.winners(recipe, outcomes, by)
 
 st.subheader("All runs", anchor=False)
-named = view.named_runs(recipe, sweep, outcomes, in_play)
+named = view.named_runs(recipe, sweep, outcomes, shown_runs)
 view.all_runs(named, by)
 
 st.subheader("One model, several perplexities", anchor=False)
-st.markdown("An output of 0 or below has no logarithm. What public programs do about it decides the perplexity they print.")
+st.markdown("An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities.")
 chosen = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
 result = runs.result(chosen)
 if result is not None:

@@ -13,8 +13,8 @@ MAX_ROWS = 200
 
 recipe = sidebar.page_recipe(
     "Data",
-    "A sample $S$ of strings over an alphabet $\\Sigma$. Everything that follows is estimated from the training part alone; "
-    "validation strings serve choices, test strings the scores.",
+    "A sample $S$ of strings over an alphabet $\\Sigma$. Models are learned from the training strings only; validation strings are "
+    "for choices, such as the rank, and test strings for the scores.",
 )
 view.own_strings(recipe.data.source == "upload")
 with widgets.errors_as_messages():
@@ -38,7 +38,7 @@ st.caption(split_sentence(recipe.data, data))
 
 left, right = st.columns(2)
 lengths = length_counts(train)
-left.markdown("**Length** (end of the string not counted)")
+left.markdown("**Length** (without the end of the string)")
 left.plotly_chart(bars_figure(range(len(lengths)), lengths, "length"), key="data.lengths", alt="Histogram of string lengths")
 right.markdown("**Symbols**")
 symbols = bars_figure(train.alphabet.symbols, symbol_counts(train), "symbol", "occurrences")

@@ -1,4 +1,4 @@
-"""Hankel: the matrix under the linked lens, what a rank or a model makes of it, and its singular values."""
+"""Hankel: the matrix under the linked lens, its approximation by a rank or a model, and its singular values."""
 
 import streamlit as st
 
@@ -31,7 +31,7 @@ symbol = left.selectbox(
     persist_state="session",
 )
 layer = middle.segmented_control("Show", LAYERS, default="H", required=True, key="hankel.layer", persist_state="session")
-by = "" if layer == "H" else right.selectbox("Ĥ by", view.makers(recipe), key="hankel.by", persist_state="session")
+by = "" if layer == "H" else right.selectbox("Ĥ by", view.approximations(recipe), key="hankel.by", persist_state="session")
 with widgets.errors_as_messages():
     view.linked_lens(recipe, symbol, layer, by)
 
@@ -41,4 +41,4 @@ st.latex(
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
 view.rank_cut(recipe)
-st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on it follows.")
+st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on the rank changes with it.")

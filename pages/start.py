@@ -1,4 +1,4 @@
-"""Start: what this is, lessons, and ways in."""
+"""Start: what the lab is, its lessons, and other ways to begin."""
 
 import streamlit as st
 
@@ -8,10 +8,10 @@ from pages.views import start as view
 
 sidebar.page_recipe(
     "Learn automata from strings, and see it happen",
-    "A **weighted finite automaton** gives every string a number: its probability, say. Spectral learning finds one from a sample. "
-    "It counts how often each prefix meets each suffix (the **Hankel matrix**), factorises that matrix, and reads the automaton's "
-    "states off the factors. **NL-WFA** (Li, Rabusseau, Precup 2018) puts a neural network wherever that is linear. This lab runs "
-    "both on the same strings and shows each step; where a model fails, it shows that too.",
+    "A **weighted finite automaton** assigns a number to every string, for example its probability. Spectral learning finds one "
+    "from a sample. It counts how often each prefix is followed by each suffix (the **Hankel matrix**), factorises that matrix, "
+    "and reads the automaton's states off the factors. **NL-WFA** (Li, Rabusseau, Precup 2018) replaces each linear map by a "
+    "small neural network. This lab runs both on the same strings and shows each step, and it shows where each model fails.",
 )
 st.image(
     ASSETS / "overview.svg", width="stretch", alt="Strings are counted into a Hankel matrix, factorised into states, and scored"
@@ -22,6 +22,6 @@ view.lesson_cards()
 st.subheader("Or begin with an experiment", anchor=False)
 view.presets()
 st.caption(
-    "The sidebar holds the whole experiment, and the address in your browser holds the sidebar: *Share* makes a link, and who "
-    "opens it sees the same numbers."
+    "The sidebar holds the whole experiment, and the address in your browser holds the sidebar: *Share* makes a link, and anyone "
+    "who opens it sees the same numbers."
 )

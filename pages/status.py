@@ -1,4 +1,4 @@
-"""Status: what the server does now, for whoever runs it."""
+"""Status: what the server is doing now, for whoever runs it."""
 
 from pages.shared import sidebar
 from pages.views import status as view

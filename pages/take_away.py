@@ -1,4 +1,4 @@
-"""Take away: the run as a program, a notebook, a recipe, a model, data, figures and a report; and a recipe's way back."""
+"""Take away: a run as program, notebook, recipe, model, data, figures and report; and a recipe loaded back."""
 
 import streamlit as st
 
@@ -7,20 +7,20 @@ from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
     "Take away",
-    "What you made here is yours: files that say the same numbers elsewhere, without this server.",
+    "What you made here is yours: files that give the same numbers elsewhere, without this server.",
 )
 name, chosen = view.chosen_run(recipe)
 
-st.subheader("Do it again", anchor=False)
+st.subheader("Run it again", anchor=False)
 view.cards(view.programs(chosen))
 link = view.link_to(name, chosen)
-st.markdown("Or hand in the address, which opens the lab with this run:")
+st.markdown("Or share this address, which opens the lab with this run:")
 st.code(link, language=None, wrap_lines=True)
 
-st.subheader("Keep what came out", anchor=False)
+st.subheader("Keep the results", anchor=False)
 result = runs.result(chosen)
 if result is None:
-    st.markdown("This run has not been trained yet. Once it is, its model, scores, figures and report are here.")
+    st.markdown("This run has not been trained yet. Once it has, its model, scores, figures and report will be here.")
 training.train_controls([chosen], f"Train {chosen.learning.learner}", "take_away")
 if result is not None:
     with widgets.errors_as_messages():
@@ -28,6 +28,6 @@ if result is not None:
     view.cards(view.results(run))
     view.limits_of_formats(result)
 
-st.subheader("Bring a recipe back", anchor=False)
-st.markdown("The sidebar then says what the file says. A file that can't be followed changes nothing.")
+st.subheader("Load a recipe", anchor=False)
+st.markdown("This sets the sidebar to the file's recipe. An invalid file changes nothing.")
 view.recipe_upload()

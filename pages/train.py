@@ -1,4 +1,4 @@
-"""Train: one learner or all four, step by step or live, and what came out."""
+"""Train: one learner or all four, step by step or live, and the results."""
 
 import streamlit as st
 
@@ -29,8 +29,9 @@ if result.report.logs:
     training.result_charts(recipe, result, "train")
     best = " · ".join(log.summary for log in result.report.logs)
     st.caption(f"{best}.")
-if not kind.networks and result.report.spectral_radius is not None:
-    st.caption(f"Spectral radius of ΣA: {tables.format_score(result.report.spectral_radius)}; the mass is finite below 1.")
+radius = None if kind.networks else result.report.spectral_radius
+if radius is not None and radius < 1:  # else a warning above says so
+    st.caption(f"The sum of all weights converges (spectral radius of ΣA {tables.format_score(radius)} < 1).")
 
 st.subheader("On the test strings", anchor=False)
 widgets.score_table({name: result.scores} | references, "train.scores")
@@ -39,7 +40,7 @@ st.caption(tables.time_sentence(result.seconds))
 st.subheader("All four learners on the same split", anchor=False)
 others = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
 training.train_controls(others, "Train the other three", "train.others")
-found = runs.results_of_learners(recipe, HANKEL_LEARNERS)
-if len(found) > 1:
-    widgets.warnings(*(f"{other}: {text}" for other in found if other != name for text in found[other].report.messages))
-    widgets.score_table({learner: entry.scores for learner, entry in found.items()}, "train.all")
+results = runs.results_of_learners(recipe, HANKEL_LEARNERS)
+if len(results) > 1:
+    widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
+    widgets.score_table({learner: entry.scores for learner, entry in results.items()}, "train.all")

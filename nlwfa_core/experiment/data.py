@@ -54,6 +54,12 @@ class Data:
     def alphabet(self) -> Alphabet:
         return self.train.alphabet
 
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """How many strings there are for training, validation and test."""
+        validation = self.validation.sample.num_strings if self.validation else 0
+        return self.train.num_strings, validation, self.test.sample.num_strings
+
     def share_seen(self) -> float:
         """Share of the test strings, as drawn, that stand in the training sample."""
         joined = Words.of([*self.train.words, *self.test.sample.words])
@@ -141,16 +147,6 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
 def on_itself(recipe: DataRecipe) -> bool:
     """Whether the test file is the training file: then nothing is set aside. That is for samples too small to split."""
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
-
-
-def num_strings(recipe: DataRecipe, data: Data) -> int:
-    """Training, validation and test strings together, without counting any twice."""
-    return data.train.num_strings if on_itself(recipe) else sum(_sizes(data))
-
-
-def _sizes(data: Data) -> tuple[int, int, int]:
-    validation = data.validation.sample.num_strings if data.validation else 0
-    return data.train.num_strings, validation, data.test.sample.num_strings
 
 
 def _split(

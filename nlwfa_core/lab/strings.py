@@ -43,9 +43,7 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
     """How many strings serve for what, and where those for validation and test come from."""
     if on_itself(recipe):
         return "Nothing is set aside: the test strings are the training strings."
-    validation = data.validation.sample.num_strings if data.validation else 0
-    sizes = data.train.num_strings, validation, data.test.sample.num_strings
-    counted = " · ".join(f"{size:,} {role}" for size, role in zip(sizes, ("training", "validation", "test"), strict=True))
+    counted = " · ".join(f"{size:,} {role}" for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True))
     if SOURCES[recipe.source].generator is not None:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:

@@ -1,6 +1,6 @@
-"""Small things of the screen that stand in the address without a widget: read once a session, then kept and written back.
+"""Parameters of the address that belong to no widget: read once a session, then written back in each run.
 
-A page drops the parameters of widgets that it does not hold; what is written here in each run stays.
+Streamlit drops the parameters of widgets that are not on the page; parameters written here stay.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ import streamlit as st
 
 
 def value(name: str) -> str:
-    """What the address said when the session began, or what it was set to since."""
-    found: str = st.session_state.setdefault(_key(name), st.query_params.get(name, ""))
-    return found
+    """The parameter when the session began, or what it was set to since."""
+    text: str = st.session_state.setdefault(_key(name), st.query_params.get(name, ""))
+    return text
 
 
 def set_value(name: str, text: str) -> None:
-    """Takes effect where it is read next; nothing takes it out of the address."""
+    """Set a parameter; an empty text removes it from the address."""
     st.session_state[_key(name)] = text
 
 
 def write(*names: str) -> None:
-    """Make the address say it."""
+    """Write these parameters into the address."""
     for name in names:
         if text := value(name):
             st.query_params[name] = text

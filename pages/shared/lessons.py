@@ -1,4 +1,4 @@
-"""The lesson above a page: a step's text, what it can set at a click, and its question."""
+"""The lesson above a page: a step's text, the buttons that set its recipe, and its question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LESSON, STEP, GO = "lesson", "step", "lessons.go"
 
 
 def current() -> tuple[Lesson, int] | None:
-    """The lesson that is open and the place of its step, from 0."""
+    """The open lesson and the index of its step, from 0."""
     name, step = address.value(LESSON), address.value(STEP)
     if name and name not in cache.lessons():
         close()
@@ -24,14 +24,14 @@ def current() -> tuple[Lesson, int] | None:
     if not name:
         return None
     lesson = cache.lessons()[name]
-    place = int(step) if step.isdecimal() and len(step) < 4 else 1
-    return lesson, min(max(place, 1), len(lesson.steps)) - 1
+    number = int(step) if step.isdecimal() and len(step) < 4 else 1
+    return lesson, min(max(number, 1), len(lesson.steps)) - 1
 
 
-def open_lesson(name: str, place: int = 0) -> None:
+def open_lesson(name: str, index: int = 0) -> None:
     """For callbacks: go to a step, and to its page."""
     address.set_value(LESSON, name)
-    address.set_value(STEP, str(place + 1))
+    address.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
 
 
@@ -41,8 +41,9 @@ def close() -> None:
 
 
 def controls_of_step() -> tuple[str, ...]:
-    found = current()
-    return found[0].steps[found[1]].show if found else ()
+    """Names of the controls that the open step shows; empty for all."""
+    position = current()
+    return position[0].steps[position[1]].show if position else ()
 
 
 def next_lesson(name: str) -> str:
@@ -52,54 +53,54 @@ def next_lesson(name: str) -> str:
 
 
 def page_of(step: Step) -> str:
-    """The step's page: the first of those that it names that this lab has."""
+    """The step's page: the first of the pages it names that exists."""
     return next((name for name in step.pages if name in PAGES), "start")
 
 
 def panel(page: str) -> None:
-    """Draw the step that is open, if one is; if it was just asked for, go to its page first."""
-    found = current()
-    if found is None:
+    """Draw the open step, if there is one; if it was just opened, go to its page first."""
+    position = current()
+    if position is None:
         return
-    lesson, place = found
-    step = lesson.steps[place]
+    lesson, index = position
+    step = lesson.steps[index]
     if st.session_state.pop(GO, False) and page_of(step) != page:
         switch(page_of(step))
     with st.container(border=True, key="lesson"):
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
-            st.caption(f"{lesson.title} · step {place + 1} of {len(lesson.steps)}", width="stretch")
+            st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
             st.button("Close", key="lesson.close", icon=":material/close:", type="tertiary", on_click=close)
         st.markdown(f"#### {step.title}")
         st.markdown(step.text)
         if step.question:
             with st.expander(
-                f"**{step.question}** :grey[· answer]", key=f"lesson.answer.{lesson.name}.{place}", icon=":material/lightbulb:"
+                f"**{step.question}** :grey[· answer]", key=f"lesson.answer.{lesson.name}.{index}", icon=":material/lightbulb:"
             ):
                 st.markdown(step.answer)
         with st.container(horizontal=True, key="lesson_do"):
             _actions(step, page)
             st.space("stretch")
-            _move(lesson, place)
+            _move(lesson, index)
 
 
 def _actions(step: Step, page: str) -> None:
     for number, action in enumerate(step.actions):
         st.button(action.label, key=f"lesson.do.{number}", icon=":material/tune:", on_click=_do, args=(action,))
     if page_of(step) != page:
-        label = f"To the page {title(page_of(step))}"
+        label = f"Go to {title(page_of(step))}"
         st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
 
 
-def _move(lesson: Lesson, place: int) -> None:
-    st.button("Back", key="lesson.back", disabled=place == 0, on_click=open_lesson, args=(lesson.name, place - 1))
-    if place + 1 == len(lesson.steps):
+def _move(lesson: Lesson, index: int) -> None:
+    st.button("Back", key="lesson.back", disabled=index == 0, on_click=open_lesson, args=(lesson.name, index - 1))
+    if index + 1 == len(lesson.steps):
         following = next_lesson(lesson.name)
         st.button("Finish", key="lesson.next", type="secondary" if following else "primary", on_click=close)
         if following:
             text = cache.lessons()[following].title
             st.button("Next lesson", key="lesson.following", type="primary", help=text, on_click=open_lesson, args=(following,))
     else:
-        st.button("Next", key="lesson.next", type="primary", on_click=open_lesson, args=(lesson.name, place + 1))
+        st.button("Next", key="lesson.next", type="primary", on_click=open_lesson, args=(lesson.name, index + 1))
 
 
 def _there() -> None:

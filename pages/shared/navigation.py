@@ -15,15 +15,15 @@ PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "ta
 
 
 def navigation() -> Any:
-    """Draw the bar of pages; returns the one to run. Pages that a visitor is not offered say so to whoever has their address."""
-    seen = shown()
+    """Draw the bar of pages; returns the page to run. A page that the visitor is not offered says so when opened by its address."""
+    offered = shown()
     pages = [
         st.Page(
             page_file(name),
             title=title(name),
             url_path=name,
             default=name == "start",
-            visibility="visible" if name in seen else "hidden",
+            visibility="visible" if name in offered else "hidden",
         )
         for name in PAGES
     ]
@@ -37,7 +37,7 @@ def shown() -> tuple[str, ...]:
 
 
 def title(name: str) -> str:
-    """What a page is called in the bar.
+    """A page's name in the bar.
 
     >>> title("take_away")
     'Take away'
@@ -50,6 +50,5 @@ def page_file(name: str) -> Path:
 
 
 def switch(name: str) -> None:
-    """Go to another page; the address stays. (Without parameters of its own Streamlit would clear it, and refuses where widgets
-    are bound to it.)"""
+    """Go to another page and keep the address: without `query_params`, Streamlit clears it, or refuses if a widget is bound."""
     st.switch_page(page_file(name), query_params={})

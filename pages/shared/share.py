@@ -1,4 +1,4 @@
-"""What of the screen is seen, as a link says it: some controls alone, or a view for the wall; and the link itself."""
+"""Links to this screen, and what a link can ask for: only some of the controls, or the slide view."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 
 
 def shown_controls() -> tuple[str, ...]:
-    """The controls that are to be seen; none named: all of them. A link's word counts before a lesson's."""
-    if asked := address.value(SHOW):
-        names = asked.split(",")
+    """The names of the controls to show; empty for all of them. The link's choice has priority over the lesson's."""
+    if choice := address.value(SHOW):
+        names = choice.split(",")
         if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
             known = [name for name in names if name not in unknown]
             address.set_value(SHOW, ",".join(known))
-            text = (
-                f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. There are rank, learner, source …"
-            )
+            text = f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. Examples: rank, learner, source."
             error_toast(text)
             return shown_controls()
         return () if ALL in names else tuple(names)
@@ -32,7 +30,7 @@ def shown_controls() -> tuple[str, ...]:
 
 
 def hide_others() -> None:
-    """All controls stay where they are, and keep what they say; those that are not to be seen take no place on the screen."""
+    """Hide the other controls by a style sheet: they stay on the page and keep their values."""
     names = shown_controls()
     if not names:
         return
@@ -43,7 +41,7 @@ def hide_others() -> None:
 
 
 def view() -> None:
-    """On the wall there is neither sidebar nor bar of pages: style sheet and small links do that."""
+    """The slide view: a style sheet hides the sidebar and the bar of pages, and small links replace the bar."""
     if address.value(VIEW) != SLIDE:
         address.set_value(VIEW, "")
         return
@@ -54,40 +52,40 @@ def view() -> None:
 
 
 def share() -> None:
-    """A link to this screen, with the choice of what it carries."""
+    """The button with a link to this screen, and widgets for what the link includes."""
     with st.popover("Share", icon=":material/share:", key="share", width="stretch"):
         st.markdown("**A link to this screen**")
-        ours = {SLIDE: st.toggle("Slide view: for the wall, without the sidebar", key="share.slide", persist_state="session")}
+        slide = st.toggle("Slide view: for a projector, without the sidebar", key="share.slide", persist_state="session")
         only = st.multiselect(
-            "Show these controls alone", list(FIELDS), key="share.show", placeholder="all", persist_state="session"
+            "Show only these controls", list(FIELDS), key="share.show", placeholder="all", persist_state="session"
         )
         lesson = lessons.current()
         step = lesson is not None and st.toggle("With the lesson, at this step", True, key="share.lesson", persist_state="session")
-        fields = {SHOW: ",".join(only), VIEW: SLIDE if ours[SLIDE] else ""}
+        fields = {SHOW: ",".join(only), VIEW: SLIDE if slide else ""}
         if lesson and step:
             fields |= {lessons.LESSON: lesson[0].name, lessons.STEP: str(lesson[1] + 1)}
         st.code(link(fields), language=None, wrap_lines=True)
-        st.caption(_said(bool(only), bool(ours[SLIDE]), bool(step)))
+        st.caption(_contents(bool(only), bool(slide), bool(step)))
 
 
 def link(fields: dict[str, str]) -> str:
-    """The address as it stands, with these of our own parameters."""
-    kept = [(name, text) for name in st.query_params if name not in OURS for text in st.query_params.get_all(name)]
-    asked = urlencode([*kept, *((name, text) for name, text in fields.items() if text)])
-    return f"{st.context.url or ''}?{asked}"
+    """The current address, with these values for the lab's own parameters."""
+    others = [(name, text) for name in st.query_params if name not in OURS for text in st.query_params.get_all(name)]
+    parameters = urlencode([*others, *((name, text) for name, text in fields.items() if text)])
+    return f"{st.context.url or ''}?{parameters}"
 
 
-def _said(only: bool, slide: bool, step: bool) -> str:
-    named = list(pins.pinned())
+def _contents(only: bool, slide: bool, step: bool) -> str:
+    names = list(pins.pinned())
     parts = [
         "the recipe with all its seeds",
         "this page",
-        *([f"the pinned run{'s' if len(named) > 1 else ''} {' and '.join(named)}"] if named else []),
+        *([f"the pinned run{'s' if len(names) > 1 else ''} {' and '.join(names)}"] if names else []),
         *(["the lesson at this step"] if step else []),
-        *(["which controls are seen (the others keep their values)"] if only else []),
+        *(["which controls are shown (the others keep their values)"] if only else []),
         *(["the slide view"] if slide else []),
     ]
-    text = f"It carries {', '.join(parts[:-1])} and {parts[-1]}. Whoever opens it sees the same numbers."
+    text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it sees the same numbers."
     if st.query_params.get("source") == "upload":
-        text += " Own strings are named by their content: they must be on this server."
+        text += " Uploaded strings are not in the link: they must be on the server that opens it."
     return text

@@ -1,6 +1,6 @@
-"""The sidebar: widgets that make the one recipe that all pages share. The only file with recipe widget keys.
+"""The sidebar: widgets that make the one recipe that all pages share, and undo. The only file with recipe widget keys.
 
-A widget's key is the field's name, and also the URL's parameter: what the sidebar says, the address says.
+A widget's key is the field's flat name and also the parameter in the address, so sidebar and address agree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Moment = tuple[Recipe, dict[str, Any]]
 
 
 def recipe_controls() -> Recipe:
-    """Draw the sidebar; what it says is then `current()`. Raises RecipeError if that makes no recipe."""
+    """Draw the sidebar; its recipe is then `current()`. Raises RecipeError if the values make no recipe."""
     linked = st.session_state.setdefault(LINKED, {key: st.query_params[key] for key in DEFAULTS if key in st.query_params})
     _restore()
     with st.sidebar, st.container(key="recipe"):
@@ -66,32 +66,32 @@ def recipe_controls() -> Recipe:
         refinement=RefinementRecipe(**refinement),
     )
     st.session_state[CURRENT] = recipe
-    _say_dropped(linked, flat(recipe))
+    _report_refused(linked, flat(recipe))
     return recipe
 
 
-def _say_dropped(linked: dict[str, str], used: dict[str, Any]) -> None:
-    """Once a session: what a link asked for and a control can't say. Streamlit takes the control's default in its place."""
+def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
+    """Once a session: name the values of a link that a control refuses. Streamlit uses the control's default instead."""
     for key in list(linked):
-        said, value = linked.pop(key), used[key]
+        text, value = linked.pop(key), used[key]
         with suppress(ValueError):
-            if said == str(value) or float(said) == value:
+            if text == str(value) or float(text) == value:
                 continue
         if key not in st.session_state or (key in UPLOADS and not value):
-            continue  # there is no such control now, or the file is missing, which the page says
+            continue  # the control is not shown now, or the file is missing, which the page reports
         st.toast(
-            escape_markdown(f"The link says {key} = {said[:40]}, which is not possible here: it is {value}."),
+            escape_markdown(f'"{key} = {text[:40]}" in this link is not valid; {value} is used instead.'),
             icon=":material/info:",
         )
 
 
-def kept() -> dict[str, Any]:
-    """What all controls say, the hidden ones too."""
+def saved_values() -> dict[str, Any]:
+    """The values of all controls, including hidden ones."""
     return dict(st.session_state[KEPT])
 
 
 def set_values(values: dict[str, Any]) -> None:
-    """Make the controls say that, the hidden ones too. For callbacks."""
+    """Set controls, including hidden ones. For callbacks: widgets can't be set once they are drawn."""
     st.session_state.update(values)
     st.session_state["controls.preset"] = None
 
@@ -99,8 +99,8 @@ def set_values(values: dict[str, Any]) -> None:
 def current() -> Recipe:
     """The recipe that the sidebar holds in this run."""
     if CURRENT not in st.session_state:
-        # When a server's very first visitor asks for a page, Streamlit runs that page alone, without the entry file, because
-        # there is a folder called `pages`. A call of st.navigation ends that mode for good; then the same page is run again.
+        # When a server's very first visitor opens a page, Streamlit runs that page without the entry file, because there is a
+        # folder called `pages`. A call of st.navigation ends that mode for good; then the same page runs again.
         navigation()
         st.rerun()
     recipe: Recipe = st.session_state[CURRENT]
@@ -116,32 +116,32 @@ def page_recipe(title: str, text: str) -> Recipe:
 
 
 def set_recipe(recipe: Recipe) -> None:
-    """Make every control say what a recipe says. For callbacks: widgets can't be set once they are drawn."""
+    """Set every control to a recipe. For callbacks: widgets can't be set once they are drawn."""
     values = flat(recipe)
-    for key, value in (values | lowered(values)).items():  # more than a control allows can't stand in it
+    for key, value in (values | lowered(values)).items():  # a control refuses more than its maximum
         st.session_state[key] = value
     for key, most in beyond(recipe).items():
-        text = f"{key}: {values[key]:,} given, at most {most:,} allowed on this server: it is {most:,} now."
+        text = f"{key}: {values[key]:,} given, at most {most:,} allowed on this server; {most:,} is used instead."
         st.toast(escape_markdown(text), icon=":material/info:", duration="long")
 
 
 def set_rank(rank: int) -> None:
-    """Make the sidebar say another rank. For callbacks."""
+    """Set the rank. For callbacks."""
     st.session_state["rank"] = min(rank, limits.most("rank"))
 
 
 def _apply_preset() -> None:
     name = st.session_state["controls.preset"]
     if name:
-        kept = {key: st.session_state.get(key, "") for key in UPLOADS}
+        uploads = {key: st.session_state.get(key, "") for key in UPLOADS}
         recipe = PRESETS[name][1]
         if recipe.data.source == "upload":
-            recipe = recipe.changed(data=recipe.data.changed(**kept))
+            recipe = recipe.changed(data=recipe.data.changed(**uploads))
         set_recipe(recipe)
 
 
 def _restore() -> None:
-    """Give back to controls that were hidden for a while what they said before."""
+    """Restore the values of controls that were hidden for a while."""
     for key, value in st.session_state.get(KEPT, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
@@ -149,7 +149,7 @@ def _restore() -> None:
 
 def _data_controls(default: DataRecipe) -> dict[str, Any]:
     st.subheader("Strings", divider="grey")
-    # The options of all selections are the recipe's own words: what is chosen stands in the address as it is shown.
+    # The options of all selections are the recipe's own words, so the address has them as they are shown.
     source = st.selectbox("Source", list(SOURCES), **_bound("source"))
     st.caption(SOURCES[source].description)
     values: dict[str, Any] = dict(default) | {"source": source}
@@ -171,7 +171,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
     elif source == "upload":
         values["upload_format"] = st.selectbox("Format of the strings", FORMATS, **_bound("upload_format"))
     values["num_strings"] = _whole(
-        "Training strings (at most)", default.num_strings, limits.most("generated_strings"), "num_strings"
+        "Maximum number of training strings", default.num_strings, limits.most("generated_strings"), "num_strings"
     )
     with st.expander("Held-out strings and seed"):
         values["num_validation"] = _whole(
@@ -183,7 +183,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
 
 
 def _upload_fields(source: str) -> dict[str, str]:
-    """Content hashes travel in the address as text, without a widget: there is nothing in them for a person to type."""
+    """Hashes of uploaded files are in the address without a widget: nobody types them."""
     hashes = {}
     for key in UPLOADS:
         linked = st.query_params.get(key, "")
@@ -220,8 +220,8 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     if not LEARNERS[values["learner"]].networks:
         return values
     with st.expander("Networks"):
-        written = st.selectbox("Widths of the hidden layers, times k", LAYERS, **_bound("hidden"))
-        values["hidden"] = tuple(int(number) for number in written.split(","))
+        widths = st.selectbox("Hidden layers (widths in multiples of k)", LAYERS, **_bound("hidden"))
+        values["hidden"] = tuple(int(width) for width in widths.split(","))
         values["epochs_factorisation"] = _whole(
             "Epochs, factorisation", default.epochs_factorisation, limits.most("epochs"), "epochs_factorisation", smallest=0
         )
@@ -240,7 +240,7 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
 
 def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
     values: dict[str, Any] = dict(default)
-    values["objective"] = _choice("Refinement (a third step)", REFINEMENTS, default.objective, "refine")
+    values["objective"] = _choice("Refinement (third step)", REFINEMENTS, default.objective, "refine")
     text = REFINEMENTS[values["objective"]]
     st.caption(f"{text[0].upper()}{text[1:]}.")
     if values["objective"] == "none":
@@ -249,7 +249,7 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
         values["epochs"] = _whole("Epochs, refinement", default.epochs, limits.most("epochs"), "epochs_refinement", smallest=0)
         values["rate"] = _rate("Learning rate, refinement", default.rate, "rate_refinement")
         if values["objective"] == "likelihood":
-            values["batch"] = _whole("Strings a step", default.batch, limits.most("generated_strings"), "batch")
+            values["batch"] = _whole("Strings per step", default.batch, limits.most("generated_strings"), "batch")
             values["weight_decay"] = st.number_input(
                 "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", **_bound("weight_decay")
             )
@@ -257,7 +257,7 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
                 values["dropout"] = st.number_input(
                     "Dropout of states", 0.0, LARGEST_DROPOUT, default.dropout, 0.05, **_bound("dropout")
                 )
-            values["restarts"] = _whole("Random starts beside", default.restarts, 100, "restarts", smallest=0)
+            values["restarts"] = _whole("Additional random starts", default.restarts, 100, "restarts", smallest=0)
             values["seed"] = _whole("Seed of the refinement", default.seed, 2**31 - 1, "refinement_seed", smallest=0)
     return values
 
@@ -265,8 +265,8 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
 def _bound(key: str) -> dict[str, Any]:
     """A recipe widget's key, bound to the address.
 
-    A control that appears with a value that was set before it was there (a preset's, a lesson's) does not tell the browser's
-    address; so it is written there before the control is bound. Once it is, the browser keeps them alike, and this is refused.
+    A control that appears with a value set earlier (by a preset or a lesson) does not update the browser's address, so the value is
+    written there before the control is bound. Afterwards the browser keeps the two equal, and Streamlit refuses this.
     """
     value = st.session_state.get(key)
     if value is not None and value != DEFAULTS[key] and key not in st.query_params:
@@ -289,7 +289,7 @@ def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) 
 
 
 def check_sayable(recipe: Recipe) -> None:
-    """Raise RecipeError where the sidebar has no words for a recipe, which the library would follow all the same."""
+    """Raise RecipeError if the sidebar can't be set to a recipe, though the library could run it."""
     learning, hankel = recipe.learning, recipe.hankel
     if not learning.kind.needs_hankel:
         raise RecipeError(
@@ -314,13 +314,13 @@ def check_sayable(recipe: Recipe) -> None:
 
 
 def undo_control(recipe: Recipe) -> None:
-    """Notice a change, and draw the button that takes the last one back; it says which that is."""
+    """Remember a change, and draw the button that undoes the last one; its label names the change."""
     stack: list[Moment] = st.session_state.setdefault(STACK, [])
     last: Moment | None = st.session_state.get(LAST)
     if last is not None and last[0] != recipe:
         stack.append(last)
         del stack[:-MAX_CHANGES]
-    st.session_state[LAST] = (recipe, kept())
+    st.session_state[LAST] = (recipe, saved_values())
     label = f"Undo: {described(stack[-1][0], recipe)}" if stack else "Undo"
     icon = ":material/undo:"
     st.button(label, key="undo", icon=icon, type="tertiary", on_click=_undo, disabled=not stack, help=label if stack else None)

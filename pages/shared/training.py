@@ -1,4 +1,4 @@
-"""Training on a page: start, pause, step, cancel; bars, live curves, and the states while they form."""
+"""Training on a page: start, pause, step, cancel; progress bars, live loss curves, and the states while they form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EPOCHS = (1, 10, 100)
 STAGES = {
     "data": "reading the strings",
     "hankel": "counting into the Hankel matrix",
-    "learning": "getting ready to learn",
+    "learning": "preparing to learn",
     "spectral": "decomposing",
     "factorisation": "training the factorisation",
     "transitions": "training the transitions",
@@ -41,9 +41,9 @@ HEIGHT = 360
 
 
 def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
-    """A button that starts what has not been run yet, and what becomes of it, live, with a button to cancel.
+    """A button that starts the missing runs, and their live progress, with a button to cancel.
 
-    Where losses are shown there is one recipe, and its training can be held between epochs.
+    With `show_losses` there must be one recipe; its training can then be paused between epochs.
     """
     states = [(recipe, runs.status(recipe)) for recipe in recipes]
     missing = [recipe for recipe, status in states if status is None or status.state in ("failed", "cancelled")]
@@ -55,11 +55,11 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
             st.info(escape_markdown(f"{recipe.title}: cancelled."), icon=":material/info:")
     if missing:
         with st.container(horizontal=True):
-            # No callback: it would get the recipes of the run before; who presses right after writing a number means the new one.
+            # No callback: it would get the previous recipes, but pressing right after typing a number means the new ones.
             if st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
                 _start(missing)
             if show_losses and st.button(
-                "Step by step", key=f"{key}.hold", icon=":material/step:", help="Start, and wait before the first epoch"
+                "Step by step", key=f"{key}.hold", icon=":material/step:", help="Start, and pause before the first epoch"
             ):
                 _start(missing, hold=True)
     if active:
@@ -79,7 +79,7 @@ def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]]
 
 
 def result_charts(recipe: Recipe, result: Result, key: str) -> None:
-    """The losses of a training that is done, and beside them where the states have come to."""
+    """The losses of a finished run, and beside them its states."""
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
     prefixes = cache.prefixes(recipe.data, MAX_SHOWN)
@@ -105,10 +105,10 @@ def _side_by_side(
         options = picture_options(picture, word_labels(shown, alphabet), [str(name) for name in classes])
         alt = "Principal components of the states of the most frequent prefixes"
         right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
-        goals = " Rings: where the factorisation has them, and the maps should lead." if picture.targets else ""
+        goals = " Rings: the states of the factorisation, which the transitions should reach." if picture.targets else ""
         right.caption(
-            f"The states of the {len(picture.rows)} most frequent prefixes, each divided by its length, in the plane of their "
-            f"principal components, which holds {picture.explained:.0%} of the variance; colours: the last symbol.{goals}"
+            f"The states of the {len(picture.rows)} most frequent prefixes, each scaled to norm 1, along their first two principal "
+            f"components, which explain {picture.explained:.0%} of the variance. Colours: the last symbol.{goals}"
         )
 
 
@@ -136,21 +136,21 @@ def _go_on(*recipes: Recipe) -> None:
 def _cancel(*recipes: Recipe) -> None:
     runs.cancel(*recipes)
     if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
-        st.toast("Somebody else waits for the same run: it goes on.", icon=":material/info:", duration="long")
+        st.toast("Someone else is waiting for the same run, so it continues.", icon=":material/info:", duration="long")
 
 
 @errors_as_messages()
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
-    """What runs, redrawn again and again; each time something ends, the whole page is drawn anew, and the last time this stops."""
+    """Progress of the active runs, redrawn at short intervals. When a run ends, the whole page is redrawn."""
     going = [status for recipe in active if (status := runs.status(recipe)) and status.state in ("queued", "running")]
     if len(going) < len(active):
         st.rerun()
     with st.container(horizontal=True):
         if show_losses:
             _hold_buttons(going[0], key)
-        elif held := [status.recipe for status in going if status.held]:
-            text = "A training here is paused, by you on another page or by somebody who waits for the same."
-            st.button("Go on", key=f"{key}.play", on_click=_go_on, args=held, icon=":material/play_arrow:", help=text)
+        elif paused := [status.recipe for status in going if status.held]:
+            text = "One of these runs is paused, by you on another page or by someone who waits for the same run."
+            st.button("Continue", key=f"{key}.play", on_click=_go_on, args=paused, icon=":material/play_arrow:", help=text)
         st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
     if show_losses:
         st.markdown(_stages(going[0]))
@@ -173,25 +173,25 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
 def _hold_buttons(status: JobStatus, key: str) -> None:
     recipe = status.recipe
     if not status.paused:
-        text = "Wait after this epoch. A training that nobody looks at for a minute goes on."
+        text = "Pause after this epoch. A paused run that nobody looks at for a minute continues."
         st.button("Pause", key=f"{key}.pause", on_click=_pause, args=(recipe,), icon=":material/pause:", help=text)
         return
-    st.button("Go on", key=f"{key}.play", on_click=runs.play, args=(recipe,), icon=":material/play_arrow:", type="primary")
+    st.button("Continue", key=f"{key}.play", on_click=runs.play, args=(recipe,), icon=":material/play_arrow:", type="primary")
     for epochs in EPOCHS:
-        label, text = f"+{epochs}", f"{epochs} epoch{'' if epochs == 1 else 's'} more"
+        label, text = f"+{epochs}", f"{epochs} more epoch{'' if epochs == 1 else 's'}"
         st.button(label, key=f"{key}.step.{epochs}", on_click=_pause, args=(recipe, epochs), icon=":material/step:", help=text)
 
 
 def _stages(status: JobStatus) -> str:
-    """The stages of a training, the one that runs picked out."""
+    """The stages of a run as badges, the current one highlighted."""
     recipe, now = status.recipe, status.progress.stage if status.progress else ""
     names = ["factorisation", "transitions"] if LEARNERS[recipe.learning.learner].networks else ["spectral"]
     names += ["refinement"] if recipe.refinement.objective != "none" else []
-    return " → ".join(f":{'blue' if name == now else 'grey'}-badge[{place} {name}]" for place, name in enumerate(names, start=1))
+    return " → ".join(f":{'blue' if name == now else 'grey'}-badge[{number} {name}]" for number, name in enumerate(names, start=1))
 
 
 def _bar(status: JobStatus) -> tuple[float, str]:
-    """How full, and what is said above."""
+    """How full the bar is, and the text above it."""
     name, progress = status.recipe.title, status.progress
     if progress is None:
         return 0.0, f"{name}: starting"
@@ -206,16 +206,16 @@ def _bar(status: JobStatus) -> tuple[float, str]:
     if status.seconds_left is None:
         return share, text
     more = progress.stage == "factorisation" or (progress.stage == "transitions" and status.recipe.refinement.objective != "none")
-    return share, f"{text} · about {duration(status.seconds_left)} left{' of this stage' if more else ''}"
+    return share, f"{text} · about {duration(status.seconds_left)} left{' in this stage' if more else ''}"
 
 
 def _queue(number: int, place: int, status: JobStatus) -> str:
-    """Where the first job that waits stands in the queue.
+    """The queue position of the first waiting run.
 
     >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
     ('1st', '2nd', '3rd', '4th', '11th', '21st')
     """
-    first = "Waiting" if number == 1 else f"{number} waiting; the first of them is"
+    first = "Waiting" if number == 1 else f"{number} waiting, the first one"
     when = "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
     return f"{first}: {_ordinal(place)} of {status.num_queued} in the queue{when}."
 

@@ -1,4 +1,4 @@
-"""Who a visitor is to the history, what they may see, and signing in where the server is set up for it."""
+"""Who is looking: their identity in the history, what they may see, and signing in if the server offers it."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ log = logging.getLogger(__name__)
 
 
 def mode() -> str:
-    """Which runs the History page has: all, a visitor's own, or none. A word that is not known shows nobody anything."""
+    """Which runs the History page shows: all, the visitor's own, or none. An unknown setting shows none."""
     word = os.environ.get(HISTORY, "").strip().lower() or ALL
     return word if word in MODES else OFF
 
 
 def may_see_status() -> bool:
-    """NLWFA_STATUS says so; without it, whoever sits at the server's own machine, unless people have lists of their own."""
+    """NLWFA_STATUS decides; without it, only people at the server's own machine, and nobody if visitors have their own lists."""
     word = os.environ.get(STATUS, "").strip().lower()
     return word == "on" if word else mode() == ALL and at_the_machine()
 
 
 def at_the_machine() -> bool:
-    """Whether the browser runs on the server's machine, with no proxy between."""
+    """Whether the browser runs on the server's machine, without a proxy in between."""
     return st.context.ip_address is None and not any(name in st.context.headers for name in FORWARDED)
 
 
 def identity() -> str:
-    """Who asks: a person who has signed in, else a browser until it is closed. Not to be kept as it is: see `ownership`."""
+    """The signed-in person, else the browser until it is closed. Store only its pseudonym: see `history.owners`."""
     if signed_in():
         return "\0".join(("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email"))))
     if token := browser_token(st.context.cookies.get(COOKIE, "")):
@@ -48,8 +48,9 @@ def identity() -> str:
 
 
 def browser_token(cookie: str) -> str:
-    """What stays the same in Streamlit's cookie against forged requests, which has a new mask each time it is sent; "" if it is
-    none. It is drawn at random a browser, never stands in an address, and goes when the browser is closed.
+    """The token in Streamlit's cookie against forged requests, unmasked (the mask changes each time). "" if it is malformed.
+
+    The token is random for each browser, never in an address, and deleted when the browser is closed.
 
     >>> browser_token("2|01010101|0203|1700000000"), browser_token("3")
     ('0302', '')
@@ -61,21 +62,21 @@ def browser_token(cookie: str) -> str:
         mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
     except ValueError:
         return ""
-    return bytes(byte ^ mask[place % len(mask)] for place, byte in enumerate(masked)).hex() if mask else ""
+    return bytes(byte ^ mask[i % len(mask)] for i, byte in enumerate(masked)).hex() if mask else ""
 
 
 def signed_in() -> bool | None:
-    """None where the server knows no sign-in."""
-    found = st.user.get("is_logged_in")
-    return None if found is None else bool(found)
+    """Whether the visitor has signed in; None if the server has no sign-in."""
+    state = st.user.get("is_logged_in")
+    return None if state is None else bool(state)
 
 
 def sign_in_control() -> None:
-    """A button in the sidebar, if `[auth]` stands in Streamlit's secrets; nothing otherwise."""
-    known = signed_in()
-    if known is None:
+    """A button in the sidebar, if Streamlit's secrets have `[auth]`."""
+    state = signed_in()
+    if state is None:
         return
-    if known:
+    if state:
         st.caption(escape_markdown(f"Signed in as {st.user.get('name') or st.user.get('email') or 'somebody'}"))
         st.button("Sign out", key="people.sign_out", icon=":material/logout:", type="tertiary", on_click=st.logout)
         return
@@ -86,7 +87,7 @@ def sign_in_control() -> None:
 
 
 def _providers() -> list[str]:
-    """Names from the secrets; "" is the one that has none."""
+    """Names of the providers in the secrets; "" if there is only one, without a name."""
     auth = st.secrets["auth"]
     return [""] if "client_id" in auth else [str(name) for name, value in auth.items() if isinstance(value, Mapping)]
 
@@ -96,5 +97,5 @@ def _sign_in(provider: str) -> None:
         st.login(provider or None)
     except StreamlitAuthError as error:
         log.error("Nobody can sign in: %s", error)
-        text = "Signing in is not set up completely: tell whoever runs this server to look at docs/deployment.md, Sign-in."
+        text = "Sign-in is not set up completely: please tell whoever runs this server to see docs/deployment.md, Sign-in."
         error_toast(text)

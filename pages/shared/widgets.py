@@ -98,17 +98,17 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
     for sentence in verdicts(rows):
         st.markdown(f"**{escape_markdown(sentence)}**")
     first = scores[0]
-    known = first.true_log2_pauto is not None
+    has_truth = first.true_log2_pauto is not None
     strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
     st.caption(
         f"{BETTER}. "
-        f"{'' if known else '– stands where the truth is not known. '}"
-        f"{'' if len(strings) == 1 else 'What follows is of the first row alone: '}"
-        f"{first.num_words:,} {'' if known else 'distinct '}test strings, weighed by their "
-        f"{'true probabilities' if known else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
-        f"{SCORE_OF['log2_pauto'].short_title} would be {format_score(first.uniform_log2_pauto)} if all test strings were given "
-        f"the same weight"
-        f"{f', and is {format_score(first.true_log2_pauto)} at best' if known else ''}. No output is floored."
+        f"{'' if has_truth else '– means that it needs the true model. '}"
+        f"{'' if len(strings) == 1 else 'For the first row: '}"
+        f"{first.num_words:,} {'' if has_truth else 'distinct '}test strings, weighted by their "
+        f"{'true probabilities' if has_truth else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
+        f"{SCORE_OF['log2_pauto'].short_title} would be {format_score(first.uniform_log2_pauto)} if all test strings had the same "
+        "weight"
+        f"{f', and is {format_score(first.true_log2_pauto)} at best' if has_truth else ''}. No output is floored."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the Compare page draws: the runs in play, the grid of runs with its controls, curves, and the table of runs."""
+"""What the Compare page draws: the shown runs, the grid of runs with its controls, curves, and the table of runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pages.shared.widgets import error_toast, escape_markdown
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
-SEEDS = {False: "the learning alone", True: "the strings too"}
+SEEDS = {False: "the learning only", True: "the strings too"}
 SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # what the camera on a chart saves
 
 
@@ -35,33 +35,37 @@ def _outcome(key: str) -> Outcome:
 
 
 def outcome(recipe: Recipe) -> Outcome | None:
-    """What is kept of a finished run; None if there is none. Runs of equal keys may differ in options that mean nothing to them."""
+    """A finished run's scores and diagnostics; None if there are none.
+
+    Recipes of equal keys may differ in options that their learner does not use, so the outcome gets the recipe asked for.
+    """
     status = runs.status(recipe)
     return replace(_outcome(recipe.key()), recipe=recipe) if status and status.state == "done" else None
 
 
 def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
-    """A, B and now: scores, and what differs. Returns the runs in play by their names in tables."""
-    found = {f"{name}: {one.title}": one for name, one in pins.shown_runs(recipe).items()}
-    if len(found) < 2:
-        st.caption("Pin a run as A in the sidebar, then change something: both then stand here side by side.")
-        return found
+    """A, B and now: scores and differences. Returns the shown runs by their names in tables."""
+    recipes = {f"{name}: {one.title}": one for name, one in pins.shown_runs(recipe).items()}
+    if len(recipes) < 2:
+        st.caption("Pin a run as A in the sidebar, then change something: this page then shows both side by side.")
+        return recipes
     st.subheader("Side by side", anchor=False)
-    done = {name: known for name, one in found.items() if (known := outcome(one))}
-    training.train_controls(list(found.values()), f"Train {len(found) - len(done)} of {len(found)}", "compare.in_play")
-    if done:
-        if len({one.recipe.data for one in done.values()}) > 1:
-            widgets.notes("Their strings are not the same: each is scored on its own test strings.")
-        widgets.score_table({name: one.scores for name, one in done.items()}, "compare.in_play.scores")
-    every = st.toggle("All options, not the differences only", key="compare.in_play.every", persist_state="session")
-    table = difference_table(found, every)
+    finished = {name: known for name, one in recipes.items() if (known := outcome(one))}
+    number = len(recipes) - len(finished)
+    training.train_controls(list(recipes.values()), f"Train {number} of {len(recipes)}", "compare.in_play")
+    if finished:
+        if len({one.recipe.data for one in finished.values()}) > 1:
+            widgets.notes("These runs use different strings: each is scored on its own test strings.")
+        widgets.score_table({name: one.scores for name, one in finished.items()}, "compare.in_play.scores")
+    every = st.toggle("All options, not only the differences", key="compare.in_play.every", persist_state="session")
+    table = difference_table(recipes, every)
     if table["option"]:
-        widgets.text_table(table, "compare.differences", "Options of the runs in play")
-    return found
+        widgets.text_table(table, "compare.differences", "Options of the shown runs")
+    return recipes
 
 
 def sweep_controls(recipe: Recipe) -> Sweep:
-    """Which runs to compare."""
+    """Widgets for the grid of runs."""
     left, right = st.columns(2)
     learners = left.pills(
         "Learners", list(HANKEL_LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params"
@@ -72,8 +76,8 @@ def sweep_controls(recipe: Recipe) -> Sweep:
         selection_mode="multi",
         key="opponents",
         bind="query-params",
-        help="A hidden Markov model by EM and recurrent networks, with as many states as the rank. They learn from the strings "
-        "themselves, stop by the validation strings, and take up to a minute or two each.",
+        help="A hidden Markov model trained by EM, and recurrent networks, each with as many states as the rank. They learn from "
+        "the strings themselves, stop early by the validation strings, and take up to one or two minutes each.",
     )
     left, right = st.columns([1, 2])
     against = left.segmented_control("Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params")
@@ -92,14 +96,14 @@ def sweep_controls(recipe: Recipe) -> Sweep:
 
 
 def _ranks(recipe: Recipe) -> list[int]:
-    """The same whatever the learner: what one of them can't do is said where it is asked for."""
+    """The same ranks for all learners; `possible` leaves out what one of them can't do."""
     options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
     return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
 
 
 def _sizes(recipe: Recipe) -> list[int]:
-    """Sources that draw strings draw as many as one likes; of a file there are no more than it has."""
+    """A source that draws strings can draw any number; a file has only so many."""
     own = cache.data(recipe.data).train.num_strings
     most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], limits.most("generated_strings")))
     options = sorted({size for size in SIZES if size < most} | {own, most})
@@ -118,13 +122,15 @@ def _sizes(recipe: Recipe) -> list[int]:
 
 def _seed_sentence(recipe: Recipe, new: bool) -> str:
     if not new:
-        return "Networks begin elsewhere, on the same strings. Spectral learning draws nothing at random: one run stands for all."
-    source = ", and the automaton that draws them" if recipe.data.source in ("automaton", "squared") else ""
-    return f"Training, validation and test strings are drawn or split anew{source}: bands hold that chance too."
+        return (
+            "Networks start from other random weights, on the same strings. Spectral learning has no randomness: one run is enough."
+        )
+    source = ", and so is the automaton that draws them" if recipe.data.source in ("automaton", "squared") else ""
+    return f"Training, validation and test strings are drawn or split again{source}, so the bands include that randomness too."
 
 
 def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
-    """The grid without ranks that a learner's matrix of the sidebar's strings does not allow; these are said."""
+    """The grid without the ranks that are above what a learner's matrix allows; a note names these."""
     grid = sweep.recipes(recipe)
     if sweep.against != "rank":
         return grid
@@ -133,8 +139,8 @@ def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
         if one.learning.kind.needs_hankel:
             hankel = cache.hankel(recipe.data, one.hankel)
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
-                counted = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
-                refused[f"{place[0]} goes up to rank {largest}: its matrix has {counted}."] += 1
+                size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
+                refused[f"{place[0]}: ranks up to {largest} only, because its matrix has {size}."] += 1
                 continue
         kept[place] = one
     widgets.notes(*refused)
@@ -142,7 +148,7 @@ def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
 
 
 def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
-    """The button that trains what is missing, how long that takes, what failed; returns what is finished."""
+    """The button that trains the missing runs, how long that takes, what failed. Returns the finished runs."""
     states = {place: runs.status(recipe) for place, recipe in grid.items()}
     outcomes = {
         place: replace(_outcome(grid[place].key()), recipe=grid[place])
@@ -157,13 +163,13 @@ def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
         done = sorted((place[0], status.seconds) for place, status in states.items() if status and status.state == "done")
         seconds = {learner: [time for _, time in group] for learner, group in groupby(done, key=lambda entry: entry[0])}
         estimate = sweeps.time_left(seconds, Counter(place[0] for place in going), max(1, num_cores() - 1))
-        about = "" if estimate is None else f", about {_duration(estimate)} if nobody else trains"
-        st.caption(f"{len(going)} of {len(grid)} models to go{about}.")
+        about = "" if estimate is None else f", about {_duration(estimate)} if nobody else is training"
+        st.caption(f"{len(going)} of {len(grid)} models left{about}.")
     training.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
     if failed:
-        said = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
+        messages = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
         with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
-            st.markdown("\n".join(f"- {escape_markdown(sentence)} ({count} ×)" for sentence, count in said.items()))
+            st.markdown("\n".join(f"- {escape_markdown(sentence)} ({count} ×)" for sentence, count in messages.items()))
             st.button("Try these again", key="compare.again", on_click=_again, args=[grid[place] for place in failed])
     return outcomes
 
@@ -180,36 +186,36 @@ def _duration(seconds: float) -> str:
 
 
 def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> None:
-    """A metric against what the sweep says, with the reference models on the same test strings."""
+    """A metric against rank or number of strings, with the reference models on the same test strings."""
     first, second = st.columns([3, 2])
     metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
     with first:
         metric = _metric(metrics)
     strings = second.segmented_control(
-        "On strings for", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
+        "Scored on", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
     )
-    found = sweeps.curves(outcomes, metric, strings)
+    curve_points = sweeps.curves(outcomes, metric, strings)
     lines = _references(recipe, sweep, metric) if strings == "test" else {}
     x_title = AGAINST[sweep.against]
     alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
-    st.plotly_chart(metric_figure(found, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
+    st.plotly_chart(metric_figure(curve_points, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
     if sweep.num_seeds > 1:
         one = ", at the sidebar's seed" if lines and sweep.new_strings else ""
         st.caption(
-            f"Lines are means over {sweep.num_seeds} seeds, bands a standard deviation (n − 1) to both sides; ∞ where a seed gave "
-            f"no finite value, which the mean leaves out. Reference models have no band{one}."
+            f"Lines are means over {sweep.num_seeds} seeds, bands one standard deviation (n − 1) up and down. ∞ marks a point "
+            f"where a seed gave no finite value; the mean leaves that seed out. Reference models have no band{one}."
         )
     if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
-        st.caption("Another number of training strings splits the file anew: each point has test strings of its own.")
+        st.caption("Each number of training strings splits the file differently, so each point has its own test strings.")
 
 
 def _metric(metrics: list[str]) -> str:
-    """Chosen by its title. A widget bound to the address would write the title there, too: so the field's name is put there."""
-    asked = address.value("metric")
+    """The metric, chosen by its title. A widget bound to the address would write the title there; this writes the field's name."""
+    linked = address.value("metric")
     metric: str = st.segmented_control(
         "Metric",
         metrics,
-        default=asked if asked in metrics else metrics[0],
+        default=linked if linked in metrics else metrics[0],
         format_func=lambda name: SCORE_OF[name].short_title,
         required=True,
         key="metric",
@@ -222,7 +228,7 @@ def _metric(metrics: list[str]) -> str:
 
 
 def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | dict[int, float]]:
-    """Level lines against the rank; against the number of strings each is learned and scored as often."""
+    """The reference models' scores: one number each against rank, one for each number of strings otherwise."""
     if sweep.against == "rank":
         level = {name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()}
         return {name: value for name, value in level.items() if value is not None}
@@ -236,40 +242,43 @@ def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | 
 
 
 def winners(recipe: Recipe, outcomes: Mapping[Place, Outcome], by: str) -> None:
-    """Of each learner the rank that validation strings choose, with what it reaches on the test strings."""
+    """For each learner, the rank chosen on validation strings, with its scores on the test strings."""
     references = cache.references(recipe.data)
-    found = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
-    if all(len(scores) == 1 for scores in found.values()):
-        widgets.score_table({name: scores[0] for name, scores in found.items()} | references, "compare.winners")
+    chosen = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
+    if all(len(scores) == 1 for scores in chosen.values()):
+        widgets.score_table({name: scores[0] for name, scores in chosen.items()} | references, "compare.winners")
         return
-    table = sweeps.spread_table(found | {name: [scores] for name, scores in references.items()})
+    table = sweeps.spread_table(chosen | {name: [scores] for name, scores in references.items()})
     widgets.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
     st.caption(f"Mean ± standard deviation (n − 1) over seeds, on the test strings. {BETTER}.")
 
 
 def named_runs(
-    recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome], in_play: Mapping[str, Recipe]
+    recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome], shown_runs: Mapping[str, Recipe]
 ) -> dict[str, Outcome]:
-    """The finished runs of the grid, and those in play that are not among them."""
+    """The finished runs of the grid, and the finished ones of the shown runs."""
     names = sweep.names(recipe, list(outcomes))
-    named = {names[place]: found for place, found in outcomes.items()}
+    named = {names[place]: one for place, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
-    others = {name: one for name, one in in_play.items() if one.key() not in keys}
-    return named | {name: found for name, one in others.items() if (found := outcome(one))}
+    others = {name: one for name, one in shown_runs.items() if one.key() not in keys}
+    return named | {name: finished for name, one in others.items() if (finished := outcome(one))}
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
-    """All runs with what differs, scores and diagnostics; the same as parallel coordinates."""
-    every = st.toggle("All options, not the differences only", key="compare.every", persist_state="session")
+    """All runs with their differences, scores and diagnostics, as a table and as parallel coordinates."""
+    every = st.toggle("All options, not only the differences", key="compare.every", persist_state="session")
     widgets.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
     st.caption(
-        f"Ordered by the {SCORE_OF[by].title} on validation strings; all other scores, and the shares of zero and negative "
-        "outputs, are of the test strings. Radius and total mass have a closed form in linear models alone."
+        f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores, and the shares of zero and negative "
+        "outputs, are on the test strings. Radius and total mass have a closed form in linear models only."
     )
     warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
     widgets.warning_list(warnings)
     if len(named) > 2:
-        st.markdown("**One line a run**: drag along an axis to keep some of them; the strongest have a low word error rate.")
+        st.markdown(
+            "**One line for each run**: drag along an axis to keep some of them. "
+            f"{'Brighter' if widgets.dark() else 'Darker'} lines have a lower word error rate."
+        )
         figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
         st.plotly_chart(figure, key="compare.parallel", alt="Parallel coordinates of all runs; the table above has the numbers")
     rows = {name: one.scores for name, one in named.items()}

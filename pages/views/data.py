@@ -1,11 +1,11 @@
-"""Strings of one's own: files that are dropped, strings that are pasted. Both go to the shelf under the hash of their content."""
+"""A visitor's own strings: uploaded files, pasted text. Both are stored under the hash of their content."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
-from nlwfa_core.experiment.data import num_strings
+from nlwfa_core.experiment.data import on_itself
 from pages.shared import cache, sidebar
 from pages.shared.widgets import error_toast, escape_markdown
 
@@ -13,8 +13,8 @@ REFUSED = "uploads.refused"
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
 READ_AS = {
     "pautomac": "numbers in PAutomaC's format",
-    "characters": "one string a line, each character a symbol",
-    "tokens": "one string a line, tokens with spaces between",
+    "characters": "one string on each line, each character a symbol",
+    "tokens": "one string on each line, tokens separated by spaces",
     "csv": "CSV, string and count",
 }
 MAX_SYMBOLS = 12  # named in a message
@@ -22,16 +22,16 @@ MIN_SPLIT = 30  # pasted strings; fewer are all learned from and tested on
 SLOTS = {
     "upload": (
         "Training strings",
-        "PAutomaC or SPiCe; one string a line, characters or tokens with spaces between; CSV: string, count.",
+        "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by spaces; CSV: string, count.",
     ),
-    "upload_test": ("Test strings (optional)", "Without them a part of the training file is set aside."),
-    "upload_solution": ("Solution (optional)", "PAutomaC: the test strings' true probabilities, one a line."),
-    "upload_model": ("Model (optional)", "PAutomaC: the automaton that drew the strings."),
+    "upload_test": ("Test strings (optional)", "Without a file of test strings, part of the training file is set aside."),
+    "upload_solution": ("Solution (optional)", "PAutomaC: the true probabilities of the test strings, one on each line."),
+    "upload_model": ("Model (optional)", "PAutomaC: the automaton that the strings were drawn from."),
 }
 
 
 def own_strings(opened: bool) -> None:
-    """The places for them, behind one line where nobody needs them."""
+    """Widgets for a visitor's own strings, folded away unless needed."""
     with st.expander("Your own strings", expanded=opened, icon=":material/upload:", key="own_strings"):
         pasted, dropped = st.tabs(["Paste", "Upload"])
         with pasted:
@@ -40,32 +40,34 @@ def own_strings(opened: bool) -> None:
             for column, (field, (label, text)) in zip(st.columns(2) * 2, SLOTS.items(), strict=True):
                 with column:
                     _upload_control(field, label, text)
-        st.caption("They stay on this server, named by their content. Nothing in them is ever run.")
+        st.caption("Your strings stay on this server and are never executed.")
 
 
 def _upload_control(field: str, label: str, text: str) -> None:
-    """A place to drop a file, which becomes part of the recipe by the hash of its content."""
+    """An uploader for one file. The recipe names the file by the hash of its content."""
     file = st.file_uploader(
         label, key=f"upload.{field}", help=text, max_upload_size=limits.upload_megabytes(), on_change=_keep_uploads, args=(field,)
     )
     name = st.session_state.get(field)
     if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
         label = f"In use: the file {name[:8]}…"
-        st.button(label, key=f"take_out.{field}", icon=":material/close:", help="Take it out", on_click=_take_out, args=(field,))
+        st.button(
+            label, key=f"take_out.{field}", icon=":material/close:", help="Remove this file", on_click=_take_out, args=(field,)
+        )
 
 
 def _keep_uploads(field: str) -> None:
-    """Make the files that lie there part of the recipe, if they can be read together; else say why not, and leave it as it was.
+    """Make the uploaded files part of the recipe if they can be read together; else say why not, and change nothing.
 
-    An empty place means nothing: the browser empties it before it brings the next file, too.
+    An empty uploader means nothing: the browser also empties it before it sends the next file.
     """
     files = {key: file for key in sidebar.UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
     before = {key: st.session_state.get(key, "") for key in sidebar.UPLOADS}
     try:
         names = before | {key: cache.uploads().put(file.getvalue()) for key, file in files.items()}
-        # Whoever brings strings wants all of them used, whatever the last example took.
-        brought = field == "upload" and files.get(field)
-        new = {"source": "upload", "num_strings": limits.most("generated_strings")} if brought else {}
+        # People who upload strings want all of them used, however many the last example had.
+        is_new = field == "upload" and files.get(field)
+        new = {"source": "upload", "num_strings": limits.most("generated_strings")} if is_new else {}
         if names["upload"]:
             cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
     except RecipeError as error:
@@ -76,14 +78,14 @@ def _keep_uploads(field: str) -> None:
 
 
 def _paste_control() -> None:
-    """A box for strings, which become part of the recipe as a file would; what can't be read stays in the box, with the reason."""
+    """A box for strings, which become part of the recipe like a file. Unreadable text stays in the box, with the reason."""
     st.text_area(
-        "Strings, one a line",
+        "Strings, one on each line",
         key=PASTED,
         height=160,
         persist_state="session",
         placeholder="ab\nabb\nλ",
-        help="Characters, or tokens with spaces between; λ alone is the empty string. Or CSV: string, count.",
+        help="Characters, or tokens separated by spaces; λ alone is the empty string. Or CSV: string, count.",
     )
     if reason := st.session_state.pop(PASTE_ERROR, None):
         st.error(escape_markdown(f"{reason} – Nothing was changed."), icon=":material/error:")
@@ -106,7 +108,8 @@ def _use_pasted() -> None:
         return
     sidebar.set_values(fields)
     symbols = " ".join(data.alphabet.symbols[:MAX_SYMBOLS]) + (" …" if data.train.num_symbols > MAX_SYMBOLS else "")
-    number = f"{num_strings(recipe, data):,} strings over {data.train.num_symbols} symbols"
+    total = data.train.num_strings if on_itself(recipe) else sum(data.sizes)
+    number = f"{total:,} strings over {data.train.num_symbols} symbols"
     text = f"Read as {READ_AS[data.format]}: {number}: {symbols}"
     st.toast(escape_markdown(text), icon=":material/check:", duration="long")
 

@@ -1,7 +1,7 @@
 """What the History page shows, and what can be done there.
 
-First whose runs, filters and order, a page of the table, one run in full; then open, run again, pin, name and tag, delete and
-restore, bundles.
+First the visitor's runs, filters and order, a page of the table, one run in full; then the actions: open, run again, pin, name and
+tag, delete and restore, bundles.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pages.shared.training import loss_charts
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 PAGE_SIZE = 50
-MAX_SHOWN_ROWS = 12  # what the table shows before it scrolls
+MAX_SHOWN_ROWS = 12  # a longer table scrolls
 ROW_PIXELS = 35
 WATCH_SECONDS, EXPECT_SECONDS = 2.0, 10.0
 EXPECTED = "history.expected"
@@ -47,7 +47,7 @@ SEARCH, ORDER, LAST, PAGE = "history.text", "history.order", "history.last", "hi
 
 @dataclass(frozen=True, eq=False)
 class Shelf:
-    """The runs that this visitor may see; labels and deletions go to all, or to the visitor's own list."""
+    """The runs that this visitor may see; names, tags and deletions are for everyone, or for the visitor's own list."""
 
     history: History
     labels: History | Own
@@ -56,7 +56,7 @@ class Shelf:
 
 def stop_if_off() -> None:
     if visitor.mode() == visitor.OFF:
-        widgets.notes("The history is switched off on this server. Trained runs are still found again by their links.")
+        widgets.notes("The history is switched off on this server. Links still open finished runs.")
         st.stop()
 
 
@@ -72,11 +72,11 @@ def choices(shelf: Shelf) -> Choices:
 
 
 def nothing_yet(shelf: Shelf) -> None:
-    """What to do next."""
+    """An empty history, and what to do next."""
     st.subheader("No run yet", anchor=False)
     st.markdown(
-        "Train something, and it is here at once: the *Train* page runs what the sidebar says, *Compare* a whole grid."
-        + ("" if shelf.owner else " Or bring in a bundle below, that somebody exported from another lab.")
+        "Train something, and it appears here at once: *Train* runs the sidebar's recipe, *Compare* a whole grid."
+        + ("" if shelf.owner else " Or import a bundle below that somebody exported from another lab.")
     )
     if st.button("Go to Train", key="history.train", type="primary", icon=":material/play_arrow:"):
         switch("train")
@@ -91,7 +91,7 @@ def query_controls(shelf: Shelf, choices: Choices) -> Query:
         persist_state="session",
         icon=":material/search:",
         placeholder="name, tag, error …",
-        help="Each word is in the name, in a tag or in the sentence of a failure, or begins the run's key.",
+        help="Each word must be in the name, in a tag or in an error message, or begin the run's key.",
     )
     order = second.selectbox(
         "Order by",
@@ -100,17 +100,17 @@ def query_controls(shelf: Shelf, choices: Choices) -> Query:
         key=ORDER,
         persist_state="session",
     )
-    said = ("newest", "oldest") if order == NEWEST else ("best", "worst")
+    directions = ("newest", "oldest") if order == NEWEST else ("best", "worst")
     last = third.segmented_control(
         "First",
         [False, True],
         default=False,
-        format_func=lambda worst: said[worst],
+        format_func=lambda worst: directions[worst],
         required=True,
         key=LAST,
         persist_state="session",
     )
-    known = (
+    filters = (
         ("Status", [state for state in STATES if state in choices.states]),
         ("Learner", list(choices.learners)),
         ("Source", list(choices.sources)),
@@ -120,28 +120,28 @@ def query_controls(shelf: Shelf, choices: Choices) -> Query:
     with fourth.popover(
         f"Filter ({used})" if used else "Filter", icon=":material/filter_list:", width="stretch", key="history.filter"
     ):
-        wanted = [_several(label, options, key) for (label, options), key in zip(known, FILTERS, strict=True)]
-    return Query(text or "", *map(tuple, wanted), order=order, last=last, owner=shelf.owner)
+        chosen = [_several(label, options, key) for (label, options), key in zip(filters, FILTERS, strict=True)]
+    return Query(text or "", *map(tuple, chosen), order=order, last=last, owner=shelf.owner)
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
-    """A filter. What it is set to stays among its options when the last such run goes: the run may come back."""
+    """A filter. A chosen value stays among the options when the last run with it is deleted: the run may come back."""
     options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
-    said = history_tables.state_word if label == "Status" else str
-    found: list[str] = st.multiselect(
-        label, options, format_func=said, key=key, persist_state="session", placeholder="all", disabled=not options
+    write = history_tables.state_word if label == "Status" else str
+    chosen: list[str] = st.multiselect(
+        label, options, format_func=write, key=key, persist_state="session", placeholder="all", disabled=not options
     )
-    return found
+    return chosen
 
 
 def page_of(shelf: Shelf, query: Query) -> Listing:
-    """The runs on the page that the person is on; on the last one where there are no longer so many."""
+    """The runs on the current page of the table; on the last page if the current one no longer exists."""
     with told():
-        found = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
-        if found.total and not found.runs:
-            st.session_state[PAGE] = _num_pages(found)
-            found = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
-    return found
+        page = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+        if page.total and not page.runs:
+            st.session_state[PAGE] = _num_pages(page)
+            page = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+    return page
 
 
 def _offset() -> int:
@@ -153,9 +153,9 @@ def _num_pages(page: Listing) -> int:
 
 
 def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
-    """The table; returns the runs whose rows are ticked."""
+    """The table; returns the ticked runs."""
     if not page.runs:
-        st.markdown("**No run fits.** Search for less, or take filters out.")
+        st.markdown("**No matching runs.** Try fewer words or clear the filters.")
         st.button("Show all runs", key="history.all", on_click=_clear)
         return []
     first = _offset() + 1
@@ -180,7 +180,7 @@ def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
 
 
 def _digest(shown: Sequence[Run]) -> str:
-    """Another table for other rows: ticks must not move to runs that have come into their places."""
+    """A new key for new rows, so that ticks do not move to other runs."""
     return hashlib.sha256("".join(run.key for run in shown).encode()).hexdigest()[:12]
 
 
@@ -193,36 +193,37 @@ def _clear() -> None:
 def _pager(page: Listing) -> None:
     left, right = st.columns([4, 1], vertical_alignment="top")
     left.caption(
-        "Of the options those are shown that differ among these rows. Scores are on each run's own test strings: compare runs "
-        f"whose strings are the same. {BETTER}."
+        "Only options that differ between these rows are shown. Each run's scores are on its own test strings, so compare runs "
+        f"with the same strings. {BETTER}."
     )
     if _num_pages(page) > 1:
         right.number_input("Page", 1, _num_pages(page), key=PAGE, persist_state="session")
 
 
 def one_run(shelf: Shelf, picked: Sequence[Run]) -> None:
-    """A ticked run at length: how it went, its scores, curves and diagnostics, and all its options."""
+    """A ticked run in full: how it ended, its scores, curves and diagnostics, and all its options."""
     if len(picked) != 1:
         return
     with told():
-        found = listing.chosen(shelf.history, [picked[0].key], shelf.owner)
-    for run in found.values():
+        rows = listing.chosen(shelf.history, [picked[0].key], shelf.owner)
+    for run in rows.values():
         st.subheader(escape_markdown(history_tables.called(run)), anchor=False)
         zone = st.context.timezone
-        moments = f"Asked for {history_tables.moment(run.submitted, zone)}, ended {history_tables.moment(run.ended, zone)}"
+        moments = f"Submitted {history_tables.moment(run.submitted, zone)}, ended {history_tables.moment(run.ended, zone)}"
         st.caption(escape_markdown(f"{moments}. Version {run.version}, key {run.key[:12]}…"))
         if reason := history_tables.why(run):
             widgets.warnings(f"{history_tables.state_word(run.state).capitalize()}. {reason}")
         if history_tables.uploads_named(run):
-            widgets.notes("Its strings were uploaded. The history and bundles have their content hash alone, not the strings.")
-        _came_of(run)
+            widgets.notes("Its strings were uploaded. The history and bundles contain only a hash of them, not the strings.")
+        _results(run)
         recipe = history_tables.recipe_of(run)
         if recipe is not None:
             with st.expander("All options"):
                 widgets.text_table(difference_table({"value": recipe}, every=True), "history.options", "All options of the run")
 
 
-def _came_of(run: Run) -> None:
+def _results(run: Run) -> None:
+    """A run's scores, times, loss curves, diagnostics and warnings."""
     if scores := history_tables.scores_of(run):
         widgets.score_table({history_tables.called(run): scores}, "history.scores")
     if run.seconds:
@@ -240,12 +241,12 @@ def _came_of(run: Run) -> None:
 
 
 def expect() -> None:
-    """Something was set going: look at it for a while, even before its row says so."""
+    """Runs were submitted: watch the table for a while, even before it shows them."""
     st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
 
 
 def watch(shelf: Shelf, page: Listing, query: Query) -> None:
-    """While runs of the page are under way, look whether they still are."""
+    """While runs on the page are queued or running, look for changes."""
     if any(run.state in UNDER_WAY for run in page.runs) or st.session_state.get(EXPECTED, 0.0) > monotonic():
         st.fragment(_look, run_every=WATCH_SECONDS)(shelf, page, query)
 
@@ -256,16 +257,17 @@ def _look(shelf: Shelf, page: Listing, query: Query) -> None:
         now = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
     if [(run.key, run.state) for run in now.runs] != [(run.key, run.state) for run in page.runs]:
         st.rerun()
-    going = sum(run.state in UNDER_WAY for run in now.runs)
-    if going:
-        st.caption(f"{going} run{'s' if going > 1 else ''} of these under way: the table follows.")
+    number = sum(run.state in UNDER_WAY for run in now.runs)
+    if number:
+        st.caption(f"{number} of these runs {'are' if number > 1 else 'is'} queued or running: the table updates itself.")
 
 
 def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
     """Buttons for the ticked runs."""
     if not picked:
         st.markdown(
-            "Tick a run at the left of its row to open, pin, name or delete it and to see its curves; several to act on all."
+            "Tick a run at the left of its row to open, pin, name or delete it and to see its curves. Tick several to act on all "
+            "of them."
         )
         return
     over = [run for run in picked if run.state not in UNDER_WAY]
@@ -273,7 +275,7 @@ def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
     done = [run for run in over if run.state == "done"]
     with st.container(horizontal=True, key="history.actions", vertical_alignment="center"):
         if len(picked) == 1:
-            text = "The sidebar says what this run says; what came of it is there at once"
+            text = "Set the sidebar to this run, and see its results on Train"
             st.button(
                 "Open",
                 key="history.open",
@@ -286,9 +288,8 @@ def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
             for name in pins.NAMES:
                 st.button(f"Pin {name}", key=f"history.pin.{name}", icon=":material/keep:", on_click=_pin, args=(name, picked[0]))
         if again:
-            label = "Go on" if all(run.state == "interrupted" for run in again) else "Run again"
-            text = "Whatever did not come to its end is run anew, from its beginning"
-            st.button(label, key="history.again", icon=":material/replay:", on_click=_again, args=(again,), help=text)
+            text = "Start the unfinished runs again, from the beginning"
+            st.button("Run again", key="history.again", icon=":material/replay:", on_click=_again, args=(again,), help=text)
         _labels(shelf, picked, tags)
         if done:
             _export(shelf, done)
@@ -298,7 +299,7 @@ def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
                 label, key="history.delete", icon=":material/delete:", on_click=_delete, args=(shelf, [run.key for run in over])
             )
     if len(over) < len(picked):
-        st.caption("What is under way can be cancelled where it was started, and deleted then.")
+        st.caption("To delete a running job, open it and cancel it first.")
     if st.session_state.pop(OPENED, False):
         switch("train")
 
@@ -314,7 +315,7 @@ def _open(run: Run) -> None:
 
 
 def _sayable(run: Run) -> Recipe:
-    """Raises RecipeError where the sidebar can't say what a run was, or its strings are not here."""
+    """A run's recipe. Raises RecipeError if the sidebar can't be set to it, or its strings are not on this server."""
     recipe = _recipe(run)
     sidebar.check_sayable(recipe)
     for name in recipe.data.uploads:
@@ -322,8 +323,8 @@ def _sayable(run: Run) -> Recipe:
             cache.uploads().get(name)
         except RecipeError:
             raise RecipeError(
-                "The strings of this run were uploaded, and are not on this server: the history has their content hash alone. "
-                "Upload the same file on the Data page, then open the run again."
+                "The strings of this run were uploaded and are not on this server; the history has only a hash of them. Upload "
+                "the same file on the Data page, then open the run again."
             ) from None
     return recipe
 
@@ -331,7 +332,7 @@ def _sayable(run: Run) -> Recipe:
 def _recipe(run: Run) -> Recipe:
     recipe = history_tables.recipe_of(run)
     if recipe is None:
-        raise RecipeError(f"Version {run.version} of the lab made this run, and this version can't read its options.")
+        raise RecipeError(f"This run was made by version {run.version} of the lab, and this version can't read its options.")
     return recipe
 
 
@@ -341,65 +342,65 @@ def _pin(name: str, run: Run) -> None:
     except RecipeError as error:
         error_toast(error)
     else:
-        st.toast(f"Pinned as {name}: Compare has both side by side.", icon=":material/keep:")
+        st.toast(f"Pinned as {name}: Compare shows the pinned runs side by side.", icon=":material/keep:")
 
 
-def _again(found: Iterable[Run]) -> None:
+def _again(unfinished: Iterable[Run]) -> None:
     try:
-        runs.submit(*(_recipe(run) for run in found))
+        runs.submit(*(_recipe(run) for run in unfinished))
     except RecipeError as error:
         error_toast(error)
     expect()
 
 
 def go_on_bar(shelf: Shelf, choices: Choices) -> None:
-    """Runs that a server left behind when it stopped: one click sets them going again."""
+    """Runs that were interrupted when a server stopped, with a button that starts them again."""
     if number := choices.states.get("interrupted"):
         with st.container(horizontal=True, key="history.interrupted", vertical_alignment="center"):
             st.markdown(f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a server stopped.")
-            st.button("Go on", key="history.go_on", icon=":material/replay:", on_click=_go_on, args=(shelf,))
+            st.button("Run again", key="history.go_on", icon=":material/replay:", on_click=_go_on, args=(shelf,))
 
 
 def _go_on(shelf: Shelf) -> None:
     try:
         with told():
-            found = listing.listed(shelf.history, Query(states=("interrupted",), owner=shelf.owner), 0, MAX_RUNS)
+            interrupted = listing.listed(shelf.history, Query(states=("interrupted",), owner=shelf.owner), 0, MAX_RUNS)
     except RecipeError as error:
         error_toast(error)
     else:
-        _again(run for run in found.runs if history_tables.recipe_of(run))
+        _again(run for run in interrupted.runs if history_tables.recipe_of(run))
 
 
 def _labels(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
-    """A form: name and tags of one run; tags that several runs get besides theirs."""
+    """A form: name and tags of one run, or tags to add to several."""
     one = picked[0] if len(picked) == 1 else None
     with st.popover("Name and tags" if one else f"Tag {len(picked)}", icon=":material/label:", key="history.labels"):
-        place = one.key[:12] if one else "several"
-        with st.form(f"history.form.{place}", border=False):
+        form = one.key[:12] if one else "several"
+        with st.form(f"history.form.{form}", border=False):
             if one:
                 st.text_input(
-                    "Name", one.name, max_chars=MAX_NAME, key=f"history.name.{place}", placeholder=history_tables.called(one)
+                    "Name", one.name, max_chars=MAX_NAME, key=f"history.name.{form}", placeholder=history_tables.called(one)
                 )
             st.multiselect(
                 "Tags" if one else "Tags to add",
                 sorted({*tags, *(one.tags if one else ())}),
                 default=one.tags if one else None,
-                key=f"history.tags_of.{place}",
+                key=f"history.tags_of.{form}",
                 accept_new_options=True,
                 max_selections=MAX_TAGS,
-                placeholder="choose, or write a new one",
-                help=f"At most {MAX_TAGS}, each of at most {MAX_TAG} characters.",
+                placeholder="choose, or type a new one",
+                help=f"At most {MAX_TAGS}, each with at most {MAX_TAG} characters.",
             )
-            st.form_submit_button("Save", key="history.save", icon=":material/check:", on_click=_save, args=(shelf, picked, place))
+            st.form_submit_button("Save", key="history.save", icon=":material/check:", on_click=_save, args=(shelf, picked, form))
 
 
-def _save(shelf: Shelf, picked: Sequence[Run], place: str) -> None:
-    chosen = list(st.session_state.get(f"history.tags_of.{place}") or [])
+def _save(shelf: Shelf, picked: Sequence[Run], form: str) -> None:
+    chosen = list(st.session_state.get(f"history.tags_of.{form}") or [])
     try:
         with told():
             for run in picked:
                 if len(picked) == 1:
-                    shelf.labels.rename(run.key, (st.session_state.get(f"history.name.{place}") or "").strip())
+                    shelf.labels.rename(run.key, (st.session_state.get(f"history.name.{form}") or "").strip())
                 shelf.labels.tag(run.key, chosen if len(picked) == 1 else [*run.tags, *chosen])
     except RecipeError as error:
         error_toast(error)
@@ -416,11 +417,11 @@ def _delete(shelf: Shelf, keys: list[str]) -> None:
 
 
 def undo_bar(shelf: Shelf) -> None:
-    """What was deleted last, and the way back."""
+    """The last deletion, with an undo."""
     if keys := st.session_state.get(DELETED):
         with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
-            whose = "from your list" if shelf.owner else ""
-            st.markdown(f"**{len(keys)} run{'s' if len(keys) > 1 else ''} deleted** {whose}".strip() + ".")
+            suffix = " from your list" if shelf.owner else ""
+            st.markdown(f"**{len(keys)} run{'s' if len(keys) > 1 else ''} deleted**{suffix}.")
             st.button("Undo", key="history.undo", icon=":material/undo:", type="primary", on_click=_restore, args=(shelf, keys))
             st.button("Dismiss", key="history.dismiss", type="tertiary", on_click=st.session_state.pop, args=(DELETED, None))
 
@@ -436,11 +437,14 @@ def _restore(shelf: Shelf, keys: list[str]) -> None:
 
 
 def _export(shelf: Shelf, done: Sequence[Run]) -> None:
-    """Bytes, not what makes them: Streamlit loses that beside a part of the page that draws itself again. Large ones on demand."""
+    """A bundle of finished runs; large ones are packed on demand.
+
+    The button gets bytes: Streamlit loses a function that makes them if a part of the page redraws itself.
+    """
     keys = tuple(run.key for run in done)
     label = "Export" if len(done) == 1 else f"Export {len(done)}"
     if st.session_state.get(PACKED) != keys and sum(cache.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES:
-        text = "Make one file of them, to keep, or to bring into another lab"
+        text = "Pack them into one file, to keep or to import into another lab"
         st.button(label, key="history.pack", icon=":material/folder_zip:", on_click=_pack, args=(keys,), help=text)
         return
     try:
@@ -457,7 +461,7 @@ def _export(shelf: Shelf, done: Sequence[Run]) -> None:
         key="history.export",
         icon=":material/download:",
         on_click="ignore",
-        help="Finished runs as one file, to keep, or to bring into another lab. Uploaded strings are not in it",
+        help="Finished runs as one file, to keep or to import into another lab. Uploaded strings are not in it",
     )
 
 
@@ -472,15 +476,18 @@ def _pack(keys: tuple[str, ...]) -> None:
 
 
 def import_control(shelf: Shelf) -> None:
-    """A place for a bundle. Results are shared by all who follow the same recipe, so where people have lists of their own, nobody
-    brings in what others would then take for this server's."""
+    """An uploader for bundles, unless visitors have their own lists.
+
+    Everyone with the same recipe shares one result, so nobody may import results that others would take for this server's.
+    """
     if shelf.owner is not None:
         return
-    with st.expander("Bring in a bundle", icon=":material/upload:", key="history.bring"):
-        st.markdown("A file that *Export* made, here or in another lab. Runs that are here already stay as they are.")
+    with st.expander("Import a bundle", icon=":material/upload:", key="history.bring"):
+        st.markdown("A file made by *Export*, here or in another lab. Runs that are already here stay as they are.")
         st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=limits.upload_megabytes(), on_change=_import)
         st.caption(
-            "Every file in it is checked before anything is kept, and nothing in it is ever run. Uploaded strings are not in it."
+            "Every file in it is checked before anything is saved, and nothing in it is ever executed. Uploaded strings are not "
+            "in it."
         )
 
 
@@ -490,12 +497,11 @@ def _import() -> None:
         return
     try:
         with told():
-            found = import_runs(server.home(), runs.history(), file.getvalue())
+            imported = import_runs(server.home(), runs.history(), file.getvalue())
     except RecipeError as error:
         error_toast(f"{error} – Nothing was changed.")
     else:
-        new, known = len(found.new), len(found.known)
-        there = f"; {known} {'was' if known == 1 else 'were'} here already" if known else ""
-        said = f"{new} run{'' if new == 1 else 's'} brought in{there}"
-        st.session_state.pop(DELETED, None)  # it may be among them
-        st.toast(f"{said}.", icon=":material/check:")
+        new, known = len(imported.new), len(imported.known)
+        already = f"; {known} {'was' if known == 1 else 'were'} already here" if known else ""
+        st.session_state.pop(DELETED, None)  # the deleted runs may be among them
+        st.toast(f"{new} run{'' if new == 1 else 's'} imported{already}.", icon=":material/check:")

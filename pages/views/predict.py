@@ -1,4 +1,4 @@
-"""What the Predict page shows: one string under all models while it is typed, the calculation by hand, strings drawn."""
+"""What the Predict page shows: one string under all models while it is typed, the calculation by hand, drawn strings."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from nlwfa_core.strings.words import Word
 from pages.shared import cache, pins, runs, widgets
 from pages.shared.widgets import escape_markdown, typed_text
 
-HELP = "Symbols side by side; with spaces between, where a symbol is longer than one character. λ, or nothing, is the empty string."
+HELP = "Symbols without spaces; with spaces between them if one is longer than a character. λ, or nothing, is the empty string."
 DRAWN = "predict.drawn"
 CODE_HEIGHT = 420
-PROPOSED = 100  # symbols, at most, of the string that stands there first
+MAX_PROPOSED = 100  # symbols of the string that the field begins with
 
 
-def models_in_play(recipe: Recipe, data: Data) -> dict[str, Model]:
-    """Pinned runs by name, the sidebar's learners that are trained, and what they are judged against."""
-    kept = pins.comparable(pins.pinned(), data)
+def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
+    """Name -> model: the pinned runs, the sidebar's trained learners, and the reference models."""
+    pinned = pins.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
-        f"{name}: {run.title}": entry.model for name, run in kept.items() if (entry := runs.result(run)) is not None
+        f"{name}: {run.title}": entry.model for name, run in pinned.items() if (entry := runs.result(run)) is not None
     }
     for learner, entry in runs.results_of_learners(recipe).items():
-        if recipe.with_learner(learner) not in kept.values():
+        if recipe.with_learner(learner) not in pinned.values():
             models[learner] = entry.model
     return models | cache.reference_models(recipe.data)
 
 
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
-    """Redrawn alone at each pause in typing."""
-    proposed = most_frequent_word(data.train)[:PROPOSED]
+    """The string and everything about it: redrawn without the rest of the page at each pause in typing."""
+    proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
     text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP)
     try:
         word = data.alphabet.encode(text)
@@ -64,12 +64,14 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     st.subheader("What comes next", anchor=False)
     prefixes = prefixes_of(word)
     labels = word_labels(prefixes, data.alphabet)
-    place = st.select_slider("After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__) if word else 0
-    shares = {name: next_probabilities(model, prefixes)[place] for name, model in models.items()}
+    length = (
+        st.select_slider("After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__) if word else 0
+    )
+    shares = {name: next_probabilities(model, prefixes)[length] for name, model in models.items()}
     figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
     st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
-    widgets.warnings(*tables.score_warnings(models, word[:place]))
-    st.caption("|scores| normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
+    widgets.warnings(*tables.score_warnings(models, word[:length]))
+    st.caption("|scores|, normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
     if readings := reading_sentences(models):
         st.caption(" ".join(readings))
 
@@ -84,7 +86,7 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
         "By hand",
         key="predict.by_hand",
         bind="query-params",
-        help="The whole calculation, every matrix and every product, to check with a pocket calculator.",
+        help="The whole calculation with every matrix and every product, to check with a pocket calculator.",
     )
     if not by_hand_shown:
         return
@@ -107,35 +109,37 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
 
 @st.fragment
 def sampler(data: Data, models: Mapping[str, Model]) -> None:
-    """Strings drawn from one model, and what in its scores is no probability."""
+    """Strings drawn from one model, with warnings if its scores are not probabilities."""
     st.subheader("Draw strings from a model", anchor=False)
-    st.markdown("Symbol by symbol, by what the model says comes next, until it says that the string ends.")
+    st.markdown("Symbol by symbol, from the model's distribution of the next symbol, until it ends the string.")
     first, second, third, fourth = st.columns([3, 2, 2, 2])
     name = first.selectbox("Model", list(models), key="predict.sampler")
     number = second.number_input("Strings", 1, sampling.MAX_DRAWN, 200, key="predict.drawn_strings", persist_state="session")
-    longest = third.number_input("Longest", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session")
+    longest = third.number_input(
+        "Maximum length", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session"
+    )
     seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
     drawn = _drawn(models[name], number, seed, longest)
     widgets.warnings(*drawn_warnings(drawn, longest))
     table = drawn_table(drawn, data.alphabet)
-    written = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
-    alt = "The strings drawn, with counts and weights"
-    st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=written)
+    columns = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
+    alt = "The drawn strings, with counts and weights"
+    st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=columns)
     st.caption(
         f"{int(drawn.counts.sum()):,} strings, {len(drawn.words):,} of them distinct. Expected: the number of strings × the "
-        "probability of being drawn, the product of the normalised |scores|. f(x) is the model's weight; where its scores are "
-        "probabilities, the two agree."
+        "probability of drawing this one, which is the product of its normalised |scores|. f(x) is the model's weight; it equals "
+        "that probability if the model's scores are probabilities."
     )
     csv = drawn_csv(drawn, data.alphabet)
     st.download_button("Strings as CSV", csv, "drawn.csv", "text/csv", key="predict.sample_csv", icon=":material/download:")
 
 
 def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn:
-    """The last draw is kept: a rerun for another reason costs nothing."""
-    asked = (id(model), number, seed, longest)
-    kept = st.session_state.get(DRAWN)
-    if kept is None or kept[0] != asked:
-        with st.spinner("Drawing strings: longer where a model hardly ends them…"):
-            kept = st.session_state[DRAWN] = (asked, model, sampling.draw(model, number, seed, longest))
-    drawn: sampling.Drawn = kept[2]
+    """Strings drawn from a model. The session keeps the last draw, so that a rerun for another reason costs nothing."""
+    request = (id(model), number, seed, longest)
+    last = st.session_state.get(DRAWN)
+    if last is None or last[0] != request:
+        with st.spinner("Drawing strings; this takes longer if the model rarely ends them…"):
+            last = st.session_state[DRAWN] = (request, model, sampling.draw(model, number, seed, longest))
+    drawn: sampling.Drawn = last[2]
     return drawn

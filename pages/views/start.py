@@ -1,4 +1,4 @@
-"""Ways in, on the Start page. Nothing here reads strings or trains."""
+"""What the Start page offers: runs to resume, lessons, presets. Nothing here reads strings or trains."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pages.shared.widgets import escape_markdown
 CARDS_A_ROW = 3
 MAX_RUNS = 5
 CLASS = (
-    "The first three make a lesson of 50 minutes, and nobody waits: their models come trained. *Share* in the sidebar makes the "
-    "link that opens a step on every screen, with the controls that you choose, or as a slide."
+    "The first three fill a class of 50 minutes, and nobody waits: the models are already trained. *Share* in the sidebar makes a "
+    "link that opens the same step for everyone, with only the controls you choose, or as a slide."
 )
-STATES = {"queued": "waiting", "running": "running", "done": "done"}
+STATES = {"queued": "waiting", "running": "running", "done": "finished"}
 
 
 def lesson_cards() -> None:
-    found = list(cache.lessons().values())
-    for start in range(0, len(found), CARDS_A_ROW):
+    lesson_list = list(cache.lessons().values())
+    for start in range(0, len(lesson_list), CARDS_A_ROW):
         columns = st.columns(CARDS_A_ROW)
-        for column, lesson in zip(columns, found[start : start + CARDS_A_ROW], strict=False):
+        for column, lesson in zip(columns, lesson_list[start : start + CARDS_A_ROW], strict=False):
             with column.container(border=True, height="stretch", key=f"card_{lesson.name}"):
                 st.markdown(f"##### {lesson.title}")
                 st.markdown(lesson.summary)
@@ -41,15 +41,15 @@ def presets() -> None:
 
 
 def _begin(title: str, recipe: Recipe) -> None:
-    """For callbacks: set a whole experiment, and say where it is to be seen."""
-    done = "is what the sidebar holds already" if recipe == sidebar.current() else "is set"
+    """For callbacks: set the whole recipe, and say which pages show it."""
+    state = "is already set" if recipe == sidebar.current() else "is set now"
     sidebar.set_recipe(recipe)
-    text = f"**{escape_markdown(title)}** {done}. *Data* has its strings, *Hankel* their matrix, *Train* the scores."
+    text = f"**{escape_markdown(title)}** {state}. Open *Data* for the strings, *Hankel* for their matrix, *Train* to run it."
     st.toast(text, icon=":material/check:", duration="long")
 
 
 def resume() -> None:
-    """The runs that were started here, and the address's own: a click leads back to them."""
+    """Buttons that lead back to the runs started in this session, and to the run in the address."""
     jobs = runs.mine()
     here = sidebar.current()
     if here != sidebar.DEFAULT and (job := runs.status(here)) is not None:

@@ -1,8 +1,9 @@
-"""The three pictures of the States page: one string on its way, one model's states over another's, a WFA as a graph."""
+"""The three pictures of the States page: the path of one string, one model's states over another's, a WFA as a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import pandas as pd
 import streamlit as st
@@ -24,27 +25,27 @@ from nlwfa_core.strings.words import Words
 from pages.shared import pins, runs, widgets
 from pages.shared.widgets import escape_markdown
 
-# Symbols of a string that are followed: each adds a frame that holds all before it.
+# Symbols of the string that is followed: each adds a frame, which holds all those before it.
 MAX_FOLLOWED = 100
 
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
-    """All prefixes' states, and the way of one string through them."""
+    """All prefixes' states, and the path of one string through them."""
     with widgets.errors_as_messages():
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
         word = whole[:MAX_FOLLOWED]
-        found = prefix_states(model, prefixes)
-        projection = project(found, 3, unit)
+        vectors = prefix_states(model, prefixes)
+        projection = project(vectors, 3, unit)
         colours = colouring(colour, prefixes, data.alphabet, model, data.train)
         steps = prefixes_of(word)
-        way = projection.coordinates(prefix_states(model, steps))
-    points, title = projection.coordinates(found), COLOURINGS[colour]
+        path = projection.coordinates(prefix_states(model, steps))
+    points, title = projection.coordinates(vectors), COLOURINGS[colour]
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
-    num_zero = int((~found.any(axis=1)).sum())
+    num_zero = int((~vectors.any(axis=1)).sum())
     labels = word_labels(prefixes, data.alphabet)
     figure = states_figure(points, projection, labels, colours, title, three=axes == 3, num_zero=num_zero)
-    add_trajectory(figure, way, word_labels(steps, data.alphabet), three=axes == 3)
-    alt = "Principal components of all prefixes' states, with the way of one string; the table below has the numbers"
+    add_trajectory(figure, path, word_labels(steps, data.alphabet), three=axes == 3)
+    alt = "Principal components of all prefixes' states, with the path of one string; the table below has the numbers"
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
         f"The {len(prefixes):,} most frequent prefixes under {escape_markdown(name)}, k = {model.num_states}; the line follows "
@@ -53,7 +54,7 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
     )
     if num_zero:
         st.caption(
-            f"× marks the zero vector. {num_zero:,} of the prefixes lead there: the model gives weight 0 to all strings that "
+            f"× marks the zero vector. {num_zero:,} of the prefixes lead to it: the model gives weight 0 to all strings that "
             "begin with one of them."
         )
     with st.expander("The numbers", icon=":material/table:"):
@@ -63,27 +64,28 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
 
 
 def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
-    """The states of two runs in play, the second turned and scaled onto the first."""
-    playing = pins.shown_runs(recipe)
-    if len(playing) < 2:
-        st.caption("Pin a run as A in the sidebar, then change the recipe or pin another as B: here one is laid over the other.")
+    """The states of two shown runs, the second turned and scaled onto the first."""
+    recipes = pins.shown_runs(recipe)
+    if len(recipes) < 2:
+        st.caption(
+            "Pin a run as A in the sidebar, then change the recipe or pin another as B: this part then shows one over the other."
+        )
         return
-    found = {name: entry for name, run in pins.comparable(playing, data).items() if (entry := runs.result(run))}
-    names = list(found)
-    pairs = {f"{second} over {first}": (first, second) for place, first in enumerate(names) for second in names[place + 1 :]}
+    results = {name: result for name, run in pins.comparable(recipes, data).items() if (result := runs.result(run))}
+    pairs = {f"{second} over {first}": (first, second) for first, second in combinations(results, 2)}
     if not pairs:
         return
     pair = st.segmented_control("Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair")
     first, second = pairs[pair]
     with widgets.errors_as_messages():
-        sets = [prefix_states(found[name].model, prefixes) for name in (first, second)]
+        sets = [prefix_states(results[name].model, prefixes) for name in (first, second)]
         sets = [directions(states) if unit else states for states in sets]
-        laid = align(*sets)
-        projection = project(laid.target)
-    titles = tuple(f"{name}: {playing[name].title}" for name in (first, second))
+        aligned = align(*sets)
+        projection = project(aligned.target)
+    titles = tuple(f"{name}: {recipes[name].title}" for name in (first, second))
     figure = overlay_figure(
-        projection.coordinates(laid.target),
-        projection.coordinates(laid.moved),
+        projection.coordinates(aligned.target),
+        projection.coordinates(aligned.moved),
         projection,
         word_labels(prefixes, data.alphabet),
         (titles[0], titles[1]),
@@ -91,14 +93,14 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     )
     st.plotly_chart(figure, key="states.overlay", alt=f"States of {first} and {second} in one frame, the same prefixes joined")
     st.markdown(
-        f"**{laid.residual:.1%} of the variance of {first}'s states is left unexplained** by {second}'s, moved, turned and scaled "
-        "as a whole to fit them best (orthogonal Procrustes, over all components). 0 %: the same states but for the basis; "
-        "100 %: nothing in common."
+        f"**{second}'s states leave {aligned.residual:.1%} of the variance of {first}'s unexplained**, after they are moved, "
+        "turned and scaled as a whole to the best fit (orthogonal Procrustes, over all components). 0 %: the same states in "
+        "another basis; 100 %: nothing in common."
     )
 
 
 def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
-    """A WFA as a weighted graph; of other models that were learned, why there is none. The true model, too, where it is a WFA."""
+    """A WFA as a weighted graph, the true model's too if it is a WFA. For other models, a note why there is no graph."""
     models = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
     name = st.segmented_control("Graph of", list(models), default=chosen, required=True, key="states.graph_of")
     model = models[name]
@@ -111,7 +113,8 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
         return
     if model.num_states > MAX_STATES:
         st.info(
-            f"{escape_markdown(name)} has {model.num_states} states; a graph shows up to {MAX_STATES}. Take a smaller rank.",
+            f"{escape_markdown(name)} has {model.num_states} states, and a graph shows at most {MAX_STATES}. Choose a "
+            "smaller rank.",
             icon=":material/info:",
         )
         return
@@ -131,11 +134,11 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
         key="states.graph",
         alt="States and the transitions between them, with their weights; the table below has the numbers",
     )
-    hidden = "" if labelled else "; the weights show when you point at the middle of an arrow"
-    told = f"those with |weight| ≥ {smallest:.3g}" if smallest else "the others are 0"
+    hidden = "" if labelled else "; hover over the middle of an arrow to see its weights"
+    rule = f"those with |weight| ≥ {smallest:.3g}" if smallest else "the others are 0"
     st.caption(
-        f"{shown} of {model.transitions.size} transitions, {told}{hidden}. Orange: below 0. "
-        "A learned WFA is unique up to a change of basis only: another basis gives the same weights of strings, and another graph."
+        f"{shown} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "
+        "A learned WFA is unique only up to a change of basis: another basis gives the same weights of strings, but another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
         widgets.text_table(weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")

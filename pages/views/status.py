@@ -1,4 +1,4 @@
-"""What the Status page shows: queue, workers, memory, disk, the last failures. Nothing that people wrote or uploaded."""
+"""What the Status page shows: queue, workers, memory, disk, the last failures. Nothing that people typed or uploaded."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ PACKAGES = ("streamlit", "torch", "numpy", "scipy", "sqlalchemy", "plotly")
 
 def stop_if_not_allowed() -> None:
     if not visitor.may_see_status():
-        widgets.notes("This page is for whoever runs the server, who can show it with NLWFA_STATUS=on.")
+        widgets.notes("This page is for whoever runs the server: NLWFA_STATUS=on shows it.")
         st.stop()
 
 
 def board() -> None:
-    """All figures, drawn again every two seconds."""
+    """All figures, redrawn every two seconds."""
     st.fragment(_board, run_every=SECONDS)()
     st.subheader("Versions", anchor=False)
-    found = {"NL-WFA Lab": __version__, "Python": python_version()} | {name: version(name) for name in PACKAGES}
-    st.caption(" · ".join(f"{name} {number}" for name, number in found.items()))
+    versions = {"NL-WFA Lab": __version__, "Python": python_version()} | {name: version(name) for name in PACKAGES}
+    st.caption(" · ".join(f"{name} {number}" for name, number in versions.items()))
 
 
 @errors_as_messages()
@@ -52,9 +52,9 @@ def _board() -> None:
         | _sizes(busy)
     )
     if busy.owners:
-        st.markdown("**Who waits**, without names")
+        st.markdown("**Queue** (anonymous)")
         table = {
-            "browser": [f"{place}." for place in range(1, len(busy.owners) + 1)],
+            "browser": [f"{number}." for number in range(1, len(busy.owners) + 1)],
             "waiting": [_count(waiting, "job") for waiting, _ in busy.owners],
             "running or paused": [_count(begun, "job") for _, begun in busy.owners],
         }
@@ -78,7 +78,7 @@ def _sizes(busy: Overview) -> dict[str, str]:
         "server's memory": machine.amount(machine.resident_bytes([os.getpid()])),
         "workers' memory": machine.amount(machine.resident_bytes(busy.pids)),
         "memory left": machine.amount(memory.available if memory else None),
-        "kept on disk": machine.amount(cache.bytes_on_disk()),
+        "used on disk": machine.amount(cache.bytes_on_disk()),
         "disk left": machine.amount(machine.free_bytes(server.home())),
     }
 
@@ -86,8 +86,8 @@ def _sizes(busy: Overview) -> dict[str, str]:
 def _history() -> None:
     states, failures = _past(MAX_FAILURES)
     counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
-    said = " · ".join(counts) or "no run yet"
-    st.markdown(f"{escape_markdown(described(runs.history().reading.url))}: {said}")
+    text = " · ".join(counts) or "no run yet"
+    st.markdown(f"{escape_markdown(described(runs.history().reading.url))}: {text}")
     if failures:
         st.markdown("**The last failures**")
         table = {
@@ -107,8 +107,8 @@ def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
 
 
 def _why(run: Run) -> str:
-    """A sentence about uploaded strings may quote them."""
-    return "About uploaded strings: not shown here." if history_tables.uploads_named(run) else history_tables.why(run)
+    """Why a run failed. A sentence about uploaded strings may quote them, so it is not shown."""
+    return "Not shown: the message may quote uploaded strings." if history_tables.uploads_named(run) else history_tables.why(run)
 
 
 def _count(number: int, unit: str) -> str:

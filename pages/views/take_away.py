@@ -1,4 +1,4 @@
-"""What the Take away page gives: cards with files to download, and the way back from a recipe's file to the sidebar."""
+"""What the Take away page offers: cards with files to download, and loading a recipe's file into the sidebar."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from pages.shared.widgets import error_toast, escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
 RECIPE_FILE = "take_away.recipe"
-# Bytes, or what makes them once somebody asks. Streamlit loses the second kind beside a fragment that polls: only where none does.
+# Bytes, or a function that makes them on demand. Streamlit loses the second kind beside a fragment that polls, so not there.
 Content = bytes | Callable[[], bytes]
 
 
 @dataclass(frozen=True)
 class Card:
-    """A thing to take away: its icon, its title, a sentence, and the file."""
+    """One download: its icon, title, description and file."""
 
     icon: str
     title: str
@@ -45,8 +45,8 @@ class Card:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
-    """All that is known of a run that has been made."""
+class FinishedRun:
+    """A finished run with everything that its files are made from."""
 
     result: Result
     data: Data
@@ -74,28 +74,28 @@ class Finished:
 
 
 def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
-    """Which of the runs in play: its name and its recipe."""
-    found = pins.shown_runs(recipe)
-    if len(found) == 1:
-        return next(iter(found.items()))
-    names = list(found)
+    """The widget that chooses among the shown runs; returns the run's name and recipe."""
+    recipes = pins.shown_runs(recipe)
+    if len(recipes) == 1:
+        return next(iter(recipes.items()))
+    names = list(recipes)
     name = st.segmented_control(
-        "Which run",
+        "Run",
         names,
-        default="now" if "now" in found else names[-1],
-        format_func=lambda name: f"{name}: {escape_markdown(found[name].title)}",
+        default="now" if "now" in recipes else names[-1],
+        format_func=lambda name: f"{name}: {escape_markdown(recipes[name].title)}",
         required=True,
         key="take_away.run",
         persist_state="session",
     )
-    return name, found[name]
+    return name, recipes[name]
 
 
 def link_to(name: str, recipe: Recipe) -> str:
-    """The address that opens the lab with a run: in the sidebar, or pinned."""
-    place = str(st.context.url or "").split("?")[0].rsplit("/", 1)[0]
+    """The address that opens the lab with a run, in the sidebar or pinned."""
+    lab = str(st.context.url or "").split("?")[0].rsplit("/", 1)[0]
     parameters: dict[str, Any] = st.query_params.to_dict() if name == "now" else {name.lower(): recipe_code(recipe)}
-    return f"{place}/train?{urlencode(parameters)}"
+    return f"{lab}/train?{urlencode(parameters)}"
 
 
 def recipe_file(recipe: Recipe) -> bytes:
@@ -104,12 +104,12 @@ def recipe_file(recipe: Recipe) -> bytes:
 
 
 def programs(recipe: Recipe) -> list[Card]:
-    """What needs no model."""
+    """Downloads that need no model."""
     return [
         Card(
             ":material/code:",
             "Python script",
-            "Does the run again, every option written out, and prints its scores.",
+            "Repeats the run with every option written out, and prints its scores.",
             "run.py",
             script(recipe).encode(),
             "text/x-python",
@@ -117,7 +117,7 @@ def programs(recipe: Recipe) -> list[Card]:
         Card(
             ":material/menu_book:",
             "Jupyter notebook",
-            "The same in steps, with formulas, the heat map, loss curves and a table.",
+            "The same step by step, with formulas, the heat map, loss curves and a table.",
             "run.ipynb",
             notebook(recipe).encode(),
             "application/x-ipynb+json",
@@ -133,21 +133,21 @@ def programs(recipe: Recipe) -> list[Card]:
     ]
 
 
-def finished(recipe: Recipe, result: Result, link: str) -> Finished:
-    """Raises RecipeError if the strings are gone."""
+def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
+    """Collect what the files of a finished run are made from. Raises RecipeError if the strings are gone."""
     hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
-    return Finished(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link)
+    return FinishedRun(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link)
 
 
-def results(run: Finished) -> list[Card]:
-    """What a finished run leaves; made when it is asked for."""
+def results(run: FinishedRun) -> list[Card]:
+    """Downloads of a finished run, made on demand."""
     linear = isinstance(run.result.model, WFA)
-    model = "Weights (safetensors) and what they mean (JSON), as load_model reads them"
+    model = "Weights (safetensors) and their meaning (JSON), for load_model"
     return [
         Card(
             ":material/article:",
             "Report",
-            "One HTML page with recipe, scores, definitions, pictures and warnings. Needs no network.",
+            "One HTML page with recipe, scores, definitions, pictures and warnings. Works offline.",
             "report.html",
             run.report,
             "text/html",
@@ -155,14 +155,14 @@ def results(run: Finished) -> list[Card]:
         Card(
             ":material/account_tree:",
             "Model",
-            f"{model}{'; the automaton as JSON and for Graphviz too' if linear else ''}.",
+            f"{model}{'; also the automaton as JSON and for Graphviz' if linear else ''}.",
             "model.zip",
             lambda: zipped(model_files(run.result)),
         ),
         Card(
             ":material/table:",
             "Scores",
-            "On the test strings, with all digits, beside the reference models. CSV.",
+            "CSV: scores on the test strings with all digits, beside the reference models.",
             "scores.csv",
             run.scores,
             "text/csv",
@@ -184,7 +184,7 @@ def results(run: Finished) -> list[Card]:
         Card(
             ":material/folder_zip:",
             "Everything",
-            "All of this in one folder, uploaded files too, so that script and notebook run there.",
+            "All of this in one folder, including uploaded files, so that script and notebook run there.",
             "nlwfa-run.zip",
             run.everything,
         ),
@@ -192,7 +192,7 @@ def results(run: Finished) -> list[Card]:
 
 
 def cards(group: list[Card]) -> None:
-    """Three a row."""
+    """Three cards in a row."""
     for start in range(0, len(group), 3):
         for column, card in zip(st.columns(3), group[start : start + 3], strict=False):
             with column.container(border=True, height="stretch", vertical_alignment="distribute"):
@@ -213,14 +213,14 @@ def cards(group: list[Card]) -> None:
 
 
 def limits_of_formats(result: Result) -> None:
-    """What a linear model can't be written as, and why."""
+    """Formats that can't hold a linear model, and why."""
     if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
-        st.caption(escape_markdown(f"{' '.join(sentences)} The weights stand in automaton.json all the same."))
+        st.caption(escape_markdown(f"{' '.join(sentences)} automaton.json has the weights in any case."))
 
 
 def recipe_upload() -> None:
-    """A place to drop a recipe's file; the sidebar then says what it says."""
-    text = "A recipe.json of this page, of any run."
+    """Upload a recipe's file; it sets the sidebar."""
+    text = "The recipe.json of any run."
     st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
 
 
@@ -238,4 +238,4 @@ def _load_recipe() -> None:
         error_toast(f"{error} – Nothing was changed.")
         return
     sidebar.set_recipe(recipe)
-    st.toast(escape_markdown(f"The sidebar says {recipe.title} now."), icon=":material/check:")
+    st.toast(escape_markdown(f"The sidebar is now set to {recipe.title}."), icon=":material/check:")

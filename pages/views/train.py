@@ -14,12 +14,11 @@ from pages.shared import cache
 from pages.shared.widgets import escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
-# How many symbols a string has, at most, that is proposed: the product has to fit the screen.
-PROPOSED = 4
+MAX_PROPOSED = 4  # symbols of the string that the field begins with: its product has to fit the screen
 
 
 def spectral_steps(recipe: Recipe) -> None:
-    """The steps of SP, one at a time; which one stands in the address."""
+    """The steps of SP, one at a time; the address says which."""
     try:
         learned = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
         data = cache.data(recipe.data)
@@ -34,14 +33,14 @@ def spectral_steps(recipe: Recipe) -> None:
         name = st.segmented_control(
             "Step", names, default=names[0], required=True, key=STEP, bind="query-params", label_visibility="collapsed"
         )
-        place = names.index(name)
+        number = names.index(name)
         symbol, word = _symbol(name, data.alphabet.symbols), _word(name, recipe)
-        step = list(stepping.steps(learned, recipe.hankel, alphabet, data.train, symbol, word))[place]
+        step = list(stepping.steps(learned, recipe.hankel, alphabet, data.train, symbol, word))[number]
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"**Step {place + 1} of {len(names)}** · {step.title}", width="content")
+            st.markdown(f"**Step {number + 1} of {len(names)}** · {step.title}", width="content")
             with st.container(horizontal=True, width="content"):
-                for label, further in (("Step back", -1), ("Step on", 1)):
-                    to = place + further
+                for label, further in (("Previous step", -1), ("Next step", 1)):
+                    to = number + further
                     st.button(
                         label,
                         key=f"train.{'back' if further < 0 else 'next'}",
@@ -65,7 +64,7 @@ def _go(name: str) -> None:
 
 
 def _symbol(name: str, symbols: tuple[str, ...]) -> int:
-    """Whose map is shown."""
+    """The symbol whose map is shown."""
     if name != "move":
         return 0
     options = range(len(symbols))
@@ -73,9 +72,9 @@ def _symbol(name: str, symbols: tuple[str, ...]) -> int:
 
 
 def _word(name: str, recipe: Recipe) -> Word:
-    """Whose weight is computed."""
+    """The string whose weight is computed."""
     data = cache.data(recipe.data)
-    proposed = short_word(data.train, PROPOSED)
+    proposed = short_word(data.train, MAX_PROPOSED)
     if name != "weight":
         return proposed
     text = st.text_input(

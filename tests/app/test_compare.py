@@ -79,7 +79,7 @@ def test_runs_in_play_stand_side_by_side():
     app.toggle(key="compare.in_play.every").set_value(True).run()
     assert len(tables(app)[1]) > 25
     app.number_input(key="data_seed").set_value(35).run()
-    assert any("Their strings are not the same" in note.value for note in trained(app, "compare.in_play.start").info)
+    assert any("These runs use different strings" in note.value for note in trained(app, "compare.in_play.start").info)
     assert any("What follows is of the first row alone" in caption.value for caption in app.caption)
 
 

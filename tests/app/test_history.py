@@ -84,7 +84,7 @@ def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> 
     app.multiselect(key="history.states").set_value(["done"]).run()
     assert len(named(app)) == 3
     app.text_input(key=history.SEARCH).set_value("no such words").run()
-    assert not named(app) and any("No run fits" in text.value for text in app.main.markdown)
+    assert not named(app) and any("No matching runs" in text.value for text in app.main.markdown)
     app.button(key="history.all").click().run()
     assert len(named(app)) >= 3 and not complaints(app)
 
@@ -121,7 +121,7 @@ def test_pin_and_run_again() -> None:
     runs.history().note([Event(left.key(), left, "interrupted", time())])
     app = tick(find(open_lab("history"), left), 0)
     assert any("Its server stopped" in note.value.replace("\\", "") for note in app.warning)
-    assert app.button(key="history.again").label == "Go on"
+    assert app.button(key="history.again").label == "Run again"
     app.button(key="history.again").click().run()
     assert not complaints(app)
     recorded(left)
@@ -196,7 +196,7 @@ def test_a_bundle_there_and_back() -> None:
     app.button(key="history.delete").click().run()
     assert not named(app)
     app.file_uploader(key=history.BUNDLE).set_value(("nlwfa-runs.zip", data, "application/zip")).run()
-    assert not complaints(app) and [toast.value for toast in app.toast] == ["0 runs brought in; 1 was here already."]
+    assert not complaints(app) and [toast.value for toast in app.toast] == ["0 runs imported; 1 was already here."]
     assert len(named(app)) == 1 and "history.undo" not in keys(app)
 
 
@@ -227,7 +227,7 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
     result = run(here, files=cache.uploads().get)
     runs.history().note([done(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())])
     app = tick(find(open_lab("history"), gone), 0)
-    assert any("content hash alone" in note.value.replace("\\", "") for note in app.info)
+    assert any("only a hash of them" in note.value.replace("\\", "") for note in app.info)
     app.button(key="history.open").click().run()
     [sentence] = complaints(app)
     assert "not on this server" in sentence and sentence.endswith("Nothing was changed.")

@@ -117,7 +117,7 @@ def test_a_run_is_resumed_from_the_start_page():
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 421}))
     app.number_input(key="rank").set_value(9).run()
     found = go(app, "start").button(key="start.run.0")
-    assert found.label.replace("\\", "") == "SP, k = 2, done"
+    assert found.label.replace("\\", "") == "SP, k = 2, finished"
     found.click().run()
     assert app.main.title[0].value == "Train" and not complaints(app) and recipe_of(app).learning.rank == 2
     assert not [button for button in open_lab().button if (button.key or "").startswith("start.run")]

@@ -243,7 +243,7 @@ def test_the_server_never_imports_torch() -> None:
 
 def test_an_experiment_says_that_it_is_set_and_that_it_was() -> None:
     app = open_lab()
-    for told in ("is set.", "is what the sidebar holds already."):
+    for told in ("is set now.", "is already set."):
         app.button(key="start.paper-dyck").click().run()
         assert told in app.toast[0].value
 

@@ -58,7 +58,7 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
     prefixes = cache.prefixes(second.data, 30)
     states = [directions(prefix_states(runs.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
-    said = next(entry.value for entry in app.markdown if "left unexplained" in entry.value)
+    said = next(entry.value for entry in app.markdown if "unexplained" in entry.value)
     assert f"{align(*states).residual:.1%}" in said
     _, below, above = figure(app, "states.overlay")["data"]
     assert below["name"] == "A: SP, k = 2" and above["name"] == "now: SP, k = 4"

@@ -36,10 +36,10 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
     assert not complaints(app)
     figures = {entry.label: entry.value for entry in app.metric}
     assert figures["workers alive"].split(" of ")[1].isdecimal()
-    for name in ("server's memory", "workers' memory", "memory left", "kept on disk", "disk left"):
+    for name in ("server's memory", "workers' memory", "memory left", "used on disk", "disk left"):
         assert figures[name].split()[1] in ("bytes", "kB", "MB", "GB", "TB"), name
     failures = next(table.value for table in app.dataframe if "why" in table.value)
-    assert {"rank: 31 given", "About uploaded strings: not shown here."} <= set(failures["why"])
+    assert {"rank: 31 given", "Not shown: the message may quote uploaded strings."} <= set(failures["why"])
     seen = " ".join([*markdown_texts(app), *(table.value.to_csv() for table in app.dataframe)])
     assert "secret" not in seen and "typed by ada" not in seen
     assert any("streamlit 1.67" in text.value for text in app.main.caption)

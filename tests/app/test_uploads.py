@@ -218,7 +218,7 @@ def test_pasted_strings_are_told_as_they_were_read() -> None:
     app.button(key="data.use").click().run()
     assert not complaints(app)
     assert [toast.value.replace("\\", "") for toast in app.toast] == [
-        "Read as one string a line, each character a symbol: 3 strings over 2 symbols: a b"
+        "Read as one string on each line, each character a symbol: 3 strings over 2 symbols: a b"
     ]
     app.text_area(key="data.paste").set_value("ab,3\nba,2")
     app.button(key="data.use").click().run()

@@ -42,7 +42,7 @@ def test_delete_undo_and_a_bundle_from_one_lab_to_another(page: Page, lab: str, 
         expect(page.get_by_text("No run yet")).to_be_visible()
         keyed(page, "history.bring").locator("summary").click()
         keyed(page, "history.bundle").locator("input[type=file]").set_input_files(tmp_path / "runs.zip")
-        expect(page.get_by_test_id("stToast").filter(has_text="1 run brought in")).to_be_visible()
+        expect(page.get_by_test_id("stToast").filter(has_text="1 run imported")).to_be_visible()
         settled(page)
         assert names(page) == ["SP, k = 7"]
         tick(page)
