@@ -59,4 +59,4 @@ clean:
 	rm -rf .venv
 
 results: .venv/lab
-	$(BIN)/python -m nlwfa_core.lab.ready --all
+	$(BIN)/python -m nlwfa_core.lab.shipped --all

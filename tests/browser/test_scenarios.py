@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from nlwfa_core.lab.lessons import Lesson, read_lessons
-from nlwfa_core.lab.ready import ASSETS
+from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from tests.browser.screen import (
     QUICK,

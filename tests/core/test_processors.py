@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.experiment.results import load_result
-from nlwfa_core.lab.ready import ASSETS
-from tests.core.lab.test_ready import TOLERANCES, WANTED, assert_same_scores
+from nlwfa_core.lab.shipped import ASSETS
+from tests.core.lab.test_shipped import TOLERANCES, WANTED, assert_same_scores
 
 CPUINFO = Path("/proc/cpuinfo")
 FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() else set()

@@ -17,7 +17,7 @@ from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
-from nlwfa_core.lab.ready import ASSETS
+from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.lab.strings import most_frequent
 from nlwfa_core.learning.names import depends_on_processor
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block

@@ -13,11 +13,11 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.lab.lessons import read_lessons
-from nlwfa_core.lab.ready import ASSETS, make, wanted
+from nlwfa_core.lab.shipped import ASSETS, make_results, shipped_recipes
 
 RESULTS = ASSETS / "results"
 LESSONS = tuple(read_lessons(ASSETS / "lessons").values())
-WANTED = wanted(LESSONS)
+WANTED = shipped_recipes(LESSONS)
 # Linear models take no time. Networks are trained again too, but those alone that a moment suffices for.
 QUICK = [
     key
@@ -74,9 +74,9 @@ def test_the_runner_finds_them_and_writes_elsewhere(tmp_path) -> None:  # type: 
 def test_what_is_missing_is_made_and_what_nobody_wants_goes(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "old").mkdir()
     few = [dataclasses.replace(LESSONS[1], steps=LESSONS[1].steps[4:5])]
-    presets = {recipe.key() for recipe in wanted([]).values()}
+    presets = {recipe.key() for recipe in shipped_recipes([]).values()}
     for key in presets:
         (tmp_path / key).mkdir()
         (tmp_path / key / "result.json").write_text(json.dumps({}), encoding="utf-8")
-    assert make(tmp_path, few) == ["SP, k = 5, dyck", "SP, k = 10, dyck"] and make(tmp_path, few) == []
+    assert make_results(tmp_path, few) == ["SP, k = 5, dyck", "SP, k = 10, dyck"] and make_results(tmp_path, few) == []
     assert not (tmp_path / "old").exists()

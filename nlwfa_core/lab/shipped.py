@@ -1,0 +1,87 @@
+"""Train the results that are shipped with the lab, so that a class of thirty need not wait: those of the lessons and the presets.
+
+`python -m nlwfa_core.lab.shipped` trains what is missing in `assets/results`; `--all` trains everything again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..errors import RecipeError
+from ..experiment.presets import PRESETS
+from ..experiment.recipe import Recipe
+from ..files import FileShelf
+from ..jobs.sweep import run_missing
+from ..learning.names import HANKEL_LEARNERS, depends_on_processor
+from .lessons import Lesson, read_lessons
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+
+def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
+    """Key -> recipe of each result to ship. Left out: models that come out differently on another type of processor."""
+    recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
+    presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
+    recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
+    return {recipe.key(): recipe for recipe in recipes if not _depends_on_processor(recipe)}
+
+
+def _depends_on_processor(recipe: Recipe) -> bool:
+    return depends_on_processor(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
+
+
+def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -> list[str]:
+    """Train what is missing in a folder, and remove results that are no longer shipped.
+
+    Parameters
+    ----------
+    again : bool
+        Train everything.
+
+    Returns
+    -------
+    list of str
+        The runs that were trained.
+
+    Raises
+    ------
+    RecipeError
+        If a run fails.
+    """
+    lessons = tuple(lessons)
+    recipes = shipped_recipes(lessons)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if again or path.name not in recipes:
+            shutil.rmtree(path)
+    missing = {key: recipe for key, recipe in recipes.items() if not (folder / key / "result.json").exists()}
+    with TemporaryDirectory() as name:
+        home = Path(name)
+        for lesson in lessons:
+            if lesson.strings:
+                FileShelf(home / "uploads").put(lesson.strings)
+        swept = run_missing(missing, home)
+        for key in swept.new:
+            shutil.copytree(home / "runs" / key, folder / key)
+    if swept.failed:
+        raise RecipeError("; ".join(f"{recipes[key].title}: {message}" for key, message in swept.failed.items()))
+    return [f"{recipe.title}, {recipe.data.source}" for key, recipe in missing.items() if key in swept.new]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m nlwfa_core.lab.shipped", description=__doc__)
+    parser.add_argument("--all", action="store_true", help="train everything again, not only what is missing")
+    options = parser.parse_args(arguments)
+    lessons = tuple(read_lessons(ASSETS / "lessons").values())
+    trained = make_results(ASSETS / "results", lessons, options.all)
+    print(*trained, f"{len(trained)} trained, {len(shipped_recipes(lessons))} in {ASSETS / 'results'}", sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
