@@ -13,8 +13,9 @@ from ..models.model import Model
 from ..sources.files import read_strings, shipped_verbs
 from ..sources.pautomac import read_pautomac_model, read_solution
 from ..sources.registry import SOURCES, Generator
+from ..strings.grouping import distinct
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, Words, distinct
+from ..strings.words import Alphabet, Words
 from .recipe import DataRecipe
 
 # Neither validation nor test takes more than this share of a sample that is split.

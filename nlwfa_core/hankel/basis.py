@@ -10,9 +10,10 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError
+from ..strings.grouping import distinct
 from ..strings.sample import Sample
 from ..strings.trie import Trie, frequent_prefixes
-from ..strings.words import IntArray, Words, check_symbols, distinct
+from ..strings.words import IntArray, Words, check_symbols
 from .names import check_statistic
 
 

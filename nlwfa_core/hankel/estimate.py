@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .. import limits
 from ..errors import RecipeError
-from ..strings.rolling import ranked
+from ..strings.grouping import unique_keys
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
@@ -69,7 +69,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
 
 def _windows(words: Words, length: int, places: IntArray) -> Words:
     """What begins at some places in the words, cut to a length."""
-    begins, lengths = words.places()
+    begins, lengths = words.suffixes()
     sizes = np.minimum(lengths[places], length)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     symbols = words.symbols[np.repeat(begins[places] - offsets[:-1], sizes) + np.arange(offsets[-1])]
@@ -94,7 +94,7 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
     steps = np.diff(starts)
     beyond = np.flatnonzero(words.lengths >= steps)  # words that go on where P ends
     keys = row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
-    edge, inverse = ranked(keys, len(basis.prefixes) * num_symbols)
+    edge, inverse = unique_keys(keys, len(basis.prefixes) * num_symbols)
     rows = np.insert(row_of_node[nodes], starts[beyond + 1], len(basis.prefixes) + inverse)
     return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), edge
 
@@ -123,7 +123,7 @@ def _with_the_end(words: Words, basis: Basis, met: Met) -> sparse.csr_array:
 def _with_all(words: Words, basis: Basis, met: Met) -> sparse.csr_array:
     """As `_with_the_end`, of all suffixes in S that follow. They end on one way down their tree: its last node stands for them."""
     tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
-    places, again = ranked(met.places, len(words.symbols) + len(words))
+    places, again = unique_keys(met.places, len(words.symbols) + len(words))
     nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, places))
     with_last = _added(met.rows, nodes[starts[1:] - 1][again], met.counts[met.owners], (met.num_rows, tree.num_nodes))
     nodes, starts = tree.walk(tree.prefixes(np.arange(tree.num_nodes)))

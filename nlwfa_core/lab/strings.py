@@ -111,7 +111,7 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
     """
     words, length = sample.words, len(word)
     if statistic == "factor":
-        begins, left = words.places()
+        begins, left = words.suffixes()
         owners = np.repeat(np.arange(len(words)), words.lengths + 1)
     else:
         begins, left, owners = words.offsets[:-1], words.lengths, np.arange(len(words))

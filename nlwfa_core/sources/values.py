@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..hankel.values import ValuedStrings
-from ..strings.words import Alphabet, FloatArray, Words, distinct
+from ..strings.grouping import distinct
+from ..strings.words import Alphabet, FloatArray, Words
 from .files import CsvCells, clean, encode_cells, finite, new_symbol_notes
 
 

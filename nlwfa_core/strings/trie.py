@@ -1,7 +1,8 @@
 """The prefix tree of many words as arrays, built level by level.
 
 Nodes are numbered by length and then alphabetically, so "ties broken by length, then alphabetically" is the order of the
-numbers themselves, and a node stands after its parent. Used for counting, and to compute each distinct prefix's state once.
+numbers themselves, and a node comes after its parent. Trees serve to count prefixes, suffixes and factors, and to compute each
+distinct prefix's state once.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .rolling import Transition, by_symbol, ranked
+from .grouping import by_symbol, unique_keys
+from .rolling import Transition
 from .words import FloatArray, IntArray, Words, check_symbols
 
-# Up to this many cells, 32 MB, a tree's children stand in a table; a larger tree looks for them.
-TABLE = 2**22
+# Up to this many cells (32 MB), a tree looks its children up in a table; a larger one searches for them.
+MAX_TABLE_CELLS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Trie:
 
     @classmethod
     def of(cls, words: Words, num_symbols: int) -> Trie:
-        """The prefix tree of `words`; costs their total length, and some array operations for each depth.
+        """Build the prefix tree of `words`. The cost is their total length, and some array operations per level.
 
         >>> trie = Trie.of(Words.of([(0, 1), (0, 0), (0,)]), num_symbols=2)
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
@@ -57,12 +59,12 @@ class Trie:
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         level = _Levels(num_symbols)
-        order, going_on = words.long_first()
-        begins, places = words.offsets[order], starts[order]
-        at = np.zeros(len(words), dtype=np.int64)
-        for depth, alive in enumerate(going_on):
-            at = level.grow(at[:alive], words.symbols[begins[:alive] + depth])
-            paths[places[:alive] + depth + 1] = at
+        order, num_longer = words.longest_first()
+        first_symbols, path_starts = words.offsets[order], starts[order]
+        nodes = np.zeros(len(words), dtype=np.int64)
+        for depth, alive in enumerate(num_longer):
+            nodes = level.grow(nodes[:alive], words.symbols[first_symbols[:alive] + depth])
+            paths[path_starts[:alive] + depth + 1] = nodes
         return level.tree(paths, starts)
 
     @property
@@ -81,14 +83,14 @@ class Trie:
 
     def end_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
         """How many strings end at each node, shape (num_nodes,), given the words' counts, shape (num_words,)."""
-        return _added(self.ends, counts, self.num_nodes)
+        return _sums_at(self.ends, counts, self.num_nodes)
 
     def prefix_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
         """How many strings begin with each node's prefix, shape (num_nodes,), given the words' counts, shape (num_words,)."""
         totals = self.end_counts(counts)
         bounds = self.levels.tolist()
         for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
-            totals[above:start] += _added(self.parent[start:end] - above, totals[start:end], start - above)
+            totals[above:start] += _sums_at(self.parent[start:end] - above, totals[start:end], start - above)
         return totals
 
     @cached_property
@@ -102,44 +104,49 @@ class Trie:
         return table
 
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
-        """The nodes one symbol further, −1 where there is none (or the node is −1, or the symbol too large). Shapes broadcast."""
+        """The children of nodes by symbol; −1 if there is none, the node is −1 or the symbol is too large. Shapes broadcast."""
         keys = np.asarray(nodes) * self.num_symbols + np.asarray(symbols)
-        if self.num_nodes * self.num_symbols <= TABLE:
-            found = self._table.take(keys, mode="clip")
+        if self.num_nodes * self.num_symbols <= MAX_TABLE_CELLS:
+            children = self._table.take(keys, mode="clip")
         else:
-            places = np.searchsorted(self._keys, keys)
-            found = np.where(np.append(self._keys, -1)[places] == keys, places + 1, -1)
-        return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), found, -1)
+            ranks = np.searchsorted(self._keys, keys)
+            children = np.where(np.append(self._keys, -1)[ranks] == keys, ranks + 1, -1)
+        return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), children, -1)
 
     def walk(self, words: Words, backward: bool = False) -> tuple[IntArray, IntArray]:
-        """Each word's way down this tree, from λ to where the tree or the word ends; `backward`: the word is read from its end.
+        """Follow words down this tree, from λ to where the tree or the word ends.
+
+        Parameters
+        ----------
+        backward : bool
+            Whether the words are read from their ends.
 
         Returns
         -------
         nodes : array, shape (total_steps,)
-            One way after the other.
+            One path after the other.
         starts : array, shape (num_words + 1,)
-            The way of word i is `nodes[starts[i]:starts[i + 1]]`.
+            The path of word i is `nodes[starts[i]:starts[i + 1]]`.
         """
         alive, at = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
-        steps, lengths, (places, step) = [(alive, at)], words.lengths, words.read(backward)
+        steps, lengths, (first_symbols, step) = [(alive, at)], words.lengths, words.reading_order(backward)
         for depth in range(len(self.levels) - 2):
             further = lengths[alive] > depth
             alive, at = alive[further], at[further]
-            at = self.child(at, words.symbols[places[alive] + step * depth])
+            at = self.child(at, words.symbols[first_symbols[alive] + step * depth])
             alive, at = alive[at >= 0], at[at >= 0]
             if not len(alive):
                 break
             steps.append((alive, at))
-        taken = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
-        starts = np.concatenate(([0], np.cumsum(taken)))
+        num_steps = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
+        starts = np.concatenate(([0], np.cumsum(num_steps)))
         nodes = np.empty(int(starts[-1]), dtype=np.int64)
         for depth, (alive, at) in enumerate(steps):
             nodes[starts[alive] + depth] = at
         return nodes, starts
 
     def prefixes(self, nodes: npt.ArrayLike) -> Words:
-        """The words of the given nodes."""
+        """The words of nodes, in the order of `nodes`."""
         chosen = np.asarray(nodes, dtype=np.int64)
         lengths = self.depth[chosen]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -154,14 +161,14 @@ class Trie:
             at, position = self.parent[at], position - 1
 
     def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
-        """The state of every node, each computed once.
+        """Compute the state of every node, each once.
 
         Parameters
         ----------
         initial : array, shape (num_states,)
             The state of λ.
         transition : callable
-            (states (n, num_states), symbol) -> the states one symbol further, (n, num_states).
+            (states (n, num_states), symbol) -> the states after that symbol, (n, num_states).
 
         Returns
         -------
@@ -172,8 +179,8 @@ class Trie:
         # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
         with np.errstate(over="ignore", invalid="ignore"):
             for start, end in pairwise(self.levels[1:].tolist()):
-                for symbol, places in by_symbol(self.symbol[start:end]):
-                    nodes = start + places
+                for symbol, positions in by_symbol(self.symbol[start:end]):
+                    nodes = start + positions
                     states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
         return states
 
@@ -181,10 +188,10 @@ class Trie:
 def frequent_prefixes(
     words: Words, counts: IntArray, num_symbols: int, number: int, reading: Literal["forward", "backward", "anywhere"] = "forward"
 ) -> tuple[Trie, IntArray]:
-    """A tree that holds the `number` most frequent prefixes of some words, and few others.
+    """Build a tree that holds the `number` most frequent prefixes of some words, and few others.
 
-    A prefix is as frequent as the strings that begin with it are many, so frequencies fall on the way down: a branch ends where
-    `number` prefixes are known that are no longer and no rarer. Of equally frequent ones the shorter come first.
+    The frequency of a prefix is the number of strings that begin with it, so frequencies fall from a node to its children. A branch
+    ends when there are `number` prefixes that are no longer and no rarer. Of equally frequent ones the shorter come first.
 
     Parameters
     ----------
@@ -192,55 +199,68 @@ def frequent_prefixes(
     counts : array, shape (num_words,)
         How often each was seen.
     reading : str
-        "backward": words are read from their ends, so these are suffixes, reversed. "anywhere": count factors, what begins at any
-        place in a word, as often as it does.
+        "backward": words are read from their ends, so the prefixes are reversed suffixes. "anywhere": words are read from every
+        position in them, so the prefixes are factors, counted as often as they occur.
 
     Returns
     -------
     tree : Trie
-        Of no words of its own.
+        Without words of its own: its `paths` are empty.
     counts : array, shape (num_nodes,)
         Of each node's prefix.
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
-    (begins, step), lengths, weights = words.read(reading == "backward"), words.lengths, counts
+    (begins, step), lengths, weights = words.reading_order(reading == "backward"), words.lengths, counts
     if reading == "anywhere":
-        begins, lengths = words.places()
+        begins, lengths = words.suffixes()
         weights = np.repeat(counts, words.lengths + 1)
-    found = [np.array([weights.sum()])]
-    top = found[0][-number:]
+    frequencies = [np.array([weights.sum()])]
+    top = frequencies[0][-number:]
     order = np.argsort(-lengths, kind="stable")
     begins, lengths, weights = begins[order], lengths[order], weights[order]
     at = np.zeros(len(begins), dtype=np.int64)
     for depth in range(int(lengths.max(initial=0))):
-        alive = int(np.searchsorted(-lengths, -depth))  # those that go on come first
+        alive = int(np.searchsorted(-lengths, -depth))  # longer ones come first
         begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
         at = level.grow(at[:alive], words.symbols[begins + step * depth])
         start, end = level.bounds[-2:]
-        totals = _added(at - start, weights, end - start)
-        found.append(totals)
+        totals = _sums_at(at - start, weights, end - start)
+        frequencies.append(totals)
         top = np.sort(np.concatenate((top, totals)))[-number:]
         further = (totals > (top[0] if len(top) == number else 0))[at - start]
         if not further.any():
             break
         begins, lengths, weights, at = begins[further], lengths[further], weights[further], at[further]
-    return level.tree(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)), np.concatenate(found)
+    return level.tree(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)), np.concatenate(frequencies)
 
 
 class _Levels:
-    """A tree in growth, level by level. `bounds` are its `levels` so far."""
+    """A tree that is built level by level. `bounds` are its `levels` so far."""
 
     def __init__(self, num_symbols: int) -> None:
         self.num_symbols = num_symbols
         self.parents, self.symbols, self.bounds = [np.array([-1])], [np.array([-1])], [0, 1]
 
     def grow(self, at: IntArray, symbols: IntArray) -> IntArray:
-        """Add a level: the children of the deepest nodes that some words stand at, by the words' next symbols; where they lead."""
+        """Add a level: the children of the deepest nodes.
+
+        Parameters
+        ----------
+        at : array, shape (n,)
+            The node that each word has reached.
+        symbols : array, shape (n,)
+            The word's next symbol.
+
+        Returns
+        -------
+        array, shape (n,)
+            The child that it leads to.
+        """
         above, start = self.bounds[-2:]
-        # A child's place among all that this level's nodes could have, by node and symbol: the order of their numbers.
+        # All possible children of the level, ordered by node and symbol: the order of the nodes' numbers.
         keys = (at - above) * self.num_symbols + symbols
-        children, inverse = ranked(keys, (start - above) * self.num_symbols)
+        children, inverse = unique_keys(keys, (start - above) * self.num_symbols)
         self.parents.append(above + children // self.num_symbols)
         self.symbols.append(children % self.num_symbols)
         self.bounds.append(start + len(children))
@@ -251,20 +271,20 @@ class _Levels:
         return Trie(self.num_symbols, np.concatenate(self.parents), np.concatenate(self.symbols), levels, paths, starts)
 
 
-def _added(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
-    """The sum of the counts at each node. Doubles hold them exactly: they are whole numbers below 2⁵³."""
+def _sums_at(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
+    """The sum of the counts at each node. Doubles hold them exactly, since they are whole numbers below 2⁵³."""
     return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)
 
 
 def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
-    """P(x) as the product of next-symbol probabilities, end included: shape (num_words,) for the words of the tree.
+    """P(x) as the product of next-symbol probabilities, end included, for the words of the tree: shape (num_words,).
 
     Parameters
     ----------
     next_probabilities : array, shape (num_nodes, num_symbols + 1)
-        The end of the string last.
+        The last column is the end of the string.
     ends : array, optional
-        The nodes of other words whose weights are asked for.
+        The nodes of other words, to compute their weights instead.
     """
     ends = trie.ends if ends is None else ends
     reached = np.ones(trie.num_nodes)

@@ -20,13 +20,13 @@ SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
 MODELS = [random_nlwfa(k, symbols, 7 * k, nonlinear) for k, symbols in ((1, 1), (4, 3)) for nonlinear in SWITCHES]
 
 
-@pytest.mark.parametrize("few", [0, rolling.FEW])
+@pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])
 @given(model=st.sampled_from(MODELS), data=st.data())
 def test_what_steps_together_changes_nothing(few: int, model: NLWFA, data: st.DataObject) -> None:
     symbols = st.integers(0, model.num_symbols - 1)
     rows: list[Word] = data.draw(st.lists(st.lists(symbols, max_size=6).map(tuple), max_size=10))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling, "FEW", few)
+        patch.setattr(rolling, "NUMBERS_PER_CALL", few)
         together = model.weights(Words.of(rows))
     np.testing.assert_allclose(together, [weight_by_maps(model, word) for word in rows], rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-11, atol=1e-14)

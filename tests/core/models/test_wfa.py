@@ -37,13 +37,13 @@ def test_values_by_hand(reference: Reference) -> None:
     assert reference.wfa.weights(Words.of(reference.values)).tolist() == list(reference.values.values())
 
 
-@pytest.mark.parametrize("few", [0, rolling.FEW])
+@pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])
 @given(model=st.sampled_from(MODELS), data=st.data())
 def test_what_steps_together_changes_nothing(few: int, model: WFA, data: st.DataObject) -> None:
     symbols = st.integers(0, model.num_symbols - 1)
     rows: list[Word] = data.draw(st.lists(st.lists(symbols, max_size=7).map(tuple), max_size=10))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling, "FEW", few)
+        patch.setattr(rolling, "NUMBERS_PER_CALL", few)
         together = model.weights(Words.of(rows))
     np.testing.assert_allclose(together, [weight_by_matrices(model, word) for word in rows], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-12, atol=1e-15)
@@ -105,9 +105,9 @@ def test_a_singular_conversion_still_gives_numbers() -> None:
     assert ones.total_weight() == np.inf
 
 
-@pytest.mark.parametrize("few", [0, rolling.FEW])
+@pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])
 def test_overflow_is_an_answer(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rolling, "FEW", few)
+    monkeypatch.setattr(rolling, "NUMBERS_PER_CALL", few)
     huge = WFA(np.ones(1), np.full((1, 1, 1), 1e200), np.ones(1))
     assert huge.weights(Words.of([(0,), (0, 0), ()])).tolist() == [1e200, np.inf, 1]
     assert np.isinf(huge.next_scores(Trie.of(Words.of([(0, 0, 0)]), 1))).any()

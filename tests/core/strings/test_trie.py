@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.rolling import end_states
-from nlwfa_core.strings.trie import TABLE, Trie, frequent_prefixes
+from nlwfa_core.strings.trie import MAX_TABLE_CELLS, Trie, frequent_prefixes
 from nlwfa_core.strings.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
@@ -34,11 +34,11 @@ def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None
         assert path.tolist() == [number[row[:length]] for length in range(len(row) + 1)]
 
 
-@pytest.mark.parametrize("table", [0, TABLE])
+@pytest.mark.parametrize("table", [0, MAX_TABLE_CELLS])
 @given(word_lists, word_lists)
 def test_words_are_found_where_they_are(table: int, rows: list[Word], others: list[Word]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nlwfa_core.strings.trie.TABLE", table)
+        patch.setattr("nlwfa_core.strings.trie.MAX_TABLE_CELLS", table)
         check_found(Trie.of(Words.of(rows), 3), others)
 
 
@@ -91,13 +91,13 @@ def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
     assert writer.steps == trie.num_nodes - 1
 
 
-@pytest.mark.parametrize("few", [0, 1, rolling.FEW])
+@pytest.mark.parametrize("few", [0, 1, rolling.NUMBERS_PER_CALL])
 @given(rows=word_lists, copies=st.integers(1, 6))
 def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: int) -> None:
     """However many share their prefixes, for some or all of their length, and step together; and no step is taken for nothing."""
     words, writer = Words.of(rows * copies), Writer()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling, "FEW", few)
+        patch.setattr(rolling, "NUMBERS_PER_CALL", few)
         states = end_states(words, 3, np.zeros(1), writer)
     assert states[:, 0].tolist() == [Writer.written(word) for word in words]
     assert writer.steps <= len(words.symbols)

@@ -1,0 +1,107 @@
+"""Grouping equal things: equal words (`distinct`), equal keys (`unique_keys`), equal symbols (`by_symbol`).
+
+Words are grouped by a 64-bit fingerprint of each, and then compared, because different words may share a fingerprint. A dictionary
+of tuples would do the same with ten times the memory and time: an uploaded file may have 20 million words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from .words import BLOCK, IntArray, Word, Words
+
+PARTS = 8  # fingerprints are sorted in this many parts, one after the other: all at once would take several times the memory
+MAX_KEYS_PER_MARK = 64  # with more possible keys than this for each key, sorting is faster than marking
+
+
+def distinct(words: Words) -> tuple[IntArray, IntArray]:
+    """The first position of each distinct word, and for each word the number of its distinct one.
+
+    >>> first, inverse = distinct(Words.of([(0,), (1,), (0,)]))
+    >>> first.tolist(), inverse.tolist()
+    ([0, 1], [0, 1, 0])
+
+    Returns
+    -------
+    first : array, shape (num_distinct,), ascending
+    inverse : array, shape (num_words,)
+    """
+    first, inverse = _group(_fingerprints(words))
+    collisions: list[int] = []  # words that differ from the first word with their fingerprint
+    for rows in words.blocks():
+        leaders = first[inverse[rows]]
+        rows, leaders = rows[rows != leaders], leaders[rows != leaders]
+        words_of_leaders, words_of_rows = words.take(leaders), words.take(rows)
+        if (words_of_leaders.offsets != words_of_rows.offsets).any() or (words_of_leaders.symbols != words_of_rows.symbols).any():
+            pairs = zip(rows.tolist(), leaders.tolist(), strict=True)
+            collisions += [row for row, leader in pairs if words[row] != words[leader]]
+    if collisions:
+        # By chance or by design. All words of these fingerprints are told apart by a dictionary, which is slow and certain.
+        numbers = dict[Word, int]()
+        for row in np.flatnonzero(np.isin(inverse, inverse[collisions])).tolist():
+            inverse[row] = len(first) + numbers.setdefault(words[row], len(numbers))
+        return _group(inverse.view(np.uint64))
+    return first, inverse
+
+
+def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
+    """64 bits of each word, shape (num_words,): equal for equal words."""
+    longest = max((int(np.diff(words.offsets[rows[0] : rows[-1] + 2]).max()) for rows in words.blocks()), default=0)
+    powers = np.multiply.accumulate(np.full(longest + 1, 0x9E3779B97F4A7C15, dtype=np.uint64))
+    fingerprints = np.empty(len(words), dtype=np.uint64)
+    for rows in words.blocks():
+        offsets = words.offsets[rows[0] : rows[-1] + 2].astype(np.int64)
+        mixed = words.symbols[offsets[0] : offsets[-1]].astype(np.uint64)
+        offsets -= offsets[0]
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+        mixed += np.uint64(0x632BE59BD9B4E019)
+        mixed *= powers[within]
+        mixed ^= mixed >> np.uint64(29)
+        sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)))
+        fingerprints[rows] = np.diff(sums[offsets])
+    return fingerprints
+
+
+def _group(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+    """The first position of each distinct key, ascending, and for each key the number of its group, in that order."""
+    parts = (keys % np.uint64(PARTS)).astype(np.uint8)
+    inverse = np.empty(len(keys), dtype=np.int64)  # until the last lines: the key's first position
+    for part in range(PARTS):
+        members = np.flatnonzero(parts == part)
+        order = members[np.argsort(keys[members])]  # not stable, and faster than the stable sort of np.unique
+        ordered = keys[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+        inverse[order] = np.repeat(np.minimum.reduceat(order, starts), np.diff(starts, append=len(order)))
+    del keys, parts, members, order, ordered
+    is_first = np.zeros(len(inverse), dtype=bool)
+    is_first[inverse] = True
+    number = np.cumsum(is_first, dtype=np.min_scalar_type(len(inverse)))
+    for start in range(0, len(inverse), BLOCK):
+        inverse[start : start + BLOCK] = number[inverse[start : start + BLOCK]]
+    inverse -= 1
+    return np.flatnonzero(is_first), inverse
+
+
+def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """`np.unique(keys, return_inverse=True)` for keys in 0 … bound − 1, by marking those present instead of sorting."""
+    if bound > MAX_KEYS_PER_MARK * len(keys):
+        return np.unique(keys, return_inverse=True)
+    present, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
+    present[keys] = True
+    unique = np.flatnonzero(present)
+    rank[unique] = np.arange(len(unique))
+    return unique, rank[keys]
+
+
+def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Each symbol that occurs, and its positions; both ascending."""
+    order = np.argsort(symbols, kind="stable")
+    counts = np.bincount(symbols)
+    present = np.flatnonzero(counts)
+    bounds = pairwise([0, *np.cumsum(counts[present]).tolist()])
+    for symbol, (start, end) in zip(present.tolist(), bounds, strict=True):
+        yield symbol, order[start:end]
