@@ -1,4 +1,4 @@
-"""Runs that are done, on disk: a folder each, named by its recipe's key."""
+"""The folders of finished runs on disk, each named by its recipe's key."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import RecipeError
+from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
-from ..files import SHA256
+from ..files import MAX_JSON_BYTES, SHA256, from_json, read_capped
 from .job import Job
 
 # The parts of `Result.seconds` that add up to the whole.
 RUN_STAGES = ("data", "hankel", "learning", "scores")
+MODEL_FILES = ("model.json", "model.safetensors")
 
 log = logging.getLogger(__name__)
 
 
-class Finished:
-    """The folders below one folder, and those that came with the lab, which are only read."""
+class RunFolders:
+    """The run folders below one folder, and those shipped with the lab, which are only read."""
 
     def __init__(self, folder: Path, shipped: Path | None = None) -> None:
         self._folder = folder
         self._shipped = shipped or folder
 
     def folder(self, key: str) -> Path:
-        """Where a run goes."""
+        """The folder that a run is written to."""
         return self._folder / key
 
     def tidy(self, key: str) -> None:
@@ -35,24 +37,29 @@ class Finished:
                 unfinished.unlink()
 
     def has(self, key: str) -> bool:
-        return SHA256.fullmatch(key) is not None and (self._found(key) / "result.json").exists()
+        return SHA256.fullmatch(key) is not None and (self._existing(key) / "result.json").exists()
 
-    def _found(self, key: str) -> Path:
+    def _existing(self, key: str) -> Path:
         return self._shipped / key if (self._shipped / key / "result.json").exists() else self._folder / key
 
     def result(self, key: str) -> Result:
         """The result, read from disk. Raises RecipeError if there is none."""
         if not self.has(key):
             raise RecipeError("There is no result of this experiment: run it first.")
-        return load_result(self._found(key))
+        return load_result(self._existing(key))
 
     def job(self, key: str) -> Job | None:
-        """A job that is done, made from a result on disk; None if there is no sound one."""
+        """A finished job, made from a run's folder; None if there is no sound one. The model itself is not loaded."""
         if not self.has(key):
             return None
+        folder = self._existing(key)
         try:
-            result = load_result(self._found(key))
-        except RecipeError as error:
-            log.warning("this folder does not hold a sound result: %s", error)
+            record = from_json(read_capped(folder / "result.json", MAX_JSON_BYTES))
+            recipe = Recipe.model_validate(record["recipe"])
+            seconds = sum(float(record["seconds"].get(stage, 0.0)) for stage in RUN_STAGES)
+            if not all((folder / name).exists() for name in MODEL_FILES):
+                raise RecipeError("its model is missing")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # RecipeError is a ValueError
+            log.warning("%s does not hold a sound result: %s", folder, error)
             return None
-        return Job(key, result.recipe, state="done", seconds=sum(result.seconds.get(stage, 0.0) for stage in RUN_STAGES))
+        return Job(key, recipe, state="done", seconds=seconds)

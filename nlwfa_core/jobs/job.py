@@ -1,30 +1,25 @@
-"""What is known of a job, and the fair line of those that wait. No threads and no processes here: `jobs.Runner` holds a lock."""
+"""A job: one run of a recipe by a server, its progress and its state. No threads and no processes here: `Runner` holds a lock."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from time import monotonic
 from typing import Any
 
 from .. import limits
-from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..learning.progress import Progress
 from .pace import Pace
 from .snapshots import Snapshot
 
 CURVE_POINTS = 300
-# When an owner that has cancelled has last asked.
-NEVER = float("-inf")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A stage's losses so far, thinned to about `CURVE_POINTS`; the newest is always there.
+    """A stage's losses so far, thinned to about `CURVE_POINTS`. The newest is always included.
 
     Attributes
     ----------
@@ -32,7 +27,7 @@ class Curve:
     losses : tuple of float
         As long as `epochs`.
     measure : str
-        What they are, as in `learning.progress.Progress`.
+        What the losses measure, as in `learning.progress.Progress`.
     """
 
     epochs: tuple[int, ...]
@@ -42,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What is known of a job at one moment.
+    """A job at one moment.
 
     Attributes
     ----------
@@ -50,10 +45,10 @@ class JobStatus:
     recipe : Recipe
     state : str
         "queued", "running", "done", "failed" or "cancelled".
-    place : int or None
-        While queued: 1 starts next.
+    position : int or None
+        In the queue: 1 starts next. None if it is not queued.
     num_queued : int
-        Jobs that wait, of all owners.
+        Jobs that wait, of all sessions.
     progress : Progress or None
         The latest, while running.
     losses : dict
@@ -61,20 +56,21 @@ class JobStatus:
     message : str or None
         A sentence for the user, if the job failed.
     seconds : float
-        Since it started, without the time that it was held; in all, once it is over.
+        Time that it has worked, pauses not counted.
     paused : bool
-        Whether it shall wait between two epochs; with `held` it does, without it is still on its way there.
+        Whether somebody wants it to wait between two epochs.
     held : bool
+        Whether it waits between two epochs now.
     seconds_left : float or None
-        Of its stage, while running; while queued, until it starts. None: nothing is known of that yet.
+        While running, of its stage; while queued, until it starts. None while that can't be told.
     picture : Snapshot or None
-        Where prefixes' states were, lately.
+        The latest picture of the prefixes' states.
     """
 
     key: str
     recipe: Recipe
     state: str
-    place: int | None
+    position: int | None
     num_queued: int
     progress: Progress | None
     losses: dict[str, Curve]
@@ -87,7 +83,7 @@ class JobStatus:
 
 
 class Points:
-    """The losses of one stage as they come: every 2ⁿ-th and the newest are kept.
+    """Collects the losses of one stage as they come. Keeps every 2ⁿ-th, and the newest.
 
     >>> points = Points("relative loss")
     >>> for epoch in range(1000):
@@ -98,59 +94,62 @@ class Points:
 
     def __init__(self, measure: str) -> None:
         self.measure = measure
-        self.kept: list[tuple[int, float]] = []
+        self.thinned: list[tuple[int, float]] = []
         self.newest = (0, 0.0)
         self.num_seen, self.stride = 0, 1
 
     def add(self, epoch: int, loss: float) -> None:
         self.newest = (epoch, loss)
         if self.num_seen % self.stride == 0:
-            self.kept.append(self.newest)
-            if len(self.kept) > CURVE_POINTS:
-                self.kept, self.stride = self.kept[::2], 2 * self.stride
+            self.thinned.append(self.newest)
+            if len(self.thinned) > CURVE_POINTS:
+                self.thinned, self.stride = self.thinned[::2], 2 * self.stride
         self.num_seen += 1
 
     def curve(self) -> Curve:
-        points = self.kept if self.kept[-1:] == [self.newest] else [*self.kept, self.newest]
+        points = self.thinned if self.thinned[-1:] == [self.newest] else [*self.thinned, self.newest]
         return Curve(tuple(epoch for epoch, _ in points), tuple(loss for _, loss in points), self.measure)
 
 
 @dataclass(eq=False)
 class Job:
-    """One run of a recipe. A recipe that is submitted again after its job failed or was cancelled gets a new one.
+    """One run of a recipe. A recipe that is submitted again after its job failed or was cancelled gets a new job.
 
     Attributes
     ----------
     key, recipe, state, message, progress :
         As in JobStatus.
-    owner : str
-        In whose turn it starts.
-    interest : dict
-        Owner -> when it last asked (monotonic clock), `NEVER` once it has cancelled.
+    starter : str
+        The session that started it, in whose turn it leaves the queue.
+    sessions : set of str
+        The sessions that want it: those that submitted or watched it, and have not cancelled it.
+    withdrawn : set of str
+        The sessions that have cancelled it.
     started, seconds : float
-        When it started (monotonic clock); how long it took, once it is over.
+        When it started (monotonic clock); how long it worked, once it is over.
     points : dict
         Stage -> Points.
     paused, held, picture :
         As in JobStatus.
     hold_after : int
-        Epochs that it shall still go when it is paused.
+        Epochs that it still runs when it is paused.
     touched : float
         When somebody last paused it, or let it go on for some epochs (monotonic clock).
     held_since, waited : float
-        When it last came to be held, and for how long it was before.
+        When it was last held, and for how long it was held before.
     pace : Pace
-    tell : callable
+    report : callable
         Called with (key, recipe, state, message) when it starts and when it is over.
     """
 
     key: str
     recipe: Recipe
-    owner: str = ""
+    starter: str = ""
     state: str = "queued"
     message: str | None = None
     progress: Progress | None = None
-    interest: dict[str, float] = field(default_factory=dict)
+    sessions: set[str] = field(default_factory=set)
+    withdrawn: set[str] = field(default_factory=set)
     started: float = 0.0
     seconds: float = 0.0
     points: dict[str, Points] = field(default_factory=dict)
@@ -162,48 +161,40 @@ class Job:
     waited: float = 0.0
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
-    tell: Callable[..., None] = lambda *what: None
+    report: Callable[..., None] = lambda *event: None
 
     @cached_property
     def kind(self) -> str:
-        """Names what is alike in jobs that should take as long: all but seeds and rank."""
+        """A key of the recipe without seeds and rank: jobs of one kind should take equally long."""
         data, learning, refinement = self.recipe.data, self.recipe.learning, self.recipe.refinement
-        changed = {"learning": learning.changed(rank=1, seed=0), "refinement": refinement.changed(seed=0)}
-        return self.recipe.changed(data=data.changed(seed=0), **changed).key()
+        options = {"learning": learning.changed(rank=1, seed=0), "refinement": refinement.changed(seed=0)}
+        return self.recipe.changed(data=data.changed(seed=0), **options).key()
 
     @property
     def over(self) -> bool:
         return self.state not in ("queued", "running")
 
-    def renew(self, owner: str) -> None:
-        """An owner asks. Who has cancelled is not counted before it submits again."""
-        if owner and self.interest.get(owner) != NEVER:
-            self.interest[owner] = monotonic()
+    def submitted_by(self, session: str) -> None:
+        self.sessions.add(session)
+        self.withdrawn.discard(session)
 
-    def drop(self, owner: str) -> None:
-        """An owner no longer cares."""
-        self.interest[owner] = NEVER
+    def watched_by(self, session: str) -> None:
+        """Count a session that watches, unless it has cancelled: its page watches on."""
+        if session not in self.withdrawn:
+            self.sessions.add(session)
 
-    def wanted(self, seconds: float) -> bool:
-        """Whether any owner has asked in the last so many seconds."""
-        return max(self.interest.values(), default=NEVER) > monotonic() - seconds
-
-    def wanted_by_others(self, owner: str, seconds: float) -> bool:
-        """Whether any other owner has asked in the last so many seconds."""
-        return any(asked > monotonic() - seconds for other, asked in self.interest.items() if other != owner)
-
-    def belongs_to(self, owner: str) -> bool:
-        """Whether it is in an owner's list: not if the owner has cancelled it and it runs on for others."""
-        return owner in self.interest and (self.over or self.interest[owner] != NEVER)
+    def cancelled_by(self, session: str) -> None:
+        self.sessions.discard(session)
+        self.withdrawn.add(session)
 
     def begin(self) -> None:
-        """It starts, or starts over."""
+        """Start, or start over."""
         self.state, self.started, self.progress, self.points = "running", monotonic(), None, {}
         self.held, self.waited, self.pace, self.picture = False, 0.0, Pace(), None
-        self.tell(self.key, self.recipe, self.state)
+        self.report(self.key, self.recipe, self.state)
 
     def note(self, message: dict[str, Any]) -> bool:
-        """Progress, as a worker sends it; also for a while after a cancel. Whether it has come to be held, or is no longer."""
+        """Take in progress, as a worker sends it, even for a while after a cancel. Whether `held` has changed."""
         if self.over:
             return False
         self.progress = Progress(*message["progress"])
@@ -220,81 +211,45 @@ class Job:
         return changed
 
     def end(self, state: str, message: str | None = None) -> None:
-        """It is over. What is over stays as it is, whatever a worker still says."""
+        """End the job. A job that is over stays as it is, whatever its worker still sends."""
         if not self.over:
-            self.seconds = self.worked
+            self.seconds = self.seconds_worked
             self.state, self.message, self.progress = state, message, None
             self.paused = self.held = False
-            self.tell(self.key, self.recipe, state, message)
+            self.report(self.key, self.recipe, state, message)
 
     @property
-    def worked(self) -> float:
-        """Seconds since it started, without the time that it was held."""
+    def seconds_worked(self) -> float:
+        """Seconds since it started, pauses not counted."""
         if self.state != "running":
             return self.seconds
         now = monotonic()
         return now - self.started - self.waited - (now - self.held_since if self.held else 0.0)
 
-    def status(self, place: int | None, num_queued: int, seconds_until: float | None = None) -> JobStatus:
+    @property
+    def overtime(self) -> str | None:
+        """The sentence why a running job is stopped that has had all its time; None if it has some left."""
+        allowed, worked = limits.most("training_seconds"), self.seconds_worked
+        if self.state != "running" or worked < allowed:
+            return None
+        return (
+            f"Stopped: the run has taken {worked:,.0f} seconds, at most {allowed:,} are allowed here. "
+            "Try fewer epochs, fewer strings or a smaller basis."
+        )
+
+    def status(self, position: int | None, num_queued: int, seconds_until_start: float | None = None) -> JobStatus:
         return JobStatus(
             key=self.key,
             recipe=self.recipe,
             state=self.state,
-            place=place,
+            position=position,
             num_queued=num_queued,
             progress=self.progress,
             losses={stage: points.curve() for stage, points in self.points.items()},
             message=self.message,
-            seconds=self.worked,
+            seconds=self.seconds_worked,
             paused=self.paused,
             held=self.held,
-            seconds_left=self.pace.seconds_left(monotonic()) if self.state == "running" else seconds_until,
+            seconds_left=self.pace.seconds_left(monotonic()) if self.state == "running" else seconds_until_start,
             picture=self.picture,
         )
-
-
-class Line:
-    """Jobs that wait. Owners take turns; the jobs of one owner keep their order."""
-
-    def __init__(self) -> None:
-        self.owners: dict[str, deque[Job]] = {}  # the first is served next, and goes to the end
-
-    def __len__(self) -> int:
-        return sum(map(len, self.owners.values()))
-
-    def __iter__(self) -> Iterator[Job]:
-        return (job for jobs in self.owners.values() for job in jobs)
-
-    def check_room(self, owner: str) -> None:
-        """Raise RecipeError if an owner may line up no other job."""
-        if (mine := len(self.owners.get(owner, ()))) >= limits.most("session_jobs"):
-            raise RecipeError(f"{mine} of your trainings wait, at most {limits.most('session_jobs')} allowed. Let some end first.")
-
-    def append(self, job: Job) -> None:
-        self.owners.setdefault(job.owner, deque()).append(job)
-
-    def pop(self) -> Job:
-        """The job that starts now."""
-        owner = next(iter(self.owners))
-        jobs = self.owners.pop(owner)
-        job = jobs.popleft()
-        if jobs:
-            self.owners[owner] = jobs
-        return job
-
-    def remove(self, job: Job) -> None:
-        jobs = self.owners[job.owner]
-        jobs.remove(job)
-        if not jobs:
-            del self.owners[job.owner]
-
-    def place(self, job: Job) -> int:
-        """How many jobs start until this one has, itself included."""
-        rounds = self.owners[job.owner].index(job)  # whole ones, before the one in which it starts
-        turn = list(self.owners).index(job.owner)
-        return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self.owners.values()))
-
-    def before(self, job: Job) -> Iterator[Job]:
-        """The jobs that start before this one, owner by owner."""
-        rounds, turn = self.owners[job.owner].index(job), list(self.owners).index(job.owner)
-        return (other for number, jobs in enumerate(self.owners.values()) for other in islice(jobs, rounds + (number < turn)))

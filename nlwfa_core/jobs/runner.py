@@ -1,167 +1,257 @@
-"""Experiments in the background: a bounded, fair queue and a pool of persistent worker processes.
+"""Runs recipes in the background of a server: one queue, worker processes, pauses, and what to tell people meanwhile.
 
-Training in the server's own process would hold up every page; children of `multiprocessing` execute the main script, Streamlit's,
-again. So workers are plain subprocesses that read and write JSON lines (`worker`), each looked after by one thread here. Results
-are on disk, a folder each, and outlive the server.
+Training in the server's own process would hold up every page, and children of `multiprocessing` would execute the main script,
+Streamlit's, again. So workers are plain subprocesses that read and write JSON lines (`worker`), and one thread here looks after
+each. Results are on disk, a folder each, and outlive the server. All of it is one state machine under one lock.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Iterable
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition, Thread, Timer
+from time import monotonic
+from typing import Any, Self
 
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.fields import check_allowed
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result
-from ..files import FileShelf
 from ..history.recorder import Recorder
-from . import pausing
-from .durations import Durations, overtime
-from .folders import Finished
-from .job import Curve, Job, JobStatus, Line
-from .overview import Overview, overview
-from .pool import Pool, later, num_cores
-from .worker import WorkerProcess
+from .folders import RunFolders
+from .job import Job, JobStatus
+from .queue import FairQueue
+from .worker import WorkerProcess, died
 
-__all__ = ["Curve", "JobStatus", "Runner"]
-
-# An owner that has not asked for so long no longer keeps a job from being cancelled: page reloads leave dead owners behind.
-INTEREST_SECONDS = 10.0
-ABANDONED_SECONDS = 300.0  # when the queue is full, jobs that nobody has asked about for so long make room
 CANCEL_SECONDS = 2.0  # a worker that has not stopped so long after a cancel, or the runner's end, is killed
-WATCH_SECONDS, QUEUE = 1.0, limits.most("jobs")  # how often a running job's time is looked at; how many jobs may wait
+WATCH_SECONDS = 1.0  # how often a running job's time is looked at
+LONGEST_PAUSE_SECONDS, LOOK_SECONDS = 900.0, 5.0  # how long a pause lasts that nobody touches; how often pauses are looked at
 ATTEMPTS = 2  # a job whose worker died is tried once more
-DIED = "The process that trained this died twice (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
 MAX_FINISHED = 500  # jobs that are over and remembered; older ones that are done are found on disk
 
 log = logging.getLogger(__name__)
 
 
-class Runner:
-    """Runs recipes in worker processes. All methods may be called from any thread. Raises RecipeError as `limits.check_settings`.
+@dataclass(frozen=True)
+class Overview:
+    """What a server is busy with at one moment, in numbers. None of them says who asked for what.
 
-    An owner is a name for whoever asks, such as a browser session; owners take turns in the queue.
+    Attributes
+    ----------
+    waiting, running, paused : int
+        Jobs; a paused job is not counted as running.
+    sessions : tuple of (int, int)
+        For each session with jobs: how many of them wait, and how many run or are paused. The busiest comes first.
+    num_working : int
+        How many jobs may compute at a time.
+    pids : tuple of int
+        The worker processes that are alive.
+    """
+
+    waiting: int
+    running: int
+    paused: int
+    sessions: tuple[tuple[int, int], ...]
+    num_working: int
+    pids: tuple[int, ...]
+
+    @classmethod
+    def of(cls, jobs: Iterable[Job], num_working: int, pids: tuple[int, ...]) -> Self:
+        active = [job for job in jobs if not job.over]
+        waiting = Counter(job.starter for job in active if job.state == "queued")
+        begun = Counter(job.starter for job in active if job.state == "running")
+        paused = sum(job.held for job in active)
+        pairs = [(waiting[session], begun[session]) for session in {*waiting, *begun}]
+        busiest_first = tuple(sorted(pairs, key=lambda pair: (-sum(pair), pair)))
+        return cls(waiting.total(), begun.total() - paused, paused, busiest_first, num_working, pids)
+
+
+class Durations:
+    """How long finished jobs took. A job that differs from another in seeds and rank alone should take about as long."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def note(self, job: Job) -> None:
+        """Learn from a job that is over, if it is done."""
+        if job.state == "done":
+            self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
+
+    def left(self, job: Job) -> float | None:
+        """Seconds that a job still has to work; None if no job of its kind has been done."""
+        expected = self._seconds.get(job.kind)
+        return None if expected is None else max(expected - job.seconds_worked, 0.0)
+
+    def until_done(self, jobs: Iterable[Job], num_working: int) -> float | None:
+        """Seconds until some jobs are done that so many workers share; None if the time of one is unknown."""
+        seconds = [self.left(job) for job in jobs]
+        numbers = [number for number in seconds if number is not None]
+        return sum(numbers) / num_working if len(numbers) == len(seconds) else None
+
+
+class Runner:
+    """Runs recipes in worker processes. All methods may be called from any thread.
+
+    Whoever asks has a name, such as that of a browser's session. Sessions take turns in the queue. Equal recipes are one job, which
+    may have several sessions; it stops when the last of them has cancelled it, or has gone.
 
     Parameters
     ----------
     home : Path
-        Results go to `home/runs/<key>`, uploaded files to `home/uploads`, what became of runs to the history.
+        Results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events go to the history.
     num_workers : int, optional
         One less than there are cores, but at least 1, unless given.
-    max_queued : int
-        How many jobs may wait.
+    max_queued : int, optional
+        How many jobs may wait; unless given, as `limits` says.
     shipped : Path, optional
         Results that came with the lab: folders as in `home/runs`.
+    is_active : callable
+        Session -> whether it is still there.
 
-    Attributes
-    ----------
-    files : FileShelf
-        Where recipes' uploads are looked up.
+    Raises
+    ------
+    RecipeError
+        As `limits.check_settings`.
     """
 
-    def __init__(self, home: Path, num_workers: int | None = None, max_queued: int = QUEUE, shipped: Path | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        num_workers: int | None = None,
+        max_queued: int | None = None,
+        shipped: Path | None = None,
+        is_active: Callable[[str], bool] = lambda session: True,
+    ) -> None:
         limits.check_settings()
         home = home.absolute()
-        self.files = FileShelf(home / "uploads")
-        self._finished = Finished(home / "runs", shipped)
+        self._uploads = home / "uploads"
+        self._folders = RunFolders(home / "runs", shipped)
         self._recorder = Recorder(home)
-        self._max_queued = max_queued
+        self._max_queued = limits.most("jobs") if max_queued is None else max_queued
+        self._num_working = num_workers or max(1, num_cores() - 1)
+        self._is_active = is_active
         self._changed = Condition()  # its lock guards all that follows, the jobs and workers too
         self._jobs: dict[str, Job] = {}
-        self._line = Line()
+        self._queue = FairQueue()
         self._durations = Durations()
         self._closed = False
-        self._pool = Pool(num_workers or max(1, num_cores() - 1), pausing.MAX_PAUSED)
-        self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._pool.workers]
+        # A held job keeps its process, and another process takes its turn. A process starts when there is work for it.
+        self._workers = [WorkerProcess() for _ in range(self._num_working + limits.most("paused_jobs"))]
+        self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers]
         for thread in self._threads:
             thread.start()
         atexit.register(self.close)
 
-    def submit(self, recipe: Recipe, owner: str, hold: bool = False) -> str:
-        """Have a recipe run, unless it waits, runs or is done already; returns its key, to ask with: equal recipes are one job.
-        `hold`: to its first epoch alone, for `pause`. Raises RecipeError if more is asked for than is allowed, or too many wait."""
+    def submit(self, recipe: Recipe, session: str, hold: bool = False) -> str:
+        """Have a recipe run, unless it waits, runs or is done already.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        session : str
+        hold : bool
+            Run to the first epoch only, and wait there: `pause` makes that a pause.
+
+        Returns
+        -------
+        str
+            The job's key, which is the recipe's.
+
+        Raises
+        ------
+        RecipeError
+            If the recipe asks for more than is allowed, or too many jobs wait.
+        """
         key = recipe.key()
         self._find(key)  # what is on disk need not run
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.state in ("failed", "cancelled"):
                 check_allowed(recipe)
-                self._make_room(owner)
-                job = Job(key, recipe, owner, paused=hold, tell=self._recorder.tell)
+                self._make_room(session)
+                job = Job(key, recipe, session, paused=hold, report=self._recorder.tell)
                 self._remember(job)
-                self._line.append(job)
+                self._queue.append(job)
                 self._changed.notify_all()
+            job.submitted_by(session)
             self._recorder.tell(key, recipe, job.state)
-            job.interest.pop(owner, None)  # it may have cancelled before
-            job.renew(owner)
         return key
 
-    def status(self, key: str, owner: str = "") -> JobStatus | None:
-        """How a job stands; None if nothing is known of it, on disk either. Says that an owner still cares: see `cancel`."""
+    def status(self, key: str, watcher: str | None = None) -> JobStatus | None:
+        """A job's status; None if there is no such job, and no result on disk. A session that watches is one that wants the job."""
         job = self._find(key)
         if job is None:
             return None
         with self._changed:
-            job.renew(owner)
+            if watcher is not None:
+                job.watched_by(watcher)
             return self._status(job)
 
     def result(self, key: str) -> Result:
         """The result, read from disk. Raises RecipeError if there is none."""
-        return self._finished.result(key)
+        return self._folders.result(key)
 
-    def cancel(self, key: str, owner: str) -> None:
-        """Say that an owner no longer cares. The job stops, unless another owner has asked about it in the last ten seconds."""
+    def cancel(self, key: str, session: str) -> None:
+        """Withdraw a session from a job. The job stops unless another session that is still there wants it."""
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
                 return
-            job.drop(owner)
-            if not job.wanted(INTEREST_SECONDS):
+            job.cancelled_by(session)
+            if not self._is_wanted(job):
                 self._stop(job)
-            elif job.paused and owner == job.owner:  # others wait, and did not ask for the pause
-                pausing.play(job, self._pool)
+            elif job.paused and session == job.starter:  # the others did not ask for the pause
+                self._play(job)
 
-    def pause(self, key: str, owner: str, epochs: int = 0, gone: Iterable[str] = ()) -> None:
-        """As `jobs.pausing.pause`; raises RecipeError also if the job is over. `gone` are owners who will not ask again."""
+    def pause(self, key: str, session: str, epochs: int = 0) -> None:
+        """Have a job wait between two epochs, after so many more; a job in the queue, at its first epochs.
+
+        A paused job keeps its process, but not its turn: another worker does what waits. It continues by itself when all of its
+        sessions have gone, or when nobody has touched it for a quarter of an hour.
+
+        Raises
+        ------
+        RecipeError
+            If the job is over; if another session started it, or wants it, too; if too many jobs are paused.
+        """
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
-                raise RecipeError("There is nothing to pause: this training is over.")
-            for name in gone:
-                job.drop(name)
-            pausing.pause(job, owner, epochs, self._jobs.values(), self._pool, INTEREST_SECONDS)
-            later(pausing.LOOK_SECONDS, self._end_pause, job, job.touched)
+                raise RecipeError("There is nothing to pause: this run has ended.")
+            if session != job.starter and any(self._is_active(other) for other in job.sessions - {session}):
+                raise RecipeError("Someone else is waiting for this run, so only the person who started it can pause it.")
+            allowed = limits.most("paused_jobs")
+            if sum(other.paused for other in self._jobs.values() if other is not job) >= allowed:
+                self._play(job)  # it may have been submitted to be held
+                raise RecipeError(f"No more runs can be paused (limit {allowed}). Try again in a minute.")
+            job.submitted_by(session)
+            job.paused, job.hold_after, job.touched = True, epochs, monotonic()
+            self._send(job, {"hold": epochs})
+            _later(LOOK_SECONDS, self._end_pause, job, job.touched)
 
     def play(self, key: str) -> None:
-        """Let a paused job go on."""
+        """Let a paused job continue."""
         with self._changed:
             if (job := self._jobs.get(key)) is not None and job.paused:
-                pausing.play(job, self._pool)
-
-    def jobs(self, owner: str) -> tuple[JobStatus, ...]:
-        """The jobs that an owner has asked about, first ones first, without those left to others. As `status`, it still cares."""
-        with self._changed:
-            mine = [job for job in self._jobs.values() if job.belongs_to(owner)]
-            for job in mine:
-                job.renew(owner)
-            return tuple(self._status(job) for job in mine)
+                self._play(job)
 
     def close(self) -> None:
-        """Stop everything. Waits until the workers are gone, which takes seconds at most."""
+        """Stop everything. Waits until the workers have ended, which takes seconds at most."""
         with self._changed:
             self._closed = self._recorder.leaving = True
-            self._line = Line()
+            self._queue = FairQueue()
             for job in self._jobs.values():
                 job.end("cancelled")
-            for worker in self._pool.workers:
+            for worker in self._workers:
                 worker.dismiss()
             self._changed.notify_all()
-        for thread, worker in zip(self._threads, self._pool.workers, strict=True):
+        for thread, worker in zip(self._threads, self._workers, strict=True):
             thread.join(CANCEL_SECONDS)
             worker.kill()
             thread.join()
@@ -170,43 +260,37 @@ class Runner:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The worker processes that are alive. Each is started when there is work for it."""
+        """The worker processes that are alive."""
         with self._changed:
-            return self._pool.pids
+            return self._pids()
 
     def overview(self) -> Overview:
         """What this server is busy with."""
         with self._changed:
-            return overview(self._jobs.values(), self._pool)
+            return Overview.of(self._jobs.values(), self._num_working, self._pids())
 
     # Below: methods that take the lock themselves say so; the others are called with it held.
 
     def _status(self, job: Job) -> JobStatus:
         if job.state != "queued":
-            return job.status(None, len(self._line))
-        until = self._durations.until((*self._pool.working, *self._line.before(job)), self._pool.num_working)
-        return job.status(self._line.place(job), len(self._line), until)
+            return job.status(None, len(self._queue))
+        seconds = self._durations.until_done((*self._computing(), *self._queue.before(job)), self._num_working)
+        return job.status(self._queue.position(job), len(self._queue), seconds)
 
-    def _end_pause(self, job: Job, touched: float) -> None:
-        """See whether a pause that was touched at some moment has to end. Takes the lock."""
+    def _find(self, key: str) -> Job | None:
+        """The job of a key: from memory while it waits or runs; after that, what is on disk counts. Takes the lock."""
         with self._changed:
-            if self._closed or not job.paused or job.touched != touched:
-                return
-            if pausing.is_forgotten(job):
-                pausing.play(job, self._pool)
-            else:
-                later(pausing.LOOK_SECONDS, self._end_pause, job, touched)
-
-    def _make_room(self, owner: str) -> None:
-        """Raises RecipeError if no other job may line up."""
-        if self._closed:
-            raise RecipeError("The server is shutting down: try again in a minute.")
-        self._line.check_room(owner)
-        if len(self._line) >= self._max_queued:
-            for job in [job for job in self._line if not job.wanted(ABANDONED_SECONDS)]:
-                self._stop(job)
-        if (num_queued := len(self._line)) >= self._max_queued:
-            raise RecipeError(f"The queue is full: {num_queued} jobs wait, at most {self._max_queued} allowed. Try again later.")
+            job = self._jobs.get(key)
+        if job is not None and (not job.over or (job.state == "done" and self._folders.has(key))):
+            return job
+        finished = self._folders.job(key)  # reads files: not under the lock
+        with self._changed:
+            if self._jobs.get(key) is job:  # else another thread was faster
+                if finished is not None:
+                    self._remember(finished)
+                elif job is not None and job.state == "done":
+                    del self._jobs[key]  # its folder was removed
+            return self._jobs.get(key)
 
     def _remember(self, job: Job) -> None:
         """Add a job, and forget the oldest that are over."""
@@ -215,21 +299,28 @@ class Runner:
         for old in [old for old in self._jobs.values() if old.over][:-MAX_FINISHED]:
             del self._jobs[old.key]
 
-    def _watch(self, job: Job) -> None:
-        """Stop a job that has had its time; look again while it runs. Takes the lock."""
-        with self._changed:
-            if message := overtime(job):
-                self._stop(job, "failed", message)
-            elif job.state == "running":
-                later(WATCH_SECONDS, self._watch, job)
+    def _is_wanted(self, job: Job) -> bool:
+        """Whether a session that is still there wants a job."""
+        return any(self._is_active(session) for session in job.sessions)
+
+    def _make_room(self, session: str) -> None:
+        """Cancel waiting jobs that nobody wants any more, if the queue is full. Raises RecipeError if no job may be added."""
+        if self._closed:
+            raise RecipeError("The server is shutting down: try again in a minute.")
+        self._queue.check_room(session)
+        if len(self._queue) >= self._max_queued:
+            for job in [job for job in self._queue if not self._is_wanted(job)]:
+                self._stop(job)
+        if (num_queued := len(self._queue)) >= self._max_queued:
+            raise RecipeError(f"The queue is full: {num_queued:,} runs waiting (limit {self._max_queued:,}). Try again later.")
 
     def _stop(self, job: Job, state: str = "cancelled", message: str | None = None) -> None:
         """End a job that waits or runs."""
         if job.state == "queued":
-            self._line.remove(job)
+            self._queue.remove(job)
         job.end(state, message)
-        if worker := self._pool.tell(job, {"cancel": True}):
-            later(CANCEL_SECONDS, self._kill, worker, job)
+        if worker := self._send(job, {"cancel": True}):
+            _later(CANCEL_SECONDS, self._kill, worker, job)
 
     def _kill(self, worker: WorkerProcess, job: Job) -> None:
         """End a worker if it still works on a job. Takes the lock."""
@@ -237,54 +328,90 @@ class Runner:
             if worker.job is job:
                 worker.kill()
 
-    def _find(self, key: str) -> Job | None:
-        """The job of a key: from memory while it waits or runs, then what is on disk counts. Takes the lock."""
+    def _stop_overtime(self, job: Job) -> None:
+        """Stop a job that has had its time; look again while it runs. Takes the lock."""
         with self._changed:
-            job = self._jobs.get(key)
-        if job is not None and (not job.over or (job.state == "done" and self._finished.has(key))):
-            return job
-        saved = self._finished.job(key)  # reads files: not under the lock
+            if message := job.overtime:
+                self._stop(job, "failed", message)
+            elif job.state == "running":
+                _later(WATCH_SECONDS, self._stop_overtime, job)
+
+    # Pauses.
+
+    def _play(self, job: Job) -> None:
+        job.paused = False
+        self._send(job, {"hold": None})
+
+    def _end_pause(self, job: Job, touched: float) -> None:
+        """End the pause that was touched last at some moment, once it has to end. Takes the lock."""
         with self._changed:
-            if self._jobs.get(key) is job:  # else another thread was faster
-                if saved is not None:
-                    saved.interest = job.interest if job is not None else {}
-                    self._remember(saved)
-                elif job is not None and job.state == "done":
-                    del self._jobs[key]  # its folder was removed
-            return self._jobs.get(key)
+            if self._closed or not job.paused or job.touched != touched:
+                return
+            if not self._is_wanted(job) or monotonic() - touched > LONGEST_PAUSE_SECONDS:
+                self._play(job)
+            else:
+                _later(LOOK_SECONDS, self._end_pause, job, touched)
+
+    # Worker processes.
+
+    def _pids(self) -> tuple[int, ...]:
+        return tuple(worker.pid for worker in self._workers if worker.pid is not None)
+
+    def _computing(self) -> list[Job]:
+        """The jobs that compute: those that workers have, without those that are held."""
+        return [worker.job for worker in self._workers if worker.job is not None and not worker.job.held]
+
+    def _next_worker(self) -> WorkerProcess | None:
+        """The worker that takes the next job, if there is a core for it; preferably one whose process is there already."""
+        if len(self._computing()) >= self._num_working:
+            return None
+        free = (worker for worker in self._workers if worker.job is None)
+        return min(free, key=lambda worker: worker.pid is None, default=None)
+
+    def _has_spare_process(self) -> bool:
+        """Whether there are more processes than are needed, now that fewer jobs are held."""
+        num_held = sum(worker.job is not None and worker.job.held for worker in self._workers)
+        return len(self._pids()) > self._num_working + num_held
+
+    def _send(self, job: Job, message: dict[str, Any]) -> WorkerProcess | None:
+        """Send a message to the worker that has a job, and return the worker; None while the job is in the queue."""
+        for worker in self._workers:
+            if worker.job is job:
+                worker.send(message)
+                return worker
+        return None
 
     def _serve(self, worker: WorkerProcess) -> None:
         """The thread of one worker: sees one job after the other through, until the runner is closed. Takes the lock."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or (len(self._line) and self._pool.next is worker))
+                self._changed.wait_for(lambda: self._closed or (len(self._queue) and self._next_worker() is worker))
                 if self._closed:
                     break
-                worker.job = job = self._line.pop()
+                worker.job = job = self._queue.pop()
                 job.begin()
-                self._watch(job)
+                self._stop_overtime(job)
             for _ in range(ATTEMPTS):
                 self._attempt(worker, job)
             with self._changed:
-                job.end("failed", DIED)
+                job.end("failed", died(ATTEMPTS))
                 self._durations.note(job)
                 worker.job = None
-                if self._pool.too_many:
-                    worker.bury()
+                if self._has_spare_process():
+                    worker.reap()
                 self._changed.notify_all()
-        worker.bury()
+        worker.reap()
 
     def _attempt(self, worker: WorkerProcess, job: Job) -> None:
         """Have a worker process run a job. If the process dies, the job is not over after that. Takes the lock."""
-        folder = self._finished.folder(job.key)
         try:
             with self._changed:
                 if job.over:
                     return
                 job.begin()
                 worker.start()
-                order = {"recipe": job.recipe.to_json(), "folder": str(folder), "uploads": str(self.files.directory)}
-                worker.send(order | {"hold": job.hold_after if job.paused else None})
+                folder, hold = self._folders.folder(job.key), job.hold_after if job.paused else None
+                worker.send({"recipe": job.recipe.to_json(), "folder": str(folder), "uploads": str(self._uploads), "hold": hold})
             for message in worker.messages():
                 with self._changed:
                     if "end" in message:
@@ -296,5 +423,19 @@ class Runner:
                 log.warning("the worker of job %s died", job.key)
         except OSError as error:
             log.warning("a worker for job %s could not be started: %s", job.key, error)
-        worker.bury()
-        self._finished.tidy(job.key)
+        worker.reap()
+        self._folders.tidy(job.key)
+
+
+def _later(seconds: float, function: Callable[..., None], *arguments: object) -> None:
+    """Call a function in a thread, after some time; a process that ends does not wait for it."""
+    timer = Timer(seconds, function, arguments)
+    timer.daemon = True
+    timer.start()
+
+
+def num_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

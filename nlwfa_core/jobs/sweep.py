@@ -27,7 +27,7 @@ from ..files import make_directory, write_atomically
 from ..history.recorder import Recorder
 from ..learning.progress import Progress, Report, silent
 from ..threads import ONE_THREAD
-from .folders import Finished
+from .folders import RunFolders
 from .worker import Files, Outcome, died, exit_with_parent, run_group
 
 # A run whose process died is tried so often in all; from the second time on alone, so that it takes no other run with it.
@@ -102,7 +102,7 @@ def run_missing(
     RecipeError
         If the cluster can't be reached, or a result can't be written; runs that were finished before are kept.
     """
-    folders = Finished(home / "runs")
+    folders = RunFolders(home / "runs")
     present = tuple(key for key in recipes if folders.has(key))
     missing = {key: recipe for key, recipe in recipes.items() if key not in set(present)}
     report(Progress("runs", len(present), len(recipes)))
@@ -189,7 +189,7 @@ class _Sweep:
         self.new: list[str] = []
         self.failed: dict[str, str] = {}
         self._recipes, self._home, self._workers, self._recorder = recipes, home, workers, recorder
-        self._folders = Finished(home / "runs")
+        self._folders = RunFolders(home / "runs")
         self._deadline = None if seconds is None else monotonic() + seconds
         self._waiting = Waiting(recipes)
         self._alone = deque[str]()  # runs whose process has died

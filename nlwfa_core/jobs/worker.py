@@ -1,10 +1,13 @@
-"""Worker processes, both ends of them: `WorkerProcess` is the server's handle; `python -m nlwfa_core.jobs.worker` is the process.
+"""Worker processes, both ends of them: a server's, which run one experiment after the other, and a sweep's, which run groups.
 
-They speak JSON lines. To the worker: `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, which it runs, one experiment at a
-time; `{"cancel": true}`; `{"hold": epochs}`, to wait after so many more (0: at the next), or null, to go on. From it, any number of
+`WorkerProcess` is a server's handle; `python -m nlwfa_core.jobs.worker` is its process. They exchange JSON lines. To the worker:
+`{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, which it runs, one experiment at a time; `{"cancel": true}`;
+`{"hold": epochs}`, to wait after so many more (0: at the next), or null, to continue. From it, any number of
 `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
-`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, even in mid-training, so it does
-not outlive its server.
+`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, in the middle of a run too, so it
+does not outlive its server.
+
+A sweep's worker is a process of loky or Dask, which calls `run_group`.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from threading import Event, Lock, Thread, local
+from threading import Condition, Event, Lock, Thread, local
 from time import monotonic, sleep
 from typing import Any, BinaryIO
 
@@ -32,7 +35,6 @@ from ..experiment.results import Result, save_result
 from ..files import FileShelf
 from ..learning.progress import Progress
 from ..threads import ONE_THREAD
-from .gate import Gate
 from .job import Job
 from .snapshots import Snapshot, snapshot
 
@@ -50,7 +52,7 @@ class WorkerProcess:
     Attributes
     ----------
     job : Job or None
-        What it works on: a note of the server's.
+        The job that the server has given it.
     """
 
     def __init__(self) -> None:
@@ -59,14 +61,14 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """None while it is not alive."""
+        """The process's number; None while no process is alive."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Raises OSError if the system refuses."""
+        """Start the process, if none is alive. Raises OSError if the system refuses."""
         if self.pid is not None:
             return
-        self.bury()
+        self.reap()
         root = str(Path(__file__).parents[2])  # so that it works where the package is not installed, too
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
@@ -74,25 +76,25 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
-            start_new_session=True,  # Ctrl-C in a terminal is the server's affair
+            start_new_session=True,  # Ctrl-C in a terminal is for the server
         )
 
     def send(self, message: dict[str, Any]) -> None:
-        """If the process is dead, nothing happens; `messages` tells."""
+        """Send a message. Does nothing if the process is dead: `messages` ends then."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError, ValueError):  # it died, or was dismissed
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
                 self._process.stdin.flush()
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What it says, until it dies."""
+        """The process's messages, until it dies."""
         if self._process is not None and self._process.stdout is not None:
             for line in self._process.stdout:
                 if line.endswith(b"\n"):  # else cut off by its death
                     yield json.loads(line)
 
     def dismiss(self) -> None:
-        """Have it end by itself."""
+        """Close the process's input, so that it ends by itself."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -101,8 +103,8 @@ class WorkerProcess:
         if (process := self._process) is not None:
             process.kill()
 
-    def bury(self) -> None:
-        """See that it is dead, and let go of its pipes."""
+    def reap(self) -> None:
+        """Kill the process if it still runs, wait for it, close its pipes."""
         if self._process is not None and self._process.stdout is not None:
             self._process.kill()
             self._process.wait()
@@ -111,16 +113,48 @@ class WorkerProcess:
         self._process = None
 
 
+class Pause:
+    """Holds a training between two epochs. What it computes does not change.
+
+    >>> pause = Pause()
+    >>> pause.hold_after(2)
+    >>> pause.reached(), pause.reached()
+    (False, True)
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._epochs_left: int | None = None
+
+    def hold_after(self, epochs: int | None) -> None:
+        """Hold after so many more epochs (0: after the next report); None: continue."""
+        with self._changed:
+            self._epochs_left = epochs
+            self._changed.notify_all()
+
+    def reached(self) -> bool:
+        """Count an epoch that was reported. Whether the training has to wait now."""
+        with self._changed:
+            if self._epochs_left is not None:
+                self._epochs_left = max(self._epochs_left - 1, 0)
+            return self._epochs_left == 0
+
+    def wait(self) -> None:
+        """Wait until the training may continue, if only for some epochs."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._epochs_left != 0)
+
+
 class Inbox:
-    """What the server said, read by a thread of its own so that a cancel is heard in mid-training.
+    """Reads the server's messages in a thread of its own, so that a cancel is heard in the middle of a run.
 
     Attributes
     ----------
     orders : SimpleQueue
         The experiments to run.
     cancelled : Event
-        Set when the experiment in hand shall stop.
-    gate : Gate
+        Set when the current experiment has to stop.
+    pause : Pause
     saving : Lock
         Held while a result is written, so that the end of the input leaves no half-written file behind.
     """
@@ -128,7 +162,7 @@ class Inbox:
     def __init__(self, stream: BinaryIO) -> None:
         self.orders: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.cancelled = Event()
-        self.gate = Gate()
+        self.pause = Pause()
         self.saving = Lock()
         Thread(target=self._listen, args=(stream,), daemon=True).start()
 
@@ -139,29 +173,29 @@ class Inbox:
             message = json.loads(line)
             if "cancel" in message:
                 self.cancelled.set()
-                self.gate.set(None)
+                self.pause.hold_after(None)
             elif "recipe" in message:
-                self.cancelled.clear()  # what came too late for the last one
-                self.gate.set(message.get("hold"))
+                self.cancelled.clear()  # a cancel that came too late for the last one
+                self.pause.hold_after(message.get("hold"))
                 self.orders.put(message)
             else:
-                self.gate.set(message["hold"])
+                self.pause.hold_after(message["hold"])
         with self.saving:
-            os._exit(0)  # sys.exit would wait for the training
+            os._exit(0)  # sys.exit would wait for the run
 
 
 class Outbox:
-    """Messages to the server; progress about ten times a second, with every loss since the last time.
+    """Sends messages to the server: progress about ten times a second, with every loss since the last message.
 
-    A picture of the states goes with it now and then: at a stage's beginning, while the training waits, and else so seldom that it
-    takes a twenty-fifth of the time at most.
+    A picture of the states is sent along now and then: at the beginning of a stage, during a pause, and otherwise so seldom that
+    pictures take at most a twenty-fifth of the time.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.latest = Progress("", 0, 0)
         self.losses: list[tuple[str, int, float, str]] = []
-        self.sent = 0.0
+        self.last_sent = 0.0
         self.picture: Snapshot | None = None
         self.next_picture = 0.0
 
@@ -171,27 +205,28 @@ class Outbox:
         self.latest = progress
         if progress.loss is not None:
             self.losses.append((progress.stage, progress.step, progress.loss, progress.measure))
-        if new_stage or monotonic() - self.sent >= SECONDS_BETWEEN_REPORTS:
+        if new_stage or monotonic() - self.last_sent >= SECONDS_BETWEEN_REPORTS:
             self.flush(picture=new_stage)
 
     def flush(self, held: bool = False, picture: bool = False) -> None:
         latest, losses = self.latest, self.losses
-        self.losses, self.sent = [], monotonic()
-        told = [latest.stage, latest.step, latest.total, latest.loss, latest.measure]
-        self._send({"progress": told, "losses": losses, "held": held, "picture": self._look(held or picture)})
+        self.losses, self.last_sent = [], monotonic()
+        progress = [latest.stage, latest.step, latest.total, latest.loss, latest.measure]
+        self._send({"progress": progress, "losses": losses, "held": held, "picture": self._take_picture(held or picture)})
 
-    def _look(self, now: bool) -> dict[str, Any] | None:
+    def _take_picture(self, now: bool) -> dict[str, Any] | None:
+        """A picture as JSON, if it is wanted now, or due."""
         latest, started = self.latest, monotonic()
         if latest.look is None or not (now or started >= self.next_picture):
             return None
-        seen = snapshot(latest.stage, latest.step, latest.look(), self.picture)
-        self.picture = seen or self.picture
+        picture = snapshot(latest.stage, latest.step, latest.look(), self.picture)
+        self.picture = picture or self.picture
         ended = monotonic()
         self.next_picture = ended + max(SECONDS_BETWEEN_PICTURES, 25 * (ended - started))
-        return asdict(seen) if seen else None
+        return asdict(picture) if picture else None
 
     def end(self, state: str, message: str | None = None) -> None:
-        """The last message of a run."""
+        """Send the last message of a run."""
         if self.losses:
             self.flush()
         self.latest, self.picture = Progress("", 0, 0), None
@@ -206,15 +241,15 @@ class Outbox:
 
 
 class Trainer:
-    """Runs experiments. The data and the Hankel matrix of the last one are kept: the next often differs in the learning alone."""
+    """Runs experiments. Keeps the data and the Hankel matrix of the last one: the next often differs in the learning alone."""
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
         self.inbox, self.outbox = inbox, outbox
         self.bench = Workbench()
-        self.held: dict[str, float] = {}  # seconds that a stage waited at the gate
+        self.seconds_held: dict[str, float] = {}  # of each stage
 
     def follow(self, order: dict[str, Any]) -> None:
-        """Run one experiment, save its result and say how it ended. Whatever goes wrong is said, not raised."""
+        """Run one experiment, save its result and report how it ended. Raises nothing: errors are reported, too."""
         folder = Path(order["folder"])
         try:
             result = self._run(Recipe.from_json(order["recipe"]), FileShelf(Path(order["uploads"])))
@@ -234,23 +269,24 @@ class Trainer:
 
     def _run(self, recipe: Recipe, shelf: FileShelf) -> Result:
         report, cancelled = self._report, self.inbox.cancelled.is_set
-        self.held = {}
+        self.seconds_held = {}
         result = self.bench.run(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
-        learned = replace(result.report, seconds=self._worked(result.report.seconds))
-        return replace(result, report=learned, seconds=self._worked(result.seconds))
+        learned = replace(result.report, seconds=self._without_pauses(result.report.seconds))
+        return replace(result, report=learned, seconds=self._without_pauses(result.seconds))
 
     def _report(self, progress: Progress) -> None:
         self.outbox.report(progress)
-        if progress.loss is not None and self.inbox.gate.passed():
+        if progress.loss is not None and self.inbox.pause.reached():
             started = monotonic()
             self.outbox.flush(held=True)
-            self.inbox.gate.wait()
+            self.inbox.pause.wait()
             self.outbox.flush()
-            self.held[progress.stage] = self.held.get(progress.stage, 0.0) + monotonic() - started
+            held = self.seconds_held.get(progress.stage, 0.0)
+            self.seconds_held[progress.stage] = held + monotonic() - started
 
-    def _worked(self, seconds: dict[str, float]) -> dict[str, float]:
-        """Without the time at the gate."""
-        held = {**self.held, "learning": sum(self.held.values())}
+    def _without_pauses(self, seconds: dict[str, float]) -> dict[str, float]:
+        """Times of stages without their pauses."""
+        held = {**self.seconds_held, "learning": sum(self.seconds_held.values())}
         return {stage: value - held.get(stage, 0.0) for stage, value in seconds.items()}
 
 
@@ -336,6 +372,7 @@ def died(times: int) -> str:
 
 
 def main() -> None:
+    """Serve a server until it closes this process's input."""
     # Anything that prints to stdout, in C too, goes to stderr from here on: stdout is the protocol's.
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

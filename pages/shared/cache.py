@@ -17,7 +17,7 @@ from nlwfa_core.experiment.data import Data, load_data, no_files
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
-from nlwfa_core.jobs.folders import Finished
+from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Spectral
@@ -60,7 +60,7 @@ def bytes_on_disk(part: str = "") -> int:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def result(key: str) -> Result:
     """A finished run, read from disk. Raises RecipeError if there is none."""
-    return Finished(home() / "runs", SHIPPED).result(key)
+    return RunFolders(home() / "runs", SHIPPED).result(key)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 def runner() -> Runner:
     """One for the whole server."""
     cache.uploads()  # its workers read them from disk
-    return Runner(home(), shipped=SHIPPED)
+    return Runner(home(), shipped=SHIPPED, is_active=_is_active)
 
 
 @st.cache_resource(show_spinner=False)
@@ -48,7 +48,7 @@ def own() -> Own | None:
 
 
 def owner() -> str:
-    """This session's name in the runner's queue."""
+    """This session's name in the runner's queue, where a reload makes a new session."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
     name = context.session_id if context else ""
     if name not in _owners():
@@ -63,12 +63,12 @@ def _owners() -> deque[str]:
 
 def sessions() -> int:
     """How many browsers are connected now."""
-    return len(_owners()) - len(_gone())
+    return sum(map(_is_active, tuple(_owners())))
 
 
-def _gone() -> list[str]:
-    """Sessions that are over."""
-    return [name for name in tuple(_owners()) if not st.runtime.get_instance().is_active_session(name)]
+def _is_active(session: str) -> bool:
+    """Whether a session's browser is connected. Called in threads of the runner, too."""
+    return not st.runtime.exists() or bool(st.runtime.get_instance().is_active_session(session))
 
 
 def visit(*recipes: Recipe) -> None:
@@ -105,15 +105,14 @@ def _add_to_own(keys: list[str], again: bool = False) -> None:
 
 
 def cancel(*recipes: Recipe) -> None:
-    """A reload makes a new session, so jobs of sessions that are gone may be cancelled too."""
+    """Cancel runs, unless another session that is still connected wants them."""
     for recipe in recipes:
-        for name in (*_gone(), owner()):
-            runner().cancel(recipe.key(), name)
+        runner().cancel(recipe.key(), owner())
 
 
 def pause(recipe: Recipe, epochs: int = 0) -> None:
     """Pause a run, after so many more epochs. Raises RecipeError if this session may not."""
-    runner().pause(recipe.key(), owner(), epochs, _gone())
+    runner().pause(recipe.key(), owner(), epochs)
 
 
 def play(recipe: Recipe) -> None:
@@ -129,6 +128,11 @@ def mine() -> dict[str, JobStatus]:
 
 def status(recipe: Recipe) -> JobStatus | None:
     """A run's status; None if nobody has started it."""
+    return runner().status(recipe.key())
+
+
+def watch(recipe: Recipe) -> JobStatus | None:
+    """A run's status for a page that shows its progress: the run goes on while a page watches it."""
     return runner().status(recipe.key(), owner())
 
 

@@ -136,13 +136,13 @@ def _go_on(*recipes: Recipe) -> None:
 def _cancel(*recipes: Recipe) -> None:
     runs.cancel(*recipes)
     if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
-        st.toast("Someone else is waiting for the same run, so it continues.", icon=":material/info:", duration="long")
+        st.toast("Someone else is waiting for this run, so it continues.", icon=":material/info:", duration="long")
 
 
 @errors_as_messages()
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     """Progress of the active runs, redrawn at short intervals. When a run ends, the whole page is redrawn."""
-    going = [status for recipe in active if (status := runs.status(recipe)) and status.state in ("queued", "running")]
+    going = [status for recipe in active if (status := runs.watch(recipe)) and status.state in ("queued", "running")]
     if len(going) < len(active):
         st.rerun()
     with st.container(horizontal=True):
@@ -156,7 +156,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
         st.markdown(_stages(going[0]))
     for status in [status for status in going if status.state == "running"][:MAX_BARS]:
         st.progress(*_bar(status))
-    waiting = sorted((status.place, status) for status in going if status.place)
+    waiting = sorted((status.position, status) for status in going if status.position)
     if waiting:
         st.caption(_queue(len(waiting), *waiting[0]))
     if show_losses:
@@ -173,7 +173,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
 def _hold_buttons(status: JobStatus, key: str) -> None:
     recipe = status.recipe
     if not status.paused:
-        text = "Pause after this epoch. A paused run that nobody looks at for a minute continues."
+        text = "Pause after this epoch. A paused run continues after a quarter of an hour, or when you leave."
         st.button("Pause", key=f"{key}.pause", on_click=_pause, args=(recipe,), icon=":material/pause:", help=text)
         return
     st.button("Continue", key=f"{key}.play", on_click=runs.play, args=(recipe,), icon=":material/play_arrow:", type="primary")

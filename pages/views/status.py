@@ -13,7 +13,7 @@ from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.history.database import described, told
 from nlwfa_core.history.listing import Query, choices, listed
 from nlwfa_core.history.runs import STATES, Run
-from nlwfa_core.jobs.overview import Overview
+from nlwfa_core.jobs.runner import Overview
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import machine
 from pages.shared import cache, runs, server, visitor, widgets
@@ -51,12 +51,12 @@ def _board() -> None:
         }
         | _sizes(busy)
     )
-    if busy.owners:
+    if busy.sessions:
         st.markdown("**Queue** (anonymous)")
         table = {
-            "browser": [f"{number}." for number in range(1, len(busy.owners) + 1)],
-            "waiting": [_count(waiting, "job") for waiting, _ in busy.owners],
-            "running or paused": [_count(begun, "job") for _, begun in busy.owners],
+            "browser": [f"{number}." for number in range(1, len(busy.sessions) + 1)],
+            "waiting": [_count(waiting, "job") for waiting, _ in busy.sessions],
+            "running or paused": [_count(begun, "job") for _, begun in busy.sessions],
         }
         widgets.text_table(table, "status.owners", "Jobs of each browser")
     st.subheader("History", anchor=False)

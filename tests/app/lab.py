@@ -85,7 +85,7 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
         return app
     app.button(key=button).click().run()
     deadline = monotonic() + 90
-    while any(status.state in ("queued", "running") for status in runs.runner().jobs("test session id")):
+    while (busy := runs.runner().overview()).waiting or busy.running or busy.paused:
         assert monotonic() < deadline, "waited in vain"
         sleep(0.02)
     return app.run()

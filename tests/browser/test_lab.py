@@ -122,7 +122,7 @@ def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(new_page:
     theirs.goto(mine.url)
     expect(theirs.get_by_text(PROGRESS)).to_be_visible()
     press(mine, "train.cancel")
-    expect(mine.get_by_test_id("stToast")).to_contain_text("Someone else is waiting for the same run, so it continues.")
+    expect(mine.get_by_test_id("stToast")).to_contain_text("Someone else is waiting for this run, so it continues.")
     expect(theirs.get_by_text(PROGRESS)).to_be_visible()
     press(theirs, "train.cancel")
     expect(theirs.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()

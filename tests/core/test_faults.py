@@ -23,7 +23,7 @@ from nlwfa_core.history import runs as history
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import History
 from nlwfa_core.jobs import worker
-from nlwfa_core.jobs.folders import Finished
+from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.models.files import SavedModel, load_model, save_model
@@ -100,7 +100,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
 ) -> None:
     result = run(recipe_of("fac.non"))
     model = SavedModel(COIN.wfa, result.alphabet, {})
-    before, shelf = tmp_path / ("0" * 64), Finished(tmp_path)
+    before, shelf = tmp_path / ("0" * 64), RunFolders(tmp_path)
     save_result(before, result)
     disk = FullDisk(monkeypatch)
     for step in range(1, 50):

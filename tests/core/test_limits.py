@@ -101,13 +101,12 @@ def test_a_process_goes_by_the_file_it_is_started_with(tmp_path: Path) -> None:
 from nlwfa_core import limits
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.jobs.runner import QUEUE
 from nlwfa_core.experiment.fields import check_allowed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import *
 from nlwfa_core.sources.files import read_strings
 limits.check_settings()
-print(limits.most("rank"), limits.ceiling("rank"), QUEUE, limits.most("symbols"))
+print(limits.most("rank"), limits.ceiling("rank"), limits.most("jobs"), limits.most("symbols"))
 small = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))
 for action in (
     lambda: check_allowed(Recipe()),

@@ -6,8 +6,8 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.experiment.recipe import DataRecipe, LearningRecipe, Recipe
-from nlwfa_core.jobs.durations import Durations, overtime
 from nlwfa_core.jobs.job import Job
+from nlwfa_core.jobs.runner import Durations
 
 
 def job(seed: int = 0, rank: int = 2, learner: str = "SP", state: str = "queued", seconds: float = 0.0) -> Job:
@@ -30,9 +30,9 @@ def test_jobs_that_differ_in_seed_and_rank_take_as_long() -> None:
 def test_workers_share_what_waits() -> None:
     durations = Durations()
     durations.note(job(state="done", seconds=10))
-    assert durations.until([job(), job(1), job(2)], 2) == 15
-    assert durations.until([], 2) == 0
-    assert durations.until([job(), job(learner="fac.non")], 2) is None
+    assert durations.until_done([job(), job(1), job(2)], 2) == 15
+    assert durations.until_done([], 2) == 0
+    assert durations.until_done([job(), job(learner="fac.non")], 2) is None
 
 
 def test_what_has_been_done_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_what_has_been_done_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "training_seconds", 600)
     running = job()
-    assert overtime(running) is None  # it waits
+    assert running.overtime is None  # it waits
     running.begin()
     began = running.started
 
@@ -57,12 +57,12 @@ def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("nlwfa_core.jobs.job.monotonic", lambda: began + seconds)
         if held is not None:
             running.note({"progress": ["factorisation", 1, 10, 0.5, "loss"], "losses": [], "held": held})
-        return overtime(running)
+        return running.overtime
 
     assert at(599) is None
     assert at(599, held=True) is None
     assert at(5000) is None
     assert at(5000, held=False) is None
-    assert str(at(5002)).startswith("Stopped: 601 seconds of training, at most 600 allowed here. Try fewer epochs")
+    assert str(at(5002)).startswith("Stopped: the run has taken 601 seconds, at most 600 are allowed here. Try fewer epochs")
     running.end("done")
-    assert overtime(running) is None
+    assert running.overtime is None

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.jobs.job import Job
-from nlwfa_core.jobs.overview import Overview, overview
-from nlwfa_core.jobs.pool import Pool
+from nlwfa_core.jobs.runner import Overview
 
 
-def job(owner: str, state: str, held: bool = False) -> Job:
-    return Job("0" * 64, Recipe(), owner, state=state, held=held)
+def job(session: str, state: str, held: bool = False) -> Job:
+    return Job("0" * 64, Recipe(), session, state=state, held=held)
 
 
-def test_jobs_are_counted_by_state_and_owner() -> None:
+def test_jobs_are_counted_by_state_and_session() -> None:
     jobs = [job("ada", "queued"), job("ada", "queued"), job("bob", "running"), job("cy", "running", held=True), job("cy", "queued")]
     jobs += [job("ada", "done"), job("bob", "failed"), job("dan", "cancelled")]
-    found = overview(jobs, Pool(2, 6))
-    assert found == Overview(3, 1, 1, ((1, 1), (2, 0), (0, 1)), 2, ())
-    assert "ada" not in repr(found)
+    overview = Overview.of(jobs, 2, ())
+    assert overview == Overview(3, 1, 1, ((1, 1), (2, 0), (0, 1)), 2, ())
+    assert "ada" not in repr(overview)
 
 
 def test_nothing_to_do() -> None:
-    assert overview([], Pool(1, 0)) == Overview(0, 0, 0, (), 1, ())
+    assert Overview.of([], 1, ()) == Overview(0, 0, 0, (), 1, ())

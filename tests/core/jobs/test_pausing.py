@@ -9,14 +9,15 @@ from time import monotonic, sleep
 
 import pytest
 
+from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import RefinementRecipe
-from nlwfa_core.jobs import pausing
 from nlwfa_core.jobs import runner as jobs
-from nlwfa_core.jobs.runner import JobStatus, Runner
+from nlwfa_core.jobs.job import JobStatus
+from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.models.files import SavedModel, save_model
-from tests.core.jobs.test_jobs import endless, new_worker, over, pytestmark, recipe_of, runner, status, training, wait_for
+from tests.core.jobs.test_runner import endless, new_worker, over, pytestmark, recipe_of, runner, status, training, wait_for
 
 __all__ = ["pytestmark", "runner"]
 
@@ -119,7 +120,6 @@ def test_who_cancels_a_pause_of_theirs_does_not_leave_it_to_others(runner: Runne
     runner.submit(endless(), "you")
     runner.pause(key, "me")
     held(runner, key)
-    runner.status(key, "you")
     runner.cancel(key, "me")
     assert not status(runner, key).paused and status(runner, key).state == "running"
     wait_for(lambda: not status(runner, key).held)
@@ -147,53 +147,54 @@ def test_others_do_not_wait_for_a_paused_training(runner: Runner) -> None:
 
 
 def test_who_may_pause(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "INTEREST_SECONDS", 600.0)  # a worker may take long to start
+    gone: set[str] = set()
+    monkeypatch.setattr(runner, "_is_active", lambda session: session not in gone)
     key = runner.submit(endless(), "a")
     training(runner, key)
     runner.submit(endless(), "b")
-    with pytest.raises(RecipeError, match="Somebody else waits for the same run"):
+    with pytest.raises(RecipeError, match="^Someone else is waiting for this run, so only the person who started it can"):
         runner.pause(key, "b")
     assert not status(runner, key).paused
     runner.pause(key, "a")
     held(runner, key)
     runner.play(key)  # b may
     wait_for(lambda: not status(runner, key).held)
-    runner.pause(key, "b", gone=["a"])  # a has closed the page
+    gone.add("a")  # has closed the page
+    runner.pause(key, "b")
     held(runner, key)
     runner.play(key)
-    runner.status(key, "c")
-    monkeypatch.setattr(jobs, "INTEREST_SECONDS", 0.0)  # neither has asked for long
-    runner.pause(key, "b")
     runner.cancel(key, "b")
-    for gone in (key, "0" * 64):
-        with pytest.raises(RecipeError, match="is over"):
-            runner.pause(gone, "b")
-        runner.play(gone)
+    for ended in (key, "0" * 64):
+        with pytest.raises(RecipeError, match="has ended"):
+            runner.pause(ended, "b")
+        runner.play(ended)
 
 
 def test_no_more_than_some_are_paused_at_a_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pausing, "MAX_PAUSED", 1)
+    monkeypatch.setitem(limits.IN_FORCE, "paused_jobs", 1)
     first, second = runner.submit(endless(), "a"), runner.submit(endless(1), "a")
     runner.pause(first, "a")
     runner.pause(first, "a", 3)
-    with pytest.raises(RecipeError, match="1 trainings are paused already"):
+    with pytest.raises(RecipeError, match=r"No more runs can be paused \(limit 1\)"):
         runner.pause(second, "a")
 
 
-def test_a_pause_that_nobody_looks_at_ends(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pausing, "LOOK_SECONDS", 0.05)
+def test_a_pause_ends_when_everybody_has_gone_or_nobody_touches_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: set[str] = set()
+    monkeypatch.setattr(runner, "_is_active", lambda session: session not in gone)
+    monkeypatch.setattr(jobs, "LOOK_SECONDS", 0.05)
     key = runner.submit(endless(), "me")
     training(runner, key)
     runner.pause(key, "me")
     held(runner, key)
     sleep(0.3)
-    assert status(runner, key).paused  # asked about lately
-    monkeypatch.setattr(pausing, "PAUSE_SECONDS", 0.2)
+    assert status(runner, key).paused
+    gone.add("me")
     wait_for(lambda: not status(runner, key).held)
-    monkeypatch.setattr(pausing, "PAUSE_SECONDS", 60.0)
+    gone.clear()
     runner.pause(key, "me")
     held(runner, key)
-    monkeypatch.setattr(pausing, "LONGEST_PAUSE_SECONDS", 0.2)
+    monkeypatch.setattr(jobs, "LONGEST_PAUSE_SECONDS", 0.2)
     wait_for(lambda: not status(runner, key).held)
     assert not status(runner, key).paused
 

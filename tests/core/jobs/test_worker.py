@@ -16,16 +16,12 @@ import pytest
 
 from nlwfa_core.experiment import pipeline as experiment
 from nlwfa_core.experiment.pipeline import prepare, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import LearningRecipe, Recipe
 from nlwfa_core.jobs import worker
-from nlwfa_core.jobs.gate import Gate
 from nlwfa_core.learning.progress import BITS, Progress
+from tests.core.small import recipe_of
 
-SMALL = Recipe(
-    data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
-    hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-    learning=LearningRecipe(rank=2),
-)
+SMALL = recipe_of()
 
 
 def order(folder: Path, recipe: Recipe = SMALL) -> dict[str, Any]:
@@ -34,7 +30,7 @@ def order(folder: Path, recipe: Recipe = SMALL) -> dict[str, Any]:
 
 def trainer() -> tuple[worker.Trainer, io.BytesIO]:
     said = io.BytesIO()
-    inbox: Any = SimpleNamespace(cancelled=Event(), gate=Gate(), saving=Lock())
+    inbox: Any = SimpleNamespace(cancelled=Event(), pause=worker.Pause(), saving=Lock())
     return worker.Trainer(inbox, worker.Outbox(said)), said
 
 

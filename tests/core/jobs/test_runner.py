@@ -18,8 +18,10 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import load_result
+from nlwfa_core.files import FileShelf
 from nlwfa_core.jobs import runner as jobs
-from nlwfa_core.jobs.runner import JobStatus, Runner
+from nlwfa_core.jobs.job import JobStatus
+from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.models.nlwfa import NLWFA
 from tests.core.small import posix, recipe_of, wait_for
 
@@ -65,8 +67,8 @@ def is_gone(pid: int) -> bool:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Iterator[Runner]:
-    """With one worker."""
-    runner = Runner(tmp_path, num_workers=1)
+    """With one worker. A session whose name begins with "gone" is no longer there."""
+    runner = Runner(tmp_path, num_workers=1, is_active=lambda session: not session.startswith("gone"))
     yield runner
     runner.close()
     assert runner.pids == ()
@@ -78,7 +80,7 @@ def test_a_worker_finds_what_the_same_recipe_finds_here(runner: Runner) -> None:
     key = runner.submit(recipe, "me")
     assert key == recipe.key()
     told = over(runner, key)
-    assert (told.state, told.message, told.place, told.recipe) == ("done", None, None, recipe)
+    assert (told.state, told.message, told.position, told.recipe) == ("done", None, None, recipe)
     assert told.seconds > 0
     there, here = runner.result(key), run(recipe)
     assert isinstance(there.model, NLWFA)
@@ -98,7 +100,6 @@ def test_equal_recipes_are_one_job_and_a_new_server_finds_it(runner: Runner, tmp
     key = runner.submit(recipe_of(), "a")
     assert runner.submit(recipe_of(), "b") == key
     assert status(runner, key).num_queued <= 2
-    assert [[job.key for job in runner.jobs(owner)] for owner in "abx"] == [[key], [key], [blocker]]
     runner.cancel(blocker, "x")
     assert over(runner, key).state == "done"
     written = (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns
@@ -148,17 +149,17 @@ def test_a_result_whose_folder_was_removed_is_made_again(runner: Runner, tmp_pat
     assert over(runner, key).state == "done"
 
 
-def test_owners_take_turns(runner: Runner, tmp_path: Path) -> None:
+def test_sessions_take_turns(runner: Runner, tmp_path: Path) -> None:
     blocker = runner.submit(endless(), "x")
     wait_for(lambda: status(runner, blocker).state == "running")
     first = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2, 3)]
     second = [runner.submit(recipe_of(seed=seed), "b") for seed in (4, 5)]
-    assert [status(runner, key).place for key in first + second] == [1, 3, 5, 2, 4]
+    assert [status(runner, key).position for key in first + second] == [1, 3, 5, 2, 4]
     assert status(runner, first[0]).num_queued == 5
     runner.cancel(first[1], "a")
     assert status(runner, first[1]).state == "cancelled"
     expected = [first[0], second[0], first[2], second[1]]
-    assert [status(runner, key).place for key in expected] == [1, 2, 3, 4]
+    assert [status(runner, key).position for key in expected] == [1, 2, 3, 4]
     runner.cancel(blocker, "x")
     assert {over(runner, key).state for key in expected} == {"done"}
     assert sorted(expected, key=lambda key: (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns) == expected
@@ -173,7 +174,7 @@ def test_a_cancel_stops_the_training_and_frees_its_worker(runner: Runner) -> Non
     following = runner.submit(recipe_of(), "me")
     wait_for(lambda: status(runner, following).state == "done", 20)
     assert runner.pids == (pid,)  # it listened: it was not killed
-    assert {job.state for job in runner.jobs("me")} == {"cancelled", "done"}
+    assert status(runner, key).state == "cancelled"
 
     assert runner.submit(endless(), "me") == key  # started anew
     assert training(runner, key) == pid
@@ -192,15 +193,20 @@ def test_a_worker_that_does_not_listen_is_killed(runner: Runner) -> None:
     assert is_gone(pid)
 
 
-def test_a_job_goes_on_while_another_owner_cares(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_stops_when_the_last_session_has_cancelled_it(runner: Runner) -> None:
     key = runner.submit(endless(), "a")
     runner.submit(endless(), "b")
-    runner.cancel(key, "a")
-    assert status(runner, key).state in ("queued", "running")
-    assert runner.jobs("a") == ()
-    assert [job.key for job in runner.jobs("b")] == [key]
-    runner.status(key, "a")  # a page that asks once more
-    monkeypatch.setattr(jobs, "INTEREST_SECONDS", 0.0)  # b has not asked for long
+    runner.status(key, "c")  # watches
+    runner.status(key)
+    for session in "ab":
+        runner.cancel(key, session)
+        assert runner.status(key, session).state in ("queued", "running")  # type: ignore[union-attr]
+    runner.cancel(key, "c")
+    assert status(runner, key).state == "cancelled"
+
+
+def test_a_session_that_has_gone_keeps_no_job_from_being_cancelled(runner: Runner) -> None:
+    key = runner.submit(endless(), "gone, as its page was reloaded")
     runner.cancel(key, "a")
     assert status(runner, key).state == "cancelled"
 
@@ -241,8 +247,8 @@ def test_a_worker_killed_while_idle_costs_nothing(runner: Runner) -> None:
     assert over(runner, runner.submit(recipe_of(seed=1), "me")).state == "done"
 
 
-def test_uploads(runner: Runner) -> None:
-    name = runner.files.put(b"a b\na\nb a\n" * 20)
+def test_uploads(runner: Runner, tmp_path: Path) -> None:
+    name = FileShelf(tmp_path / "uploads").put(b"a b\na\nb a\n" * 20)
     data = DataRecipe(source="upload", upload=name, upload_format="tokens", num_validation=5, num_test=5)
     found = runner.submit(recipe_of().changed(data=data), "me")
     lost = runner.submit(recipe_of().changed(data=data.changed(upload="0" * 64)), "me")
@@ -271,7 +277,7 @@ def test_a_session_may_line_up_so_many(runner: Runner, monkeypatch: pytest.Monke
     blocker = runner.submit(endless(), "a")
     wait_for(lambda: status(runner, blocker).state == "running")
     waiting = runner.submit(recipe_of(seed=1), "a")
-    with pytest.raises(RecipeError, match="^1 of your trainings wait, at most 1 allowed. Let some end first.$"):
+    with pytest.raises(RecipeError, match=r"^You already have 1 run waiting \(limit 1\)\. Wait for some to finish\.$"):
         runner.submit(recipe_of(seed=2), "a")
     assert runner.submit(recipe_of(seed=1), "a") == waiting  # that is no other
     runner.submit(recipe_of(seed=2), "b")
@@ -289,25 +295,28 @@ def test_a_training_has_its_time(runner: Runner, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(jobs, "WATCH_SECONDS", 0.1)
     key = runner.submit(endless(), "a")
     told = over(runner, key)
-    said = r"Stopped: \d+ seconds of training, at most 1 allowed here\. Try fewer epochs, fewer strings or a smaller basis\."
+    said = (
+        r"Stopped: the run has taken \d+ seconds, at most 1 are allowed here\. Try fewer epochs, fewer strings or a smaller basis\."
+    )
     assert told.state == "failed" and re.fullmatch(said, str(told.message))
     monkeypatch.setitem(limits.IN_FORCE, "training_seconds", 600)
     assert over(runner, runner.submit(recipe_of(), "a")).state == "done"  # its worker is free again
 
 
-def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runner = Runner(tmp_path, num_workers=1, max_queued=2)
+def test_the_queue_has_an_end(tmp_path: Path) -> None:
+    gone: set[str] = set()
+    runner = Runner(tmp_path, num_workers=1, max_queued=2, is_active=lambda session: session not in gone)
     try:
         blocker = runner.submit(endless(), "a")
         wait_for(lambda: status(runner, blocker).state == "running")
         keys = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2)]
-        with pytest.raises(RecipeError, match="2 jobs wait, at most 2 allowed"):
+        with pytest.raises(RecipeError, match=r"2 runs waiting \(limit 2\)"):
             runner.submit(recipe_of(seed=3), "b")
         assert runner.status(recipe_of(seed=3).key()) is None
         assert runner.submit(recipe_of(seed=2), "b") == keys[1]  # it is in the queue already
-        monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 0.0)
-        assert status(runner, runner.submit(recipe_of(seed=3), "b")).place == 1
-        assert [status(runner, key).state for key in (blocker, *keys)] == ["running", "cancelled", "cancelled"]
+        gone.add("a")
+        assert status(runner, runner.submit(recipe_of(seed=3), "b")).position == 2
+        assert [status(runner, key).state for key in (blocker, *keys)] == ["running", "cancelled", "queued"]
     finally:
         runner.close()
     with pytest.raises(RecipeError, match="shutting down"):
@@ -320,7 +329,7 @@ def test_old_jobs_are_forgotten_and_found_on_disk(runner: Runner, monkeypatch: p
     for key in keys:
         over(runner, key)
     runner.submit(recipe_of(seed=4), "me")
-    assert len(runner.jobs("me")) == 2
+    assert len(runner._jobs) == 2
     assert {status(runner, key).state for key in keys} == {"done"}
 
 

@@ -1,0 +1,62 @@
+"""The queue of jobs that wait: fair to sessions, however many jobs each submits. No lock here: `Runner` holds one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+
+from .. import limits
+from ..errors import RecipeError, plural
+from .job import Job
+
+
+class FairQueue:
+    """Sessions take turns; the jobs of one session keep their order."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, deque[Job]] = {}  # session -> its jobs; the first session is served next, and then goes to the end
+
+    def __len__(self) -> int:
+        return sum(map(len, self._rows.values()))
+
+    def __iter__(self) -> Iterator[Job]:
+        return (job for jobs in self._rows.values() for job in jobs)
+
+    def check_room(self, session: str) -> None:
+        """Raise RecipeError if a session may not add another job."""
+        count, allowed = len(self._rows.get(session, ())), limits.most("session_jobs")
+        if count >= allowed:
+            raise RecipeError(f"You already have {plural(count, 'run')} waiting (limit {allowed:,}). Wait for some to finish.")
+
+    def append(self, job: Job) -> None:
+        self._rows.setdefault(job.starter, deque()).append(job)
+
+    def pop(self) -> Job:
+        """Remove and return the job that starts now."""
+        session = next(iter(self._rows))
+        jobs = self._rows.pop(session)
+        job = jobs.popleft()
+        if jobs:
+            self._rows[session] = jobs
+        return job
+
+    def remove(self, job: Job) -> None:
+        jobs = self._rows[job.starter]
+        jobs.remove(job)
+        if not jobs:
+            del self._rows[job.starter]
+
+    def position(self, job: Job) -> int:
+        """How many jobs start until this one has started, itself included: 1 starts next."""
+        rounds, turn = self._turn(job)
+        return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self._rows.values()))
+
+    def before(self, job: Job) -> Iterator[Job]:
+        """The jobs that start before this one, session by session."""
+        rounds, turn = self._turn(job)
+        return (other for number, jobs in enumerate(self._rows.values()) for other in islice(jobs, rounds + (number < turn)))
+
+    def _turn(self, job: Job) -> tuple[int, int]:
+        """The whole rounds before the one in which a job starts, and its session's turn in that."""
+        return self._rows[job.starter].index(job), list(self._rows).index(job.starter)

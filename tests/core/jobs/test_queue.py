@@ -1,0 +1,98 @@
+"""The fair queue against a model of itself, and what a job says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.jobs.job import CURVE_POINTS, Job, Points
+from nlwfa_core.jobs.queue import FairQueue
+from nlwfa_core.learning.progress import BITS, RELATIVE, Progress
+
+
+def queue_of(sessions: str) -> tuple[FairQueue, list[Job]]:
+    queue = FairQueue()
+    jobs = [Job(str(number), Recipe(), owner) for number, owner in enumerate(sessions)]
+    for job in jobs:
+        queue.append(job)
+    return queue, jobs
+
+
+def test_sessions_take_turns() -> None:
+    queue, _ = queue_of("aaabbc")
+    assert "".join(queue.pop().starter for _ in range(6)) == "abcaba"
+
+
+def test_who_was_served_goes_to_the_end() -> None:
+    queue, _ = queue_of("aab")
+    assert queue.pop().starter == "a"
+    queue.append(Job("new", Recipe(), "c"))
+    assert [queue.pop().starter for _ in range(3)] == ["b", "a", "c"]
+
+
+@given(st.text("abcd", min_size=1, max_size=12), st.integers(0, 5))
+def test_positions_are_the_order_of_starting(sessions: str, num_started: int) -> None:
+    queue, jobs = queue_of(sessions)
+    started = [queue.pop() for _ in range(min(num_started, len(jobs)))]
+    positions = {queue.position(job): job for job in jobs if job not in started}
+    assert [positions[position] for position in sorted(positions)] == [queue.pop() for _ in range(len(queue))]
+    assert sorted(positions) == list(range(1, len(positions) + 1))
+
+
+@given(st.text("abcd", min_size=1, max_size=12), st.integers(0, 5))
+def test_the_jobs_before_a_job_are_those_of_smaller_positions(sessions: str, num_started: int) -> None:
+    queue, _ = queue_of(sessions)
+    for _ in range(min(num_started, len(queue) - 1)):
+        queue.pop()
+    positions = {job.key: queue.position(job) for job in queue}
+    for job in queue:
+        assert sorted(other.key for other in queue.before(job)) == sorted(
+            key for key, position in positions.items() if position < positions[job.key]
+        )
+
+
+@given(st.text("abc", min_size=1, max_size=10), st.data())
+def test_what_is_removed_does_not_start(sessions: str, data: st.DataObject) -> None:
+    queue, jobs = queue_of(sessions)
+    gone = data.draw(st.sampled_from(jobs))
+    queue.remove(gone)
+    assert gone not in [queue.pop() for _ in range(len(queue))]
+
+
+@pytest.mark.parametrize("num_values", [1, 2, CURVE_POINTS, CURVE_POINTS + 1, 1000, 4096, 100_000])
+def test_curves_are_thin_and_end_with_the_newest(num_values: int) -> None:
+    points = Points(BITS)
+    for epoch in range(num_values):
+        points.add(epoch, float(-epoch))
+    curve = points.curve()
+    assert (curve.epochs[0], curve.measure) == (0, BITS)
+    assert curve.epochs[-1] == num_values - 1
+    assert list(curve.epochs) == sorted(set(curve.epochs))
+    assert curve.losses == tuple(-epoch for epoch in curve.epochs)
+    assert min(num_values, CURVE_POINTS // 2) <= len(curve.epochs) <= CURVE_POINTS + 1
+
+
+def test_what_a_worker_says_after_a_cancel_changes_nothing() -> None:
+    job = Job("k", Recipe())
+    job.begin()
+    job.note({"progress": ["factorisation", 3, 10, 0.5, RELATIVE], "losses": [["factorisation", 3, 0.5, RELATIVE]]})
+    assert job.status(None, 0).progress == Progress("factorisation", 3, 10, 0.5)
+    job.end("cancelled")
+    job.note({"progress": ["factorisation", 4, 10, 0.5, RELATIVE], "losses": [["factorisation", 4, 0.4, RELATIVE]]})
+    job.end("done")
+    status = job.status(None, 0)
+    assert (status.state, status.progress, status.losses["factorisation"].epochs) == ("cancelled", None, (3,))
+
+
+def test_a_session_that_has_cancelled_wants_the_job_again_only_when_it_submits_it() -> None:
+    job = Job("k", Recipe())
+    job.submitted_by("a")
+    job.watched_by("b")
+    assert job.sessions == {"a", "b"}
+    job.cancelled_by("a")
+    job.watched_by("a")  # its page is redrawn once more
+    assert job.sessions == {"b"}
+    job.submitted_by("a")
+    assert job.sessions == {"a", "b"}
