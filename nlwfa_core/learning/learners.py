@@ -27,7 +27,7 @@ from .hmm import EM, fit_hmm
 from .names import PROCESSOR_DEPENDENT, STRING_LEARNERS, check_learner, depends_on_processor
 from .options import Options, with_shortcuts
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from .reading import Steps, as_network, first_strings, mapped
+from .reading import Steps, as_network, first_strings, mapped_rows
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 
 if TYPE_CHECKING:  # it needs torch, which takes seconds to import
@@ -281,7 +281,7 @@ def network_steps(
         masked = observed is not None
         cache.factorisations[nonlinear] = used, fit_factorisation(hankel, options, masked, report, cancelled)
     factors = cache.factorisations[nonlinear][1]
-    middle, maps, logs = perf_counter(), mapped(hankel), [factors.log]
+    middle, maps, logs = perf_counter(), mapped_rows(hankel), [factors.log]
     if observed is not None and not kind.nonlinear_transitions:
         transitions: tuple[FloatArray, ...] = (linear_transitions(factors.latent, maps, observed),)
     else:

@@ -44,8 +44,8 @@ def reading_of(hankel: HankelMatrix) -> Reading:
     return reading_for(hankel.transform, hankel.bounded)
 
 
-def mapped(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
-    """The rows that a model's maps lead to: `shifted` of the strings' symbols, and of ⊣ if the reading has a map for it."""
+def mapped_rows(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
+    """The rows uσ to which maps lead from each prefix u: `shifted` of the strings' symbols, and of ⊣ if it has a map."""
     num_symbols = hankel.num_symbols - hankel.num_marks
     return hankel.shifted[:, : num_symbols + reading_of(hankel).has_end_map]
 
@@ -57,12 +57,12 @@ def as_network(
     decoder: tuple[FloatArray, ...],
     nonlinear: tuple[bool, bool],
 ) -> NLWFA:
-    """The model of a matrix's rows, to be read as the matrix was counted and transformed.
+    """The model over a matrix's rows, read as the matrix was counted and transformed.
 
     Parameters
     ----------
     decoder : arrays
-        φ' with its last layer, to rows of the matrix as they are.
+        φ' with its last layer, which gives rows of the matrix at their own scale.
     nonlinear : (bool, bool)
         Whether θ is tanh in the transitions, and in the decoder.
     """
@@ -72,13 +72,13 @@ def as_network(
 
 
 def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:
-    """The first rows whose prefixes begin strings, and these without boundary symbols."""
+    """The first rows whose prefixes are beginnings of strings, and these beginnings without boundary symbols."""
     num_symbols = hankel.num_symbols - hankel.num_marks
     begin = (num_symbols + 1,) if hankel.num_marks == 2 else ()
     first = hankel.basis.prefixes.take(np.arange(min(MAX_SHOWN, hankel.num_prefixes)))
-    found = {
+    beginnings = {
         row: word[len(begin) :]
         for row, word in enumerate(first)
         if word[: len(begin)] == begin and max(word[len(begin) :], default=0) < num_symbols
     }
-    return np.array(list(found), dtype=np.int64), Words.of(found.values())
+    return np.array(list(beginnings), dtype=np.int64), Words.of(beginnings.values())

@@ -17,7 +17,7 @@ from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
-from .reading import mapped
+from .reading import mapped_rows
 
 # Up to this many cells a full dense SVD costs less than setting up an iterative one.
 DENSE_CELLS = 40_000
@@ -257,11 +257,11 @@ def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     V = svd.right[:, :k]
     rows = hankel.matrix @ V  # (num_rows, k)
     before, weights = rows[: hankel.num_prefixes], hankel.row_weights
-    maps = np.zeros((mapped(hankel).shape[1], k, k))
+    maps = np.zeros((mapped_rows(hankel).shape[1], k, k))
     for part in np.unique(svd.parts[:k]):  # prefixes of different parts share no state: exact zeros stay exact
         states = np.flatnonzero(svd.parts[:k] == part)
         inside = np.flatnonzero(before[:, states].any(axis=1))
-        for symbol, after in enumerate(mapped(hankel)[inside].T):
+        for symbol, after in enumerate(mapped_rows(hankel)[inside].T):
             roots = np.ones((len(after), 1)) if weights is None else np.sqrt(weights[after, None])
             maps[symbol, states] = np.linalg.lstsq(roots * before[inside][:, states], roots * rows[after])[0]
     return WFA(rows[hankel.start_row], maps, V[0].copy())

@@ -26,7 +26,7 @@ def spectral_steps(recipe: Recipe) -> None:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
-    names = stepping.names(learned)
+    names = stepping.step_names(learned)
     if st.session_state.get(STEP, names[0]) not in names:
         st.session_state[STEP] = names[0]
     with st.container(border=True):

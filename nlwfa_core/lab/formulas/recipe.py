@@ -1,4 +1,4 @@
-"""What a recipe does, in words and formulas for people: what the matrix holds, and how a model is made of it."""
+"""What a recipe does, in words and formulas: what the matrix holds, and how a model is learned from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .latex import gathered
 COUNTS = {
     "string": "the share of training strings that equal $uv$",
     "prefix": "the share of training strings that begin with $uv$",
-    "factor": "how often $uv$ stands in a training string, on average",
+    "factor": "the average number of times $uv$ occurs in a training string",
 }
 MARKED = {"prefix": "$x\\,{\\dashv}$", "factor": "${\\vdash}\\,x\\,{\\dashv}$"}
 
@@ -43,7 +43,7 @@ REFINED = {
 
 
 def entries(recipe: HankelRecipe) -> str:
-    """What stands in a cell of the matrix, in Markdown.
+    """Say in Markdown what a cell of the matrix holds.
 
     >>> entries(HankelRecipe(transform="sqrt"))
     'the square root of the share of training strings that equal $uv$'
@@ -55,14 +55,14 @@ def entries(recipe: HankelRecipe) -> str:
 
 
 def marks(recipe: HankelRecipe) -> str:
-    """A sentence on boundary symbols in Markdown; nothing where there are none."""
+    """A sentence about boundary symbols, in Markdown. Empty if the recipe has none."""
     if not recipe.bounded:
         return ""
-    return f"Each string $x$ is counted as {MARKED[recipe.statistic]}: where strings begin or end is then a symbol like others."
+    return f"Each string $x$ is counted as {MARKED[recipe.statistic]}: its ends then count as ordinary symbols."
 
 
 def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """How a learner's model is made: titles in Markdown, formulas in LaTeX, narrow enough for a phone."""
+    """The steps from matrix to model: titles in Markdown, formulas in LaTeX, narrow enough for a phone."""
     kind, hankel = LEARNERS[recipe.learning.learner], recipe.hankel
     by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
@@ -70,15 +70,15 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
     elif by_row:
         divisor = r"\mathbf{H}[u,\lambda]" if hankel.bounded else r"\textstyle\sum_{v'}\mathbf{H}[u,v']"
         yield (
-            "**The matrix**: what follows $u$, given $u$; rows keep $w_u$, how often their prefix was seen, as their weight",
+            "**The matrix**: what follows $u$, given $u$. Each row has a weight $w_u$: how often its prefix was seen",
             rf"\mathbf{{H}}[u,v]\leftarrow\mathbf{{H}}[u,v]\,/\,{divisor}",
         )
     if kind.networks:
-        weighed = "_w" if by_row else ""
+        weights = "_w" if by_row else ""
         first, second = ("with tanh" if tanh else "linear" for tanh in (kind.nonlinear_factorisation, kind.nonlinear_transitions))
         yield (
-            "**Steps 1 and 2**: an auto-encoder of the rows, then maps between their codes (tanh: an S-shaped curve from −1 to 1)",
-            NETWORKS % (weighed, first, weighed, second),
+            "**Steps 1 and 2**: an auto-encoder of the rows, then a map between their codes for each symbol",
+            NETWORKS % (weights, first, weights, second),
         )
     elif plain:
         yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", SVD
@@ -88,33 +88,37 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         formula = LINEAR_MAPS % (block, r"w_{u\sigma}" if by_row else "", first)
         yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", formula
     output = r"\phi'(G_{%s}(\alpha_0))" if kind.networks else r"\alpha_0^\top\mathbf{A}_{%s}\mathbf{V}^\top"
+    weight = "w_u" if by_row else ""
     if (objective := recipe.refinement.objective) == "hankel":
-        yield "**Step 3**: all parameters together, on the rows", REFINED["hankel"] % ("w_u" if by_row else "", output % "u")
+        yield (
+            "**Step 3**: all parameters are trained together on the rows",
+            REFINED["hankel"] % (weight, output % "u"),
+        )
     if plain and not kind.networks and hankel.statistic != "string":
         yield "**Back to strings**, with $\\mathbf{A}=\\sum_\\sigma\\mathbf{A}_\\sigma$", CONVERSIONS[hankel.statistic]
     elif not plain:
         yield "**Read as**", _reading(hankel, output)
     if objective == "likelihood":
         yield (
-            "**Step 3**: all parameters together, on what follows each prefix of the training strings, the end too",
+            "**Step 3**: all parameters are trained together on what follows each prefix of the training strings, ends included",
             REFINED["likelihood"],
         )
 
 
 def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """Of the `steps`, the refinement, if there is one."""
+    """The refinement among the `steps`, if there is one."""
     return ((title, formula) for title, formula in steps(recipe) if title.startswith("**Step 3**"))
 
 
 def _reading(recipe: HankelRecipe, output: str) -> str:
-    """How a string's weight is made of a model's outputs: `models.reading` in the notation of these steps."""
+    """How outputs become a string's weight: `models.reading` in the notation of these steps."""
     following = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
     formulas = reading_for(recipe.transform, recipe.bounded).formulas(lambda u, end: f"{output % (u + end)}[\\lambda]", following)
     return gathered(formulas)
 
 
 def rank_notes(recipe: Recipe) -> tuple[str, ...]:
-    """A sentence where a linear model is asked for more states than the basis allows, before anything is computed.
+    """A sentence if a linear model is asked for more states than the basis allows, known before anything is computed.
 
     >>> from nlwfa_core import LearningRecipe
     >>> small = HankelRecipe(num_prefixes=20, num_suffixes=10)

@@ -1,6 +1,6 @@
-"""Spectral learning step by step, with the numbers that each step comes to: what a lecturer writes on the board.
+"""Spectral learning step by step, with numbers in the formulas: what a lecturer writes on the board.
 
-The numbers are those of `learning.spectral`, not computed anew: what is shown is what the learner does.
+The numbers are those of `learning.spectral`, not computed again: each step shows what the learner does.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from . import recipe as formulas
 from .by_hand import by_hand
 from .latex import column, diagonal, matrix, number, row, sized, text
 
-# Of the calculation of a string's weight: its states, and the weight.
+# Of the calculation of a string's weight: one line per state, and one for the weight.
 MAX_LINES = 7
 
 
 @dataclass(frozen=True, eq=False)
 class Spectral:
-    """What spectral learning came to.
+    """A model from spectral learning, and the intermediate results.
 
     Attributes
     ----------
     hankel : HankelMatrix
     svd : TruncatedSVD
-        Of its `weighted_block`, to the rank or more.
+        Of its `weighted_block`, at least up to the rank.
     maps : WFA
-        α₀ and A_σ as they are solved for, before anything is converted.
+        α₀ and A_σ as solved for, before any conversion.
     model : WFA or NLWFA
-        What is learned: it gives strings weights.
+        The learned model of strings.
     """
 
     hankel: HankelMatrix
@@ -49,8 +49,8 @@ class Spectral:
     model: WFA | NLWFA
 
     @property
-    def plain(self) -> bool:
-        """Whether it is the paper's method: entries as counted, no boundary symbols."""
+    def is_plain(self) -> bool:
+        """Whether this is the paper's method: entries as counted, no boundary symbols."""
         return self.hankel.transform == "none" and not self.hankel.bounded
 
 
@@ -61,15 +61,15 @@ class Step:
     Attributes
     ----------
     name : str
-        A word or three, for a button.
+        One to three words for a button; links hold it.
     title : str
         Markdown.
     formula : str
         LaTeX.
     numbers : tuple of str
-        LaTeX, a line each.
+        The same with numbers, one LaTeX formula per line.
     notice : str
-        What to look at, Markdown.
+        What to look at, in Markdown.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Step:
 
 
 def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
-    """Learn by SP, and keep what it went through. Raises RecipeError if the basis does not allow the rank."""
+    """Learn by SP and keep the intermediate results. Raises RecipeError if the basis does not allow the rank."""
     cache = FitCache()
     model = fit(hankel, learner="SP", rank=rank, cache=cache).model
     svd = cache.svds[svd_size(hankel, rank)]
@@ -88,9 +88,9 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
     return Spectral(hankel, svd, (fit_spectral if plain else fit_linear_maps)(hankel, svd, rank), model)
 
 
-def names(learned: Spectral) -> list[str]:
-    """What the steps are called."""
-    converted = learned.plain and learned.hankel.statistic != "string"
+def step_names(learned: Spectral) -> list[str]:
+    """The names of the steps, in order."""
+    converted = learned.is_plain and learned.hankel.statistic != "string"
     return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if converted else []), "weight"]
 
 
@@ -100,19 +100,19 @@ def steps(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sa
     Parameters
     ----------
     alphabet : Alphabet
-        That of the matrix, see `hankel.matrix.hankel_alphabet`.
+        The matrix's, with boundary symbols if it has any: see `hankel.matrix.hankel_alphabet`.
     train : Sample
         The training strings.
     symbol : int
-        Whose map is shown.
+        The symbol whose map is shown.
     word : tuple of int
-        Whose weight is computed.
+        The string whose weight is computed.
     """
     yield _estimate(learned, recipe, alphabet)
     yield _decompose(learned)
     yield _ends(learned)
     yield _move(learned, alphabet, symbol)
-    if learned.plain and learned.hankel.statistic != "string":
+    if learned.is_plain and learned.hankel.statistic != "string":
         yield _convert(learned)
     yield _weigh(learned, alphabet, train, word)
 
@@ -120,16 +120,16 @@ def steps(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sa
 def _estimate(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Step:
     hankel, block = learned.hankel, learned.hankel.block
     prefixes, suffixes = hankel.basis.prefixes, hankel.basis.suffixes
-    shown = matrix(block, lambda place: _written(prefixes[place], alphabet), lambda place: _written(suffixes[place], alphabet))
+    corners = matrix(block, lambda row: _written(prefixes[row], alphabet), lambda column: _written(suffixes[column], alphabet))
     filled = block.nnz / (block.shape[0] * block.shape[1])
     first = float(block[0, 0])
     return Step(
         "estimate",
         f"Estimate: a cell holds {formulas.entries(recipe)}",
         r"\mathbf{H}_\lambda[u,v]=\hat f(uv),\qquad\mathbf{H}_\sigma[u,v]=\hat f(u\sigma v)",
-        (r"\mathbf{H}_\lambda=" + sized(block, shown),),
-        f"Row $u$ says how strings go on after $u$: rows that are multiples of each other mean the same for the future, which is "
-        f"what a state will be. {filled:.1%} of the cells are filled; $\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
+        (r"\mathbf{H}_\lambda=" + sized(block, corners),),
+        f"Row $u$ says how strings continue after $u$. Prefixes whose rows are multiples of each other have the same future, and "
+        f"share a state. {filled:.1%} of the cells are not 0; $\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
     )
 
 
@@ -141,11 +141,12 @@ def _decompose(learned: Spectral) -> Step:
     k, svd = learned.maps.num_states, learned.svd
     U, V = svd.left[:, :k], svd.right[:, :k]
     squares = weighted_block(learned.hankel).data ** 2
-    kept = float((svd.singular_values[:k] ** 2).sum() / (squares.sum() or 1.0))
+    explained = float((svd.singular_values[:k] ** 2).sum() / (squares.sum() or 1.0))
     block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if learned.hankel.row_weights is not None else r"\mathbf{H}_\lambda"
-    weighed = r"; rows count as often as their prefix was seen, $w_u$" if learned.hankel.row_weights is not None else ""
+    weights = r". Each row is weighted by how often its prefix was seen, $w_u$" if learned.hankel.row_weights is not None else ""
     following = svd.singular_values[k : k + 1]
-    cut = f"; the largest that is cut off is ${number(float(following[0]))}$" if len(following) else ""
+    dropped = f". The largest that is dropped is ${number(float(following[0]))}$" if len(following) else ""
+    values = "This singular value keeps" if k == 1 else f"These {k} singular values keep"
     return Step(
         "decompose",
         f"Truncated singular value decomposition, k = {k}",
@@ -154,7 +155,7 @@ def _decompose(learned: Spectral) -> Step:
             r"\mathbf{U}=" + sized(U, matrix(U)) + r"\qquad " + r"\mathbf{V}=" + sized(V, matrix(V)),
             r"\mathbf{D}=" + diagonal(svd.singular_values[:k]),
         ),
-        f"These {k} singular values keep {kept:.2%} of the squared norm{weighed}{cut}. No matrix of rank {k} comes nearer.",
+        f"{values} {explained:.2%} of the squared norm{weights}{dropped}. No matrix of rank {k} is closer.",
     )
 
 
@@ -167,18 +168,19 @@ def _ends(learned: Spectral) -> Step:
         numbers.append(r"\mathbf{O}=" + sized(model.output, matrix(model.output)))
         notice = (
             r"$\mathbf{O}$ has a column for each symbol, from the rows of $\mathbf{V}$ whose suffixes begin with it, and one for "
-            r"the end: $\mathbf{z}\,\mathbf{O}$ is what comes next, $\alpha_0^\top\mathbf{O}$ what strings begin with."
+            r"the end. $\mathbf{z}\,\mathbf{O}$ are the probabilities of what comes next; $\alpha_0^\top\mathbf{O}$ those of what "
+            r"comes first."
         )
-        return Step("begin and end", "The first state, and what is read off a state", formula, tuple(numbers), notice)
+        return Step("begin and end", "The initial state, and the outputs of a state", formula, tuple(numbers), notice)
     numbers.append(r"\alpha_\infty=" + column(maps.termination))
-    said, there = float(maps.initial @ maps.termination), float(learned.hankel.matrix[first, 0])
+    approximation, entry = float(maps.initial @ maps.termination), float(learned.hankel.matrix[first, 0])
     return Step(
         "begin and end",
-        "The first state, and how a state ends",
+        "The initial state, and the weights with which states end",
         rf"\alpha_0^\top=\mathbf{{H}}[{begin},:]\,\mathbf{{V}},\qquad\alpha_\infty=\mathbf{{V}}[\lambda,:]^\top",
         tuple(numbers),
-        rf"$\alpha_0^\top\alpha_\infty={number(said)}$, and $\mathbf{{H}}[{begin},\lambda]={number(there)}$: what rank "
-        f"{maps.num_states} makes of the first cell.",
+        rf"$\alpha_0^\top\alpha_\infty={number(approximation)}$ is the rank-{maps.num_states} approximation of the first cell, "
+        rf"$\mathbf{{H}}[{begin},\lambda]={number(entry)}$.",
     )
 
 
@@ -187,15 +189,15 @@ def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
     name, A = text(alphabet.symbols[symbol]), maps.transitions[symbol]
     begin = r"\lambda" if hankel.num_marks < 2 else r"\vdash"
     formula = r"\mathbf{A}_\sigma=(\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V}"
-    if not learned.plain:
+    if not learned.is_plain:
         weight = r"w_{u\sigma}" if hankel.row_weights is not None else ""
         formula = rf"\min_{{\mathbf{{A}}_\sigma}}\textstyle\sum_u {weight}"
         formula += r"\|\mathbf{z}_u\mathbf{A}_\sigma-\mathbf{z}_{u\sigma}\|^2"
         formula += r",\qquad\mathbf{z}_u=\mathbf{H}[u,:]\,\mathbf{V}"
-    there = []
+    data_line = []
     if hankel.start_row < hankel.num_prefixes:
         reached = (hankel.matrix[[int(hankel.shifted[hankel.start_row, symbol])]] @ learned.svd.right[:, : maps.num_states])[0]
-        there = [rf"\mathbf{{H}}_{{{name}}}[{begin},:]\,\mathbf{{V}}=" + row(reached)]
+        data_line = [rf"\mathbf{{H}}_{{{name}}}[{begin},:]\,\mathbf{{V}}=" + row(reached)]
     return Step(
         "move",
         "A map for each symbol: from the state of $u$ to that of $u\\sigma$",
@@ -203,11 +205,11 @@ def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
         (
             rf"\mathbf{{A}}_{{{name}}}=" + sized(A, matrix(A)),
             rf"\alpha_0^\top\mathbf{{A}}_{{{name}}}=" + row(maps.initial @ A),
-            *there,
+            *data_line,
         ),
-        f"The second line is where the map leads from the first state{', the third where the data are' if there else ''}: least "
-        "squares brings maps and data together for all prefixes at once. "
-        f"The maps' sum has spectral radius {maps.spectral_radius:.4g}.",
+        f"Line 2 is where the map takes the initial state{'; line 3 is where the data put it' if data_line else ''}. Least squares "
+        "makes maps and data agree as well as possible for all prefixes at once. "
+        f"The sum of the maps has spectral radius {maps.spectral_radius:.4g}.",
     )
 
 
@@ -223,8 +225,8 @@ def _convert(learned: Spectral) -> Step:
         f"From {learned.hankel.statistic} statistics back to strings",
         formulas.CONVERSIONS[learned.hankel.statistic],
         tuple(numbers),
-        "What a prefix is worth is what all strings that begin with it are worth together, a geometric series of $\\mathbf{A}$: "
-        "$\\mathbf{I}-\\mathbf{A}$ takes it apart again.",
+        "The weight of a prefix is the sum of the weights of all strings that begin with it, a geometric series in $\\mathbf{A}$. "
+        "Multiplying by $\\mathbf{I}-\\mathbf{A}$ undoes the sum.",
     )
 
 
@@ -243,7 +245,7 @@ def _weigh(learned: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> 
         last = rf"\mathbf{{A}}_{{{end}}}" if end else ""
         return rf"\alpha_0^\top\mathbf{{A}}_{{x_1}}\cdots\mathbf{{A}}_{{x_n}}{last}\,\alpha_\infty"
 
-    negative = " A weight below 0 is no probability: nothing in the method forbids it." if calculation.weight < 0 else ""
+    negative = " It is negative, and so no probability: nothing in the method prevents that." if calculation.weight < 0 else ""
     return Step(
         "weight",
         "The weight of one string, as a product",
@@ -254,6 +256,6 @@ def _weigh(learned: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> 
 
 
 def _share(train: Sample, word: Word) -> float:
-    """Of the training strings that are this word."""
-    alike = np.flatnonzero(train.words.lengths == len(word)).tolist()
-    return float(sum(train.counts[place] for place in alike if train.words[place] == word) / train.counts.sum())
+    """The share of training strings that are this word."""
+    same_length = np.flatnonzero(train.words.lengths == len(word)).tolist()
+    return float(sum(train.counts[index] for index in same_length if train.words[index] == word) / train.counts.sum())

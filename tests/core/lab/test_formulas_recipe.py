@@ -54,5 +54,5 @@ def test_entries_are_told_in_words() -> None:
     assert entries(HankelRecipe()) == "the share of training strings that equal $uv$"
     assert entries(HankelRecipe(transform="row")).endswith("that equal $uv$, divided by the sum of its row")
     bounded = HankelRecipe(statistic="factor", transform="row", bounded=True)
-    assert entries(bounded) == "how often $uv$ stands in a training string, on average, divided by the same for $u$"
+    assert entries(bounded) == "the average number of times $uv$ occurs in a training string, divided by the same for $u$"
     assert marks(HankelRecipe()) == "" and r"${\vdash}\,x\,{\dashv}$" in marks(bounded)

@@ -52,7 +52,7 @@ def test_a_geometric_series_on_paper() -> None:
         r"\begin{pmatrix}0.559\end{pmatrix}",
         r"\begin{pmatrix}0.894\end{pmatrix}",
     ]
-    assert "=0.5$" in ends.notice and r"\begin{pmatrix}0.5\end{pmatrix}" in move.numbers[0]
+    assert "=0.5$ is the rank-1 approximation" in ends.notice and r"\begin{pmatrix}0.5\end{pmatrix}" in move.numbers[0]
     assert move.numbers[1].split("=")[1] == move.numbers[2].split("=")[1] == r"\begin{pmatrix}0.28\end{pmatrix}"
     assert "spectral radius 0.5" in move.notice
     assert weight.numbers[0].endswith(r"f(x)&=\mathbf{z}_{1}\,\alpha_\infty=0.25\end{aligned}")
