@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from nlwfa_core.experiment.selection import RANK_METRICS
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import ranking
-from nlwfa_core.metrics.scores import SCORE_OF
+from nlwfa_core.metrics.scores import RANK_METRICS, SCORE_OF
 from pages.shared import cache, runs, sidebar, widgets
 from pages.views import compare as view
 

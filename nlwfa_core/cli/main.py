@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import RecipeError, plural
-from ..experiment.data import generator_of
-from ..experiment.recipe import DataRecipe
-from ..metrics.diagnostics import diagnostics
-from ..metrics.scores import TestSet, evaluate
-from ..models.files import load_model
+from ..experiment.fields import with_fields
+from ..experiment.recipe import DataRecipe, Recipe
 from ..models.wfa import mass_messages
 from ..sources.pautomac import read_solution, write_pautomac, write_solution
 from ..strings.trie import Trie
 from ..strings.words import Words
 from ..version import __version__
 from .learn import fit, select_rank
+from .options import Options, takes_fields
 from .reproduce import reproduce
 from .sweep import sweep
-from .terminal import STRINGS, AsJson, Format, Output, Seed, blaming, execute, read_bytes, read_known_words, write_file
+from .terminal import STRINGS, AsJson, Format, Output, blaming, execute, read_bytes, read_known_words, write_file
 from .text import json_text, next_record, next_summary, score_summary
 from .values import fit_values, score_values
 
@@ -31,13 +29,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Le
 generate = typer.Typer(help="Draw strings, and write them as a PAutomaC file.")
 app.add_typer(generate, name="generate")
 
-DATA = DataRecipe()
-
 Count = Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")]
 File = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
 Solution = Annotated[Path | None, typer.Option(help="Also write each string's exact probability, as a PAutomaC solution.")]
-States = Annotated[int, typer.Option(help="States of the automaton.")]
-Symbols = Annotated[int, typer.Option(help="Symbols of its alphabet.")]
 Model = Annotated[Path, typer.Option(help="The folder that `fit` wrote.")]
 
 
@@ -67,49 +61,36 @@ def _options(
     pass
 
 
-@generate.command()
-def dyck(
-    out: File,
-    num_strings: Count = DATA.num_strings,
-    seed: Seed = DATA.seed,
-    split: Annotated[float, typer.Option(help="Probability of S → SS.")] = DATA.split_probability,
-    wrap: Annotated[float, typer.Option(help="Probability of S → [S]; S → [] has the rest.")] = DATA.wrap_probability,
-    solution: Solution = None,
-) -> Output:
-    """Well-bracketed strings: 0 is [ and 1 is ]."""
-    recipe = DataRecipe(source="dyck", num_strings=num_strings, seed=seed, split_probability=split, wrap_probability=wrap)
-    return _write_strings(recipe, out, solution)
+NUM_STRINGS = Recipe().data.num_strings
 
 
-@generate.command()
-def automaton(
-    out: File,
-    num_strings: Count = DATA.num_strings,
-    states: States = DATA.num_states,
-    symbols: Symbols = DATA.num_symbols,
-    seed: Seed = DATA.seed,
-    solution: Solution = None,
-) -> Output:
-    """Strings of a random probabilistic automaton."""
-    recipe = DataRecipe(source="automaton", num_strings=num_strings, num_states=states, num_symbols=symbols, seed=seed)
-    return _write_strings(recipe, out, solution)
+def _add_generator(source: str, own: Options, text: str) -> None:
+    """Add the command that draws strings of a source, with the options of its own fields."""
+
+    @takes_fields({"seed": ("data_seed",), **own})
+    def command(
+        out: File,
+        chosen: Mapping[str, Any],
+        num_strings: Count = NUM_STRINGS,
+        solution: Solution = None,
+    ) -> Output:
+        recipe = with_fields(Recipe(), {**chosen, "source": source, "num_strings": num_strings})
+        return _write_strings(recipe.data, out, solution)
+
+    generate.command(source, help=text)(command)
 
 
-@generate.command()
-def squared(
-    out: File,
-    num_strings: Count = DATA.num_strings,
-    states: States = DATA.num_states,
-    symbols: Symbols = DATA.num_symbols,
-    seed: Seed = DATA.seed,
-    solution: Solution = None,
-) -> Output:
-    """Strings of the square of a random WFA: up to k² states that a nonlinear model does with k."""
-    recipe = DataRecipe(source="squared", num_strings=num_strings, num_states=states, num_symbols=symbols, seed=seed)
-    return _write_strings(recipe, out, solution)
+AUTOMATON: Options = {"states": ("num_states",), "symbols": ("num_symbols",)}
+_add_generator(
+    "dyck", {"split": ("split_probability",), "wrap": ("wrap_probability",)}, "Well-bracketed strings: 0 is [ and 1 is ]."
+)
+_add_generator("automaton", AUTOMATON, "Strings of a random probabilistic automaton.")
+_add_generator("squared", AUTOMATON, "Strings of the square of a random WFA: up to k² states that a nonlinear model does with k.")
 
 
 def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
+    from ..experiment.data import generator_of
+
     if out == solution:
         raise RecipeError(f"solution: {solution} given, which is where the strings go")
     source = generator_of(recipe)
@@ -132,6 +113,10 @@ def score(
     as_json: AsJson = False,
 ) -> Output:
     """Score a model on test strings."""
+    from ..metrics.diagnostics import diagnostics
+    from ..metrics.scores import TestSet, evaluate
+    from ..models.files import load_model
+
     saved = load_model(model)
     file = read_known_words(test, format, saved.alphabet)
     sample = file.sample()
@@ -154,6 +139,8 @@ def weights(
     format: Format = "auto",
 ) -> Output:
     """Print a model's weight of each word, a line each, in the file's order and with all digits."""
+    from ..models.files import load_model
+
     saved = load_model(model)
     file = read_known_words(words, format, saved.alphabet)
     return Output("\n".join(map(repr, saved.model.weights(file.words).tolist())), file.notes)
@@ -166,6 +153,8 @@ def next_symbol(
     as_json: AsJson = False,
 ) -> Output:
     """Print the scores of what can follow a prefix, the end of the string included."""
+    from ..models.files import load_model
+
     saved = load_model(model)
     word = saved.alphabet.encode(prefix)
     trie = Trie.of(Words.of([word]), len(saved.alphabet))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import RecipeError, plural
 from ..files import make_directory
-from ..reproduction.experiments import Experiment, dyck, measure_missing, squared, verbs
-from ..reproduction.pages import write_pages
 from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
+
+if TYPE_CHECKING:
+    from ..reproduction.experiments import Experiment
 
 NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared")
 
@@ -28,8 +29,11 @@ def reproduce(
 ) -> Output:
     """Run one of the paper's experiments, in its settings and in better ones, and write the page about it.
 
-    Every run is kept as soon as it is done: the same command goes on where the last one stopped.
+    Every run is kept as soon as it is done: the same command continues where the last one stopped.
     """
+    from ..reproduction.experiments import measure_missing
+    from ..reproduction.pages import write_pages
+
     plan = _plan(experiment, seeds, quick, train, validation)
     folder = out / "quick" if quick else out
     check_writable(folder)
@@ -44,6 +48,8 @@ def reproduce(
 
 
 def _plan(name: str, seeds: int, quick: bool, train: Path | None, validation: Path | None) -> Experiment:
+    from ..reproduction.experiments import dyck, squared, verbs
+
     if name not in NAMES:
         raise RecipeError(f"experiment: {name!r} given, allowed: {', '.join(NAMES)}")
     if name != "verbs" and (train or validation):

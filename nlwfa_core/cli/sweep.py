@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import RecipeError, plural
-from ..experiment.grids import Grid, table
-from ..experiment.results import load_result
 from ..files import MAX_JSON_BYTES, read_capped
-from ..jobs.sweep import run_missing
 from .terminal import Output, check_writable, progress_bar, write_file
 
 
@@ -23,9 +20,16 @@ def sweep(
 ) -> Output:
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
 
-    Every run is kept as soon as it is done: the same command goes on where the last one stopped.
+    Every run is kept as soon as it is done: the same command continues where the last one stopped.
     """
-    recipes = _grid(sweep).recipes()
+    from ..experiment.grids import Grid, table
+    from ..experiment.results import load_result
+    from ..jobs.sweep import run_missing
+
+    try:
+        recipes = Grid.from_json(read_capped(sweep, MAX_JSON_BYTES)).recipes()
+    except RecipeError as error:
+        raise RecipeError(f"{sweep}: {error}") from None
     check_writable(out)
     with progress_bar() as report:
         swept = run_missing(recipes, out, jobs, scheduler, report)
@@ -36,10 +40,3 @@ def sweep(
     write_file(path, text)
     counts = f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, {len(swept.failed)} failed"
     return Output(f"{counts}\nwritten to {path}", tuple(dict.fromkeys(swept.failed.values())))
-
-
-def _grid(path: Path) -> Grid:
-    try:
-        return Grid.from_json(read_capped(path, MAX_JSON_BYTES))
-    except RecipeError as error:
-        raise RecipeError(f"{path}: {error}") from None

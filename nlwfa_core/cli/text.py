@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import plural
-from ..experiment.selection import Best, RankSelection, candidate_title
 from ..files import plain
-from ..hankel.matrix import HankelMatrix
-from ..hankel.values import ValuedStrings, ValueScores
-from ..learning.learners import FitReport
 from ..learning.names import LEARNERS
-from ..metrics.diagnostics import Diagnostics
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, Scores
-from ..strings.sample import Sample
-from ..strings.words import Alphabet, FloatArray, Word
+
+if TYPE_CHECKING:
+    from ..experiment.selection import Best, RankSelection
+    from ..hankel.matrix import HankelMatrix
+    from ..hankel.values import ValuedStrings, ValueScores
+    from ..learning.learners import FitReport
+    from ..metrics.diagnostics import Diagnostics
+    from ..strings.sample import Sample
+    from ..strings.words import Alphabet, FloatArray, Word
 
 
 def json_text(value: object) -> str:
@@ -96,6 +99,7 @@ def values_summary(given: ValuedStrings, report: FitReport) -> str:
 def value_score_summary(scores: ValueScores) -> str:
     """Errors, each beside those of saying nothing.
 
+    >>> from nlwfa_core.hankel.values import ValueScores
     >>> print(value_score_summary(ValueScores(0.5, 2.0, 1.0, 12, 0)))
     RMSE             0.5  over 12 strings; 0 outputs not finite
     always 0         2
@@ -156,6 +160,7 @@ def _mass(health: Diagnostics) -> str:
 def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
     """JSON: the scores by symbol, that of the end, and the prediction, which is null for the end.
 
+    >>> from nlwfa_core.strings.words import Alphabet
     >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
     '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
     """
@@ -197,7 +202,9 @@ def ranks_summary(learner: str, chosen: RankSelection) -> str:
 
 
 def best_summary(best: Best, seconds: float) -> str:
-    """Every candidate with its bits per symbol on the validation strings, and the one taken."""
+    """Every candidate with its bits per symbol on the validation strings, and the chosen one."""
+    from ..experiment.selection import candidate_title
+
     rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]
     rows += [(candidate_title(candidate), as_text(bits)) for candidate, bits in best.tried]
     return (

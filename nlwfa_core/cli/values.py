@@ -2,73 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..experiment.recipe import HankelRecipe, LearningRecipe
-from ..hankel.values import value_scores
-from ..learning.names import VALUE_REFINEMENTS
-from ..learning.options import Options, Refinement
-from ..learning.values import TRANSFORMS
-from ..learning.values import fit_values as learn
-from ..models.files import SavedModel, load_model, save_model
-from ..sources.values import ValueFile, read_values
-from ..strings.words import Alphabet
-from .learn import HANKEL, LAYERS, LEARNING, Epochs, Hidden, Learner, Prefixes, Rate, Schedule, Suffixes, Width, whole_numbers
-from .terminal import AsJson, Output, Seed, blaming, check_known, check_writable, file_name, progress_bar, read_bytes
+from ..experiment.fields import with_fields
+from ..experiment.recipe import Recipe
+from ..learning.names import VALUE_REFINEMENTS, VALUE_TRANSFORMS
+from .learn import Learner, Rank
+from .options import MATRIX, NETWORKS, takes_fields
+from .terminal import AsJson, Output, blaming, check_known, check_writable, file_name, progress_bar, read_bytes
 from .text import json_text, value_score_summary, values_summary
+
+if TYPE_CHECKING:
+    from ..sources.values import ValueFile
+    from ..strings.words import Alphabet
 
 VALUES = "CSV of strings and values."
 
 
 def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
+    from ..sources.values import read_values
+
     data = read_bytes(path)
     with blaming(path):
         return read_values(data, alphabet)
 
 
+@takes_fields({**MATRIX, **NETWORKS, "seed": ("learning_seed",)})
 def fit_values(
     train: Annotated[Path, typer.Option(help=f"What is known: {VALUES}")],
     learner: Learner,
-    rank: Annotated[int, typer.Option(help="Number of states.")],
+    rank: Rank,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
-    prefixes: Prefixes = HANKEL.num_prefixes,
-    suffixes: Suffixes = HANKEL.num_suffixes,
-    transform: Annotated[str, typer.Option(help=f"{', '.join(TRANSFORMS)}: learn roots, and square the output.")] = "none",
+    chosen: Mapping[str, Any],
+    transform: Annotated[str, typer.Option(help=f"{', '.join(VALUE_TRANSFORMS)}: learn roots, and square the output.")] = "none",
     ridge: Annotated[float, typer.Option(help="Of SP's completion, relative to the largest value.")] = 1e-6,
-    start: Annotated[str, typer.Option(help="Of a network's factorisation: random, or svd.")] = "random",
-    hidden: Hidden = LAYERS,
-    width_transitions: Width = LEARNING.width_transitions,
-    epochs_factorisation: Epochs = LEARNING.epochs_factorisation,
-    epochs_transitions: Epochs = LEARNING.epochs_transitions,
-    rate_factorisation: Rate = LEARNING.rate_factorisation,
-    rate_transitions: Rate = LEARNING.rate_transitions,
-    schedule: Schedule = LEARNING.schedule,
-    seed: Seed = LEARNING.seed,
+    start: Annotated[str, typer.Option(help="Where a network's factorisation starts: random, or svd.")] = "random",
     refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")] = "none",
-    restarts: Annotated[int, typer.Option(help="Random starts beside the two steps' model, where values refine.")] = 128,
+    restarts: Annotated[
+        int, typer.Option(help="Random starts of the refinement by values, beside the model of the two steps.")
+    ] = 128,
 ) -> Output:
     """Learn any function of strings from the values of some, and write the model to a folder."""
-    networks = LearningRecipe(
-        learner=learner,
-        rank=rank,
-        hidden=whole_numbers("hidden", hidden),
-        width_transitions=width_transitions,
-        epochs_factorisation=epochs_factorisation,
-        epochs_transitions=epochs_transitions,
-        rate_factorisation=rate_factorisation,
-        rate_transitions=rate_transitions,
-        schedule=schedule,
-        seed=seed,
-    )
-    basis = HankelRecipe(num_prefixes=prefixes, num_suffixes=suffixes)
-    refinement = Refinement(refine, restarts=restarts, seed=seed)
-    options = dict(networks) | {
-        "num_prefixes": basis.num_prefixes,
-        "num_suffixes": basis.num_suffixes,
+    from ..learning.options import Options, Refinement
+    from ..learning.values import fit_values as learn
+    from ..models.files import SavedModel, save_model
+
+    recipe = with_fields(Recipe(), {**chosen, "learner": learner, "rank": rank})
+    learning, hankel = dict(recipe.learning), recipe.hankel
+    refinement = Refinement(refine, restarts=restarts, seed=recipe.learning.seed)
+    options = learning | {
+        "num_prefixes": hankel.num_prefixes,
+        "num_suffixes": hankel.num_suffixes,
         "transform": transform,
         "ridge": ridge,
         "start": start,
@@ -80,8 +69,8 @@ def fit_values(
     with progress_bar() as report:
         learned = learn(
             read.strings,
-            Options(**dict(networks), start=start, ridge=ridge, refinement=refinement),
-            basis=read.strings.basis(basis.num_prefixes, basis.num_suffixes),
+            Options(**learning, start=start, ridge=ridge, refinement=refinement),
+            basis=read.strings.basis(hankel.num_prefixes, hankel.num_suffixes),
             transform=transform,
             report=report,
         )
@@ -97,6 +86,9 @@ def score_values(
     as_json: AsJson = False,
 ) -> Output:
     """Print a model's error on strings whose values are known."""
+    from ..hankel.values import value_scores
+    from ..models.files import load_model
+
     saved = load_model(model)
     read = _read(test, saved.alphabet)
     strings = read.strings

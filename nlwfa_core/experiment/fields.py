@@ -14,7 +14,8 @@ from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
-from ..learning.names import needs_boundary
+from ..hankel.names import STATISTICS, TRANSFORMS
+from ..learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
 # Flat name -> (part, the part's own name), where they differ.
@@ -39,6 +40,47 @@ FIELDS = {
     for name in record.model_fields
     if name != "bounded" and (part, name) not in RENAMED.values()
 } | RENAMED
+
+# Flat name -> what it means, in a line, for help texts.
+HELP = {
+    "source": "Where the strings come from.",
+    "num_strings": "How many strings to draw, or to learn from at most.",
+    "num_validation": "How many strings to hold back for choices.",
+    "num_test": "How many strings to hold back for scores.",
+    "data_seed": "Equal seeds draw and split equal strings.",
+    "split_probability": "Probability of S → SS.",
+    "wrap_probability": "Probability of S → [S]; S → [] has the rest.",
+    "grammar": "Which of Tomita's languages.",
+    "num_states": "States of the random automaton.",
+    "num_symbols": "Symbols of its alphabet.",
+    "upload": "Training strings: the SHA-256 of a file.",
+    "upload_test": "Test strings: the SHA-256 of a file.",
+    "upload_solution": "Probabilities of the test strings: the SHA-256 of a PAutomaC solution.",
+    "upload_model": "The true model: the SHA-256 of a PAutomaC model.",
+    "upload_format": "How to read the uploaded strings.",
+    "num_prefixes": "The most frequent prefixes are the rows of the Hankel matrix.",
+    "num_suffixes": "The most frequent suffixes are its columns.",
+    "statistic": f"What the Hankel matrix counts: {', '.join(STATISTICS)}.",
+    "transform": f"What is done to its entries: {', '.join(TRANSFORMS)}.",
+    "learner": f"How to learn: {', '.join(LEARNERS)}.",
+    "rank": "Number of states.",
+    "hidden": "Hidden layers of the factorisation, in multiples of the rank.",
+    "width_transitions": "Hidden units of the transitions, in multiples of the rank; 0: no hidden layer.",
+    "epochs_factorisation": "Epochs of step 1 at most; the weights of the best one are kept.",
+    "epochs_transitions": "Epochs of step 2 at most; the weights of the best one are kept.",
+    "rate_factorisation": "Learning rate of step 1.",
+    "rate_transitions": "Learning rate of step 2.",
+    "schedule": "How the learning rates of steps 1 and 2 develop.",
+    "learning_seed": "Equal seeds give equal models.",
+    "refine": f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
+    "epochs_refinement": "Epochs of step 3 at most; the weights of the best one are kept.",
+    "rate_refinement": "Learning rate of step 3.",
+    "batch": "Strings in a step of the refinement by likelihood.",
+    "weight_decay": "Weight decay (AdamW) of the refinement by likelihood.",
+    "dropout": "Share of the states' entries left out in a step of the refinement by likelihood.",
+    "restarts": "Random starts of the refinement by likelihood, beside the model of the two steps.",
+    "refinement_seed": "Equal seeds refine equal models alike.",
+}
 
 # Flat name -> the limit that it is under.
 LIMITED = {
@@ -78,7 +120,7 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
     given: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for name, value in fields.items():
         part, own = FIELDS[name]
-        given[part][own] = _layers(value) if name == "hidden" and isinstance(value, str) else value
+        given[part][own] = whole_numbers(name, value) if name == "hidden" and isinstance(value, str) else value
     learning = recipe.learning.changed(**given["learning"])
     hankel = {**dict(recipe.hankel), **given["hankel"]}
     if learning.kind.needs_hankel:
@@ -91,26 +133,38 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
     )
 
 
-def lowered(fields: Mapping[str, Any]) -> dict[str, int]:
-    """Flat name -> the most that may be asked for here, of those that ask for more."""
+def ignored_fields(recipe: Recipe) -> set[str]:
+    """Flat names of the fields that change nothing, given the recipe's learner and refinement. Seeds are not among them.
+
+    >>> sorted(ignored_fields(Recipe().with_learner("fac.non")))
+    ['batch', 'dropout', 'epochs_refinement', 'rate_refinement', 'restarts', 'weight_decay']
+    """
+    kind, objective = recipe.learning.kind, recipe.refinement.objective
+    likelihood = {"batch", "weight_decay", "dropout", "restarts"}
+    ignored: set[str] = set()
+    if not kind.needs_hankel:
+        ignored |= {"num_prefixes", "num_suffixes", "statistic", "transform", "refine"}
+    if not kind.networks:
+        steps = {f"{option}_{step}" for option in ("epochs", "rate") for step in ("factorisation", "transitions")}
+        ignored |= {"hidden", "width_transitions", "schedule"} | steps
+    if not kind.needs_hankel or objective == "none":
+        ignored |= {"epochs_refinement", "rate_refinement"}
+    return ignored if objective == "likelihood" and kind.needs_hankel else ignored | likelihood
+
+
+def clamped(fields: Mapping[str, Any]) -> dict[str, int]:
+    """Limit fields to what this installation allows: flat name -> limit, of the fields above theirs."""
     return {name: most for name, limit in LIMITED.items() if fields[name] > (most := limits.IN_FORCE[limit])}
 
 
-def beyond(recipe: Recipe) -> dict[str, int]:
-    """The same of fields that mean something in a recipe."""
-    learning, values = recipe.learning, flat(recipe)
-    if not learning.kind.networks:
-        values |= {"epochs_factorisation": 0, "epochs_transitions": 0}
-    if not learning.kind.needs_hankel or recipe.refinement.objective == "none":
-        values["epochs_refinement"] = 0
-    if not learning.kind.needs_hankel:
-        values |= {"num_prefixes": 0, "num_suffixes": 0}
-    return lowered(values)
+def over_limit(recipe: Recipe) -> dict[str, int]:
+    """Flat name -> limit, of the fields that are above theirs and mean something in the recipe."""
+    return clamped(flat(recipe) | dict.fromkeys(ignored_fields(recipe), 0))
 
 
 def check_allowed(recipe: Recipe) -> None:
     """Raise RecipeError if a recipe asks for more than is allowed here."""
-    for name, most in beyond(recipe).items():
+    for name, most in over_limit(recipe).items():
         limits.check_at_most(name, flat(recipe)[name], most)
 
 
@@ -143,8 +197,9 @@ def recipe_of(code: str) -> Recipe:
     return Recipe.from_json(text.decode(errors="replace"))
 
 
-def _layers(text: str) -> tuple[int, ...]:
+def whole_numbers(name: str, text: str) -> tuple[int, ...]:
+    """Read whole numbers with commas between them, as "2,1,2". Raises RecipeError, which names the field, for anything else."""
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
-        raise RecipeError(f"hidden: {text!r} given, whole numbers with commas between needed, as 2,1,2") from None
+        raise RecipeError(f"{name}: {text[:60]!r} given, whole numbers with commas between them needed, as 2,1,2") from None

@@ -12,12 +12,11 @@ from ..hankel.matrix import HankelMatrix
 from ..learning.learners import Fit, FitCache, check_rank
 from ..learning.names import needs_boundary
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
-from ..metrics.scores import Scores, TestSet, evaluate, next_symbol_score
+from ..metrics.scores import RANK_METRICS, Scores, TestSet, evaluate, next_symbol_score
 from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe
 from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
-RANK_METRICS = ("wer", "log2_pauto")
 LINEAR_RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
 # Steps of training: few where candidates are compared, many for the one that is taken.
 TRIED, TAKEN = 500, 5_000

@@ -82,7 +82,7 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, every: bool = False)
     ----------
     outcomes : mapping of str to Outcome
     metric : str
-        One of `selection.RANK_METRICS`, that ranks the runs.
+        One of `metrics.scores.RANK_METRICS`, that ranks the runs.
     every : bool
         Options that are the same in all runs too.
     """

@@ -61,6 +61,7 @@ VALUE_REFINEMENTS = {
     "none": "the two steps alone",
     "values": "all parameters together, on the given values, from random starts too",
 }
+VALUE_TRANSFORMS = ("none", "sqrt")
 
 PROCESSOR_DEPENDENT = (
     "Refined by likelihood, this model comes out differently on another type of processor: its word error rate changes by a few "

@@ -20,12 +20,11 @@ from ..models.wfa import WFA
 from ..strings.words import Alphabet
 from .completion import complete, fit_completed
 from .learners import Fit, FitCache, FitReport, check_rank, network_steps
-from .names import VALUE_REFINEMENTS, check_learner
+from .names import VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
 from .options import Options, with_shortcuts
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
 from .reading import Steps, as_network
 
-TRANSFORMS = ("none", "sqrt")
 NUM_PREFIXES = NUM_SUFFIXES = 1000  # of the basis, unless one is given
 MAX_LISTED_SYMBOLS = 5
 
@@ -51,7 +50,7 @@ def fit_values(
     basis : Basis, optional
         Prefixes and suffixes of H; by default the 1,000 prefixes and 1,000 suffixes that occur in most strings.
     transform : str
-        One of TRANSFORMS; "sqrt" learns the roots of values that are at least 0, and the model squares its output.
+        One of VALUE_TRANSFORMS; "sqrt" learns the roots of values that are at least 0, and the model squares its output.
     shortcuts
         Fields of `Options`, in place of those in `options`.
 
@@ -67,7 +66,7 @@ def fit_values(
     check_learner(options.learner)
     refinement = options.refinement
     for name, choice, allowed in (
-        ("transform", transform, TRANSFORMS),
+        ("transform", transform, VALUE_TRANSFORMS),
         ("refine", refinement.objective, tuple(VALUE_REFINEMENTS)),
     ):
         if choice not in allowed:

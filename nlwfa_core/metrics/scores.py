@@ -171,6 +171,7 @@ SCORES = (
 SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
 # Where there is room for three.
+RANK_METRICS = ("wer", "log2_pauto")  # what a rank may be chosen by
 MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log2_pauto"))
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
-from nlwfa_core.experiment.fields import beyond, differences, flat, lowered
+from nlwfa_core.experiment.fields import clamped, differences, flat, over_limit
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
@@ -118,9 +118,9 @@ def page_recipe(title: str, text: str) -> Recipe:
 def set_recipe(recipe: Recipe) -> None:
     """Set every control to a recipe. For callbacks: widgets can't be set once they are drawn."""
     values = flat(recipe)
-    for key, value in (values | lowered(values)).items():  # a control refuses more than its maximum
+    for key, value in (values | clamped(values)).items():  # a control refuses more than its maximum
         st.session_state[key] = value
-    for key, most in beyond(recipe).items():
+    for key, most in over_limit(recipe).items():
         text = f"{key}: {values[key]:,} given, at most {most:,} allowed on this server; {most:,} is used instead."
         st.toast(escape_markdown(text), icon=":material/info:", duration="long")
 

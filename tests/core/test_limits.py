@@ -12,7 +12,7 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import Cancelled, FormatError, RecipeError
-from nlwfa_core.experiment.fields import beyond, check_allowed, flat, lowered
+from nlwfa_core.experiment.fields import check_allowed, clamped, flat, over_limit
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +162,7 @@ def test_what_means_nothing_in_a_recipe_is_not_held_against_it(monkeypatch: pyte
         monkeypatch.setitem(limits.IN_FORCE, name, most)
     recipe = Recipe(data=DataRecipe(num_strings=500), hankel=HankelRecipe(num_prefixes=100, num_suffixes=100))
     check_allowed(recipe)
-    assert beyond(recipe) == {} and lowered(flat(recipe)) == {
+    assert over_limit(recipe) == {} and clamped(flat(recipe)) == {
         "epochs_factorisation": 10, "epochs_transitions": 10, "epochs_refinement": 10,
     }  # fmt: skip
     check_allowed(recipe.changed(hankel=HankelRecipe(), learning=LearningRecipe(learner="GRU")))

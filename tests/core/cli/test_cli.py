@@ -128,7 +128,8 @@ def test_a_file_is_written_through_a_link_and_into_a_device(run: Run, tmp_path: 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_fit_says_what_it_did(run: Run, folder: Path, tmp_path: Path, learner: str) -> None:
-    answer = run("fit", "--train", folder / "train", "--learner", learner, "--rank", 3, "--out", tmp_path / "m", *QUICK)
+    options = QUICK[:4] if learner == "SP" else QUICK  # SP has no epochs
+    answer = run("fit", "--train", folder / "train", "--learner", learner, "--rank", 3, "--out", tmp_path / "m", *options)
     assert (answer.code, answer.err) == (0, "")
     lines = dict(line.split(maxsplit=1) for line in answer.out.splitlines())
     assert lines["learner"].startswith(f"{learner}: ")
@@ -387,6 +388,32 @@ def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, monkeypatch: py
     assert refused.code == 2 and "--validation is needed" in refused.err
 
 
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (("--learner", "SP"), "--learner"),
+        (("--rank", 7, "--statistic", "string"), "--rank, --statistic"),
+        (("--hidden", "1,1,1", "--dropout", 0.5), "--hidden, --dropout"),
+    ],
+)
+def test_a_preset_refuses_what_it_chooses_itself(
+    run: Run, folder: Path, tmp_path: Path, options: tuple[object, ...], names: str
+) -> None:
+    arguments = ("fit", "--preset", "best", "--train", folder / "train", "--validation", folder / "test", "--out", tmp_path / "m")
+    answer = run(*arguments, *options)
+    assert (answer.code, answer.out) == (2, "") and answer.err.count("\n") == 1
+    assert f"leave out {names}\n" in answer.err and not (tmp_path / "m").exists()
+
+
+def test_options_without_effect_are_named(run: Run, folder: Path, tmp_path: Path) -> None:
+    arguments = ("fit", "--train", folder / "train", "--learner", "SP", "--rank", 2, "--out", tmp_path / "m")
+    assert run(*arguments, "--seed", 3, "--prefixes", 20).err == ""
+    answer = run(*arguments, "--batch", 100, "--epochs-factorisation", 5)
+    assert answer.code == 0 and answer.err == "SP does not use --epochs-factorisation, --batch.\n"
+    answer = run(*arguments, "--max-states", 3)
+    assert answer.code == 2 and "--max-states is for --preset" in answer.err
+
+
 # Bad input
 
 
@@ -523,6 +550,18 @@ def test_version_and_help_are_printed(run: Run) -> None:
         answer = run(command_, "--help")
         assert (answer.code, answer.err) == (0, "")
         assert f"Usage: nlwfa {command_}" in answer.out
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("fit", "--help"), ("sweep", "--help")])
+def test_help_imports_neither_a_database_nor_a_numerical_library(arguments: tuple[str, ...]) -> None:
+    code = f"""
+import sys
+from nlwfa_core.cli.main import main
+assert main({list(arguments)!r}) == 0
+print("imported:", *({{"torch", "scipy", "sqlalchemy", "sklearn"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "imported:", done.stderr
 
 
 def test_a_process_from_strings_to_scores(folder: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
-from nlwfa_core.experiment.fields import FIELDS, MAX_LINK, MAX_TEXT, differences, flat, recipe_code, recipe_of, with_fields
+from nlwfa_core.experiment.fields import FIELDS, HELP, MAX_LINK, MAX_TEXT, differences, flat, recipe_code, recipe_of, with_fields
 from nlwfa_core.experiment.presets import PRESETS
 
 
@@ -26,6 +26,7 @@ def test_every_field_has_one_name() -> None:
     parts = (record.data, record.hankel, record.learning, record.refinement)
     assert len(FIELDS) == sum(len(dict(part)) for part in parts) - 1 == len(set(FIELDS.values()))
     assert "bounded" not in FIELDS
+    assert set(HELP) == set(FIELDS)
 
 
 def test_seeds_are_told_apart() -> None:

@@ -1,0 +1,109 @@
+"""Options of commands that are made from a recipe's fields: type, default and bounds are the field's, the help is `fields.HELP`.
+
+A command takes them as one parameter, `chosen`: flat name -> value, with only the options that were given, so that it can say which
+of them have no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from pydantic.fields import FieldInfo
+
+from ..experiment.fields import FIELDS, HELP, PARTS, flat
+from ..experiment.recipe import Recipe
+from .terminal import Output
+
+# Options, as Python names them -> the flat names of the fields that they set.
+Options = Mapping[str, tuple[str, ...]]
+MATRIX: Options = {"prefixes": ("num_prefixes",), "suffixes": ("num_suffixes",)}
+NETWORKS: Options = {
+    name: (name,)
+    for name in (
+        "hidden",
+        "width_transitions",
+        "epochs_factorisation",
+        "epochs_transitions",
+        "rate_factorisation",
+        "rate_transitions",
+        "schedule",
+    )
+}
+LEARNING: Options = {
+    **MATRIX,
+    "statistic": ("statistic",),
+    "transform": ("transform",),
+    "seed": ("learning_seed", "refinement_seed"),
+    **NETWORKS,
+    "refine": ("refine",),
+    **{name: (name,) for name in ("epochs_refinement", "rate_refinement", "batch", "weight_decay", "dropout", "restarts")},
+}
+UNBOUNDED = 2**31  # a bound from here on is no news to anybody
+DEFAULTS = flat(Recipe())
+
+Command = Callable[..., Output]
+
+
+def takes_fields(options: Options) -> Callable[[Command], Command]:
+    """Give a command these options in place of its parameter `chosen`."""
+
+    def with_options(command: Command) -> Command:
+        @wraps(command)
+        def called(**values: Any) -> Output:
+            entered = {name: values.pop(name) for name in options}
+            chosen = {field: value for name, value in entered.items() if value is not None for field in options[name]}
+            return command(**values, chosen=chosen)
+
+        hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "chosen"}
+        own = [parameter for name, parameter in signature(command).parameters.items() if name != "chosen"]
+        made = {name: _annotation(fields[0]) for name, fields in options.items()}
+        called.__signature__ = Signature(  # type: ignore[attr-defined]
+            [parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name]) for parameter in own]
+            + [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name]) for name in options]
+        )
+        called.__annotations__ = hints | made
+        return called
+
+    return with_options
+
+
+def _annotation(field: str) -> Any:
+    """How typer reads an option. Without it the value is None, so the help has to say the field's default."""
+    part, name = FIELDS[field]
+    info = PARTS[part].model_fields[name]
+    kind = str if field == "hidden" else info.annotation
+    return Annotated[kind | None, typer.Option(help=f"{HELP[field]} {_range(info, DEFAULTS[field])}")]  # type: ignore[operator]
+
+
+def _range(info: FieldInfo, default: object) -> str:
+    """A sentence with the bounds of a field's value, if it has any, and its default.
+
+    >>> from nlwfa_core.experiment.recipe import RefinementRecipe
+    >>> fields = RefinementRecipe.model_fields
+    >>> _range(fields["dropout"], 0.0), _range(fields["rate"], 0.01), _range(fields["restarts"], 0)
+    ('From 0 to below 1, by default 0.0.', 'Above 0, by default 0.01.', 'From 0 to 100, by default 0.')
+    """
+    bounds = {name: getattr(entry, name) for entry in info.metadata for name in ("ge", "gt", "le", "lt") if hasattr(entry, name)}
+    parts = [f"from {bounds['ge']:,}"] if "ge" in bounds else [f"above {bounds['gt']:,}"] if "gt" in bounds else []
+    parts += [f"to {bounds['le']:,}"] if bounds.get("le", UNBOUNDED) < UNBOUNDED else []
+    parts += [f"to below {bounds['lt']:,}"] if bounds.get("lt", UNBOUNDED) < UNBOUNDED else []
+    text = ", ".join(filter(None, (" ".join(parts), f"by default {default}")))
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def option_names(options: Options, fields: Collection[str]) -> list[str]:
+    """The options that set nothing but these fields, as they are typed.
+
+    >>> option_names(LEARNING, {"num_prefixes", "learning_seed"})
+    ['--prefixes']
+    """
+    return [typed(name) for name, own in options.items() if set(own) <= set(fields)]
+
+
+def typed(name: str) -> str:
+    """An option as it is typed."""
+    return f"--{name.replace('_', '-')}"
