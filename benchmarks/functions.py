@@ -13,7 +13,7 @@ import numpy as np
 
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.hankel.values import ValuedStrings, known_transitions, observed_hankel, value_scores
+from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, observed_transitions, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.options import Options, Refinement
@@ -49,7 +49,7 @@ def _long_words() -> Words:
 def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
     """fac.non with the transitions of least squares: what its Adamax tends to."""
     factors = fit_factorisation(hankel, Options("fac.non", rank, **options), masked)
-    known = known_transitions(hankel, 1 if masked else 0)
+    known = observed_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
     decoder = (*factors.decoder[:-1], last)

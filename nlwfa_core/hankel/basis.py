@@ -1,4 +1,4 @@
-"""The basis of a Hankel matrix: which prefixes and suffixes (Li, Rabusseau, Precup 2018, §2.2 and §4.3)."""
+"""The basis of a Hankel matrix: its prefixes and suffixes (Li, Rabusseau, Precup 2018, §2.2 and §4.3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Basis:
     Raises
     ------
     RecipeError
-        If one of these does not hold.
+        If one of these conditions does not hold.
     """
 
     prefixes: Words
@@ -58,13 +58,13 @@ class Basis:
 
 
 def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
-    """The rows and columns that hold most of a statistic's mass, ties broken by length, then alphabetically.
+    """Select the rows and columns that hold most of a statistic's mass, with ties broken by length, then alphabetically.
 
-    "string": the most frequent prefixes and suffixes, where a prefix's frequency is the number of strings that begin with it, a
-    suffix's that end with it. "prefix": what follows a prefix may end anywhere, so the columns are the most frequent factors, as
-    often as they occur. "factor": the rows too. Columns of single symbols come first there: next symbols are read off them.
-    λ has the highest frequency, so it comes first in both, and the prefixes are prefix-closed. If fewer exist than are asked for,
-    all are taken (compare the lengths).
+    "string": the most frequent prefixes and suffixes, by the number of strings that begin or end with them. "prefix": what follows
+    a prefix may end anywhere, so the columns are the most frequent factors, by the number of their occurrences. "factor": so are
+    the rows. For these two, columns of single symbols come first, because next symbols are read off them.
+    λ has the highest frequency, so it is first in both, and the prefixes are prefix-closed. If there are fewer than requested, all
+    are selected (compare the lengths).
 
     Raises
     ------
@@ -86,7 +86,7 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
         order = np.lexsort((-counts, tree.depth > 1, tree.depth > 0))
         return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols)
     backward, counts = frequent_prefixes(*strings, num_suffixes, "backward")
-    # No suffix rarer than the last one taken needs a place in the order.
+    # Only suffixes at least as frequent as the last one selected have to be sorted.
     least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
     nodes = np.flatnonzero(counts >= least)
     suffixes = nodes[np.lexsort((_alphabetical(backward, nodes), backward.depth[nodes], -counts[nodes]))][:num_suffixes]
@@ -94,8 +94,10 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
 
 
 def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
-    """Of some nodes of a tree of reversed words, each with its parent among them: the rank of each, among those of its length, by
-    the word read forwards. Nodes ascend."""
+    """Alphabetical rank of each node's word (read forwards) among the words of its length.
+
+    `nodes` of a tree of reversed words ascend and contain their parents.
+    """
     rank = np.zeros(backward.num_nodes, dtype=np.int64)
     bounds = np.searchsorted(nodes, backward.levels)
     for start, end in pairwise([*bounds[bounds < len(nodes)].tolist(), len(nodes)]):

@@ -1,4 +1,4 @@
-"""A Hankel matrix estimated from a sample: what is counted is the statistic (see `hankel.names.STATISTICS`)."""
+"""Estimate a Hankel matrix from a sample: count what the statistic counts (see `names.STATISTICS`)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .names import check_statistic
 
 
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
-    """H from a sample: costs what its words have in common with the basis, plus |P|·|Σ| for the index.
+    """Estimate H from a sample. Costs what its words have in common with the basis, plus |P|·|Σ| for the index.
 
-    Every u in P' that stands in a word where the statistic counts it, with every v in S behind it, adds the word's frequency to
-    H[u, v]. "string": u begins the word and v ends it; "prefix": u begins it; "factor": u stands anywhere.
+    Each occurrence of a u in P' that the statistic counts, followed by a v in S, adds the word's frequency to H[u, v]. "string": u
+    begins the word and v ends it; "prefix": u begins it; "factor": u occurs anywhere.
 
     Parameters
     ----------
     bounded : bool
-        Whether the sample is one of `bounded_sample`.
+        Whether the sample is a `bounded_sample`.
 
     Raises
     ------
@@ -41,20 +41,21 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     num_prefixes = len(basis.prefixes)
     limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows"))
     words = sample.words
-    starts, owners = words, np.arange(len(words))
-    begins = words.offsets[:-1] + owners  # a word of length L has L + 1 places
+    starts, owners = words, np.arange(len(words))  # the words to read prefixes from, and the word that each belongs to
+    first_positions = words.offsets[:-1] + owners  # a word of length L has L + 1 positions
     if statistic == "factor":
         owners = np.repeat(owners, words.lengths + 1)
-        begins = np.arange(len(owners))
-        starts = _windows(words, len(basis.prefix_tree.levels) - 1, begins)
+        first_positions = np.arange(len(owners))
+        starts = _windows(words, len(basis.prefix_tree.levels) - 1, first_positions)
     rows, row_starts, edge = _rows_along(starts, basis)
-    along = np.diff(row_starts)
-    places, owners = np.repeat(begins - row_starts[:-1], along) + np.arange(len(rows)), np.repeat(owners, along)
-    met = Met(rows, places, owners, sample.counts, num_prefixes + len(edge))
-    counted = _with_the_end(words, basis, met) if statistic == "string" else _with_all(words, basis, met)
+    num_rows = np.diff(row_starts)
+    positions = np.repeat(first_positions - row_starts[:-1], num_rows) + np.arange(len(rows))
+    occurrences = Occurrences(rows, positions, np.repeat(owners, num_rows), sample.counts, num_prefixes + len(edge))
+    count = _count_whole_rests if statistic == "string" else _count_all_suffixes
+    counted = count(words, basis, occurrences)
     counted.data /= sample.num_strings  # sums of counts are exact, those of frequencies are not
 
-    # A row uσ outside P that was seen, and yet is zero because no suffix of S follows, is one of the zero rows.
+    # A row uσ outside P that occurs, but with no suffix of S after it, is one of the zero rows.
     filled = np.flatnonzero(np.diff(counted.indptr[num_prefixes:]) > 0)
     matrix = sparse.csr_array(counted[np.concatenate((np.arange(num_prefixes), num_prefixes + filled))])
     zero_row = matrix.shape[0]
@@ -67,81 +68,98 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     return HankelMatrix(basis, matrix, shifted, closure, statistic, bounded)
 
 
-def _windows(words: Words, length: int, places: IntArray) -> Words:
-    """What begins at some places in the words, cut to a length."""
-    begins, lengths = words.suffixes()
-    sizes = np.minimum(lengths[places], length)
+class Occurrences(NamedTuple):
+    """Occurrences of rows of H in words.
+
+    Attributes
+    ----------
+    rows, positions, owners : arrays, shape (num_occurrences,)
+        The row u, the position in the words where this u ends, and the word's number.
+    counts : array, shape (num_words,)
+        How often each word was seen.
+    num_rows : int
+        Number of different rows.
+    """
+
+    rows: IntArray
+    positions: IntArray
+    owners: IntArray
+    counts: IntArray
+    num_rows: int
+
+
+def _windows(words: Words, length: int, positions: IntArray) -> Words:
+    """The suffixes that begin at some positions in the words, cut to a length."""
+    starts, lengths = words.suffixes()
+    sizes = np.minimum(lengths[positions], length)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
-    symbols = words.symbols[np.repeat(begins[places] - offsets[:-1], sizes) + np.arange(offsets[-1])]
+    symbols = words.symbols[np.repeat(starts[positions] - offsets[:-1], sizes) + np.arange(offsets[-1])]
     return Words(symbols, offsets)
 
 
 def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArray]:
-    """The rows of each word's prefixes, from λ on, as far as they are in P', one word after the other.
+    """The rows of each word's prefixes that are in P', from λ on, one word after the other.
 
     Returns
     -------
     rows : array, shape (total,)
-        First the rows of P, then those of `edge`.
+        Rows of P come first, then those of `edge`.
     starts : array, shape (num_words + 1,)
-    edge : array, shape (num_seen,), ascending
-        The uσ outside P that were seen: row of u times |Σ|, plus σ.
+        The rows of word i are `rows[starts[i]:starts[i + 1]]`.
+    edge : array, shape (num_edge,), ascending
+        The uσ outside P that occur: row of u times |Σ|, plus σ.
     """
     tree, num_symbols = basis.prefix_tree, basis.num_symbols
     row_of_node = np.empty(tree.num_nodes, dtype=np.int64)
     row_of_node[tree.ends] = np.arange(len(basis.prefixes))
     nodes, starts = tree.walk(words)
     steps = np.diff(starts)
-    beyond = np.flatnonzero(words.lengths >= steps)  # words that go on where P ends
+    beyond = np.flatnonzero(words.lengths >= steps)  # words that continue outside P
     keys = row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
     edge, inverse = unique_keys(keys, len(basis.prefixes) * num_symbols)
     rows = np.insert(row_of_node[nodes], starts[beyond + 1], len(basis.prefixes) + inverse)
     return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), edge
 
 
-class Met(NamedTuple):
-    """Rows that stand in words: where, and in which word; the words' counts, and the number of different rows."""
-
-    rows: IntArray
-    places: IntArray
-    owners: IntArray
-    counts: IntArray
-    num_rows: int
-
-
-def _with_the_end(words: Words, basis: Basis, met: Met) -> sparse.csr_array:
-    """How often each row met each column, shape (num_rows, num_suffixes): all that follows a place, where it is in S."""
+def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> sparse.csr_array:
+    """How often each row is followed by each column and the end of the word, shape (num_rows, num_suffixes)."""
+    rows, positions, owners, counts, num_rows = occurrences
     tree, column_of_node = _suffix_tree(basis.suffixes.reversed(), basis.num_symbols)
     nodes, starts = tree.walk(words, backward=True)
-    left = (words.offsets[1:] + np.arange(len(words)))[met.owners] - met.places  # how many symbols follow
-    near = np.flatnonzero(left < np.diff(starts)[met.owners])
-    columns = column_of_node[nodes[starts[met.owners[near]] + left[near]]]
+    num_left = (words.offsets[1:] + np.arange(len(words)))[owners] - positions  # symbols that follow
+    near = np.flatnonzero(num_left < np.diff(starts)[owners])
+    columns = column_of_node[nodes[starts[owners[near]] + num_left[near]]]
     near, columns = near[columns >= 0], columns[columns >= 0]
-    return _added(met.rows[near], columns, met.counts[met.owners[near]], (met.num_rows, len(basis.suffixes)))
+    return _summed(rows[near], columns, counts[owners[near]], (num_rows, len(basis.suffixes)))
 
 
-def _with_all(words: Words, basis: Basis, met: Met) -> sparse.csr_array:
-    """As `_with_the_end`, of all suffixes in S that follow. They end on one way down their tree: its last node stands for them."""
+def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) -> sparse.csr_array:
+    """How often each row is followed by each column, shape (num_rows, num_suffixes).
+
+    All suffixes that follow one position lie on one path of their tree. So the last node of the path is counted first, and a matrix
+    of which suffixes end above each node turns these counts into those of suffixes.
+    """
+    rows, positions, owners, counts, num_rows = occurrences
     tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
-    places, again = unique_keys(met.places, len(words.symbols) + len(words))
-    nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, places))
-    with_last = _added(met.rows, nodes[starts[1:] - 1][again], met.counts[met.owners], (met.num_rows, tree.num_nodes))
+    different, inverse = unique_keys(positions, len(words.symbols) + len(words))
+    nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, different))
+    with_last = _summed(rows, nodes[starts[1:] - 1][inverse], counts[owners], (num_rows, tree.num_nodes))
     nodes, starts = tree.walk(tree.prefixes(np.arange(tree.num_nodes)))
     ends = np.flatnonzero(column_of_node[nodes] >= 0)
     below = np.searchsorted(starts, ends, side="right") - 1
-    ending = _added(below, column_of_node[nodes[ends]], np.ones_like(ends), (tree.num_nodes, len(basis.suffixes)))
+    ending = _summed(below, column_of_node[nodes[ends]], np.ones_like(ends), (tree.num_nodes, len(basis.suffixes)))
     counted = sparse.csr_array(with_last @ ending)
     counted.sort_indices()
     return counted
 
 
-def _added(rows: IntArray, columns: IntArray, counts: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
-    """The counts of each cell added up."""
+def _summed(rows: IntArray, columns: IntArray, counts: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
+    """The sum of the counts in each cell."""
     return sparse.csr_array(sparse.coo_array((counts.astype(np.float64), (rows, columns)), shape=shape))
 
 
 def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
-    """The tree of some suffixes, and the column of each of its nodes: −1 where none ends."""
+    """The tree of some suffixes, and the column of each of its nodes: −1 if no suffix ends there."""
     tree = Trie.of(suffixes, num_symbols)
     column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
     column_of_node[tree.ends] = np.arange(len(suffixes))
@@ -149,8 +167,8 @@ def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
 
 
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
-    """Set the rows of those uσ that are themselves in P (also where the sample never saw them)."""
-    own = basis.prefix_tree
-    row_of_own = np.empty(own.num_nodes, dtype=np.int32)
-    row_of_own[own.ends] = np.arange(len(basis.prefixes))
-    shifted[row_of_own[own.parent[1:]], own.symbol[1:]] = row_of_own[1:]
+    """Set the rows of those uσ that are in P themselves, also of those that the sample does not contain."""
+    tree = basis.prefix_tree
+    row_of_node = np.empty(tree.num_nodes, dtype=np.int32)
+    row_of_node[tree.ends] = np.arange(len(basis.prefixes))
+    shifted[row_of_node[tree.parent[1:]], tree.symbol[1:]] = row_of_node[1:]

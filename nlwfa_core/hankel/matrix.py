@@ -1,8 +1,8 @@
 """The Hankel matrix over a basis and its p-closure.
 
-H[u, v] = f(uv), rows u in P' = P ∪ PΣ, columns v in S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). What f counts is the
+H[u, v] = f(uv), with rows u in P' = P ∪ PΣ and columns v in S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). What f counts is the
 *statistic*: the paper's is `string`, the relative frequency of uv as a whole string.
-Rows uσ that hold nothing but zeros are one shared row, so a matrix costs what its non-zeros cost.
+All rows uσ that hold only zeros share one row, so a matrix costs what its non-zeros cost.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class HankelMatrix:
     ----------
     basis : Basis
     matrix : sparse array (CSR), shape (num_rows, num_suffixes)
-        Rows 0 … |P| − 1 are the prefixes in the basis's order; behind them the rows uσ outside P that are not zero; last, if
-        there are any others, one zero row that stands for them all.
+        Rows 0 … |P| − 1 are the prefixes in the basis's order; then come the rows uσ outside P that are not zero; last, if there
+        are any others, one zero row for them all.
     shifted : array, shape (num_prefixes, num_symbols)
         The row of uσ.
     num_closure_rows : int
-        |P'|: how many rows there would be if zero rows were not shared.
+        |P'|: the number of rows if zero rows were not shared.
     statistic : str
         What f counts: one of `hankel.names.STATISTICS`.
     bounded : bool
-        Whether the strings have boundary symbols, see `bounded_sample`; the basis's symbols are then more than the strings'.
+        Whether the strings have boundary symbols (see `bounded_sample`), which the basis's alphabet has in addition to theirs.
     transform : str
-        What the entries went through: one of `hankel.names.TRANSFORMS`.
+        The transform of the entries: one of `hankel.names.TRANSFORMS`.
     row_weights : array, shape (num_rows,), or None
-        How much each row counts where H is factorised; None: all alike.
+        The weight of each row when H is factorised; None: all alike.
     """
 
     basis: Basis
@@ -69,12 +69,12 @@ class HankelMatrix:
 
     @property
     def start_row(self) -> int:
-        """The row of the state in which a string begins: λ's, or ⊢'s where factors of ⊢x⊣ are counted."""
+        """The row of the state in which a string begins: λ's, or ⊢'s if factors of ⊢x⊣ are counted."""
         return int(self.shifted[0, -1]) if self.num_marks == 2 else 0
 
     @property
     def num_marks(self) -> int:
-        """How many of the basis's symbols are boundary symbols: ⊣, and for factors ⊢; they are the last ones."""
+        """The number of boundary symbols, the last ones of the basis's alphabet: ⊣, and for factors ⊢."""
         return (2 if self.statistic == "factor" else 1) if self.bounded else 0
 
     @cached_property
@@ -84,10 +84,10 @@ class HankelMatrix:
 
     @cached_property
     def row_classes(self) -> IntArray:
-        """Which rows are equal: the number of each row's class, in order of first appearance, shape (num_rows,).
+        """Classes of equal rows: the number of each row's class, in order of first appearance, shape (num_rows,).
 
-        Rare prefixes share their rows: of 5,755 rows of SPiCe 4 (3000 × 300) 1,332 differ. What depends on a row's values alone
-        need be computed once a class.
+        Rare prefixes have equal rows: of 5,755 rows of SPiCe 4 (3000 × 300) only 1,332 differ. What depends on a row's values
+        alone needs to be computed only once for each class.
         """
         classes: dict[tuple[bytes, bytes], int] = {}
         bounds = pairwise(self.matrix.indptr.tolist())
@@ -100,7 +100,7 @@ class HankelMatrix:
 
 
 def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
-    """An alphabet with the boundary symbols that `bounded_sample` puts: ⊣, and for factors ⊢ behind it.
+    """Add to an alphabet the boundary symbols of `bounded_sample`: ⊣, and for factors ⊢ after it.
 
     >>> bounded_alphabet(Alphabet(("a", "b")), "factor").symbols
     ('a', 'b', '⊣', '⊢')
@@ -114,15 +114,15 @@ def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
 
 
 def bounded_sample(sample: Sample, statistic: str) -> Sample:
-    """The strings with boundary symbols, so that a model of prefixes or factors says by one rule what follows and what ends.
+    """Add boundary symbols to strings, so that one rule gives a model of prefixes or factors both next symbols and ends.
 
-    "prefix": x⊣, so that f(x⊣) is the probability of x, and f(u) that of all strings that begin with u. "factor": ⊢x⊣, for
-    factors begin anywhere: there f(⊢x⊣) and f(⊢u) are these.
+    "prefix": x⊣, so f(x⊣) is the probability of x, and f(u) that of all strings that begin with u. "factor": ⊢x⊣, because factors
+    begin anywhere: these two probabilities are f(⊢x⊣) and f(⊢u).
 
     Raises
     ------
     RecipeError
-        If the statistic is another one.
+        If the statistic is neither "prefix" nor "factor".
     """
     if statistic not in ("prefix", "factor"):
         raise RecipeError(f"statistic: {statistic!r} given; boundary symbols are for prefix and factor")
@@ -154,16 +154,16 @@ def counted_string(word: Word, alphabet: Alphabet, statistic: str, bounded: bool
 def exact_hankel(
     weights: Callable[[Words], FloatArray], basis: Basis, statistic: str = "string", bounded: bool = False
 ) -> HankelMatrix:
-    """H filled with the values of a known function: |P'| · |S| calls, for small bases and tests.
+    """Fill H with the values of a known function: |P'| · |S| calls, so for small bases and tests.
 
     Parameters
     ----------
     weights : callable
-        Words -> array, shape (num_words,): a model's `weights`.
+        Words -> array, shape (num_words,), such as a model's `weights`.
     """
-    own = set(basis.prefixes)
+    prefixes = set(basis.prefixes)
     shifted_words = [(*u, symbol) for u in basis.prefixes for symbol in range(basis.num_symbols)]
-    boundary = Words.of(word for word in shifted_words if word not in own)
+    boundary = Words.of(word for word in shifted_words if word not in prefixes)
     rows = Words.of([*basis.prefixes, *boundary])
     values = weights(rows.products(basis.suffixes)).reshape(len(rows), len(basis.suffixes))
     index = {word: row for row, word in enumerate(rows)}

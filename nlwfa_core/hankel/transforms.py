@@ -1,4 +1,4 @@
-"""What a Hankel matrix's entries go through before it is factorised. Models undo it when they are read (`models.reading`)."""
+"""Transform the entries of a Hankel matrix before it is factorised. Models undo this when they are read (`models.reading`)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .names import TRANSFORMS
 
 
 def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
-    """H with its entries transformed.
+    """Transform the entries of H.
 
     "sqrt": H^{1/2}, element by element (Bailly 2011's quadratic WFA; the Hellinger distance between distributions).
-    "row": each row divided by its prefix's own frequency, the λ-column where boundary symbols are counted, else the row's sum.
-    Rows then count as often as their prefix was seen; a row that never was says nothing and counts nothing.
+    "row": each row divided by its prefix's frequency, which is the λ-column if there are boundary symbols, else the row's sum.
+    This frequency becomes the row's weight, so a prefix that was never seen has weight 0.
 
     Raises
     ------
     RecipeError
-        If the transform is unknown, or takes roots of negative entries.
+        If the transform is unknown, or is not "none" and H has negative entries.
     """
     if transform not in TRANSFORMS:
         raise RecipeError(f"transform: {transform!r} given, allowed: {', '.join(TRANSFORMS)}")

@@ -1,6 +1,6 @@
-"""Any function of strings, known at some of them: (string, value) data, the Hankel cells that they fill, and the error elsewhere.
+"""Learning any function of strings from its values at some of them: the data, the Hankel cells they fill, and a model's error.
 
-A cell that holds 0 is known; a cell whose string was not given is unknown. Unlike counts, values say nothing of other strings.
+A cell is observed if its string is in the data, even if the value is 0. Unlike counts, values say nothing about other strings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .basis import Basis, select_basis
 from .estimate import estimate_hankel
 from .matrix import HankelMatrix
 
-VALUE = "value"  # the statistic of a Hankel matrix whose stored entries are the known cells
+VALUE = "value"  # the statistic of a Hankel matrix whose stored entries are the observed cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class ValuedStrings:
     def of(cls, words: Words, values: FloatArray, alphabet: Alphabet) -> ValuedStrings:
         """Merge equal words, which must have equal values.
 
-        >>> given = ValuedStrings.of(Words.of([(0,), (1,), (0,)]), np.array([0.5, -2, 0.5]), Alphabet(("a", "b")))
-        >>> list(given.words), given.values.tolist()
+        >>> strings = ValuedStrings.of(Words.of([(0,), (1,), (0,)]), np.array([0.5, -2, 0.5]), Alphabet(("a", "b")))
+        >>> list(strings.words), strings.values.tolist()
         ([(0,), (1,)], [0.5, -2.0])
 
         Raises
@@ -71,11 +71,11 @@ class ValuedStrings:
         return merged
 
     def take(self, indices: npt.ArrayLike) -> ValuedStrings:
-        """The strings at `indices`, in that order."""
+        """Copy the strings at `indices`, in that order."""
         return ValuedStrings(self.words.take(indices), self.values[np.asarray(indices)], self.alphabet)
 
     def split(self, sizes: Sequence[int], seed: int) -> list[ValuedStrings]:
-        """Disjoint random parts of the given sizes.
+        """Draw disjoint random parts of these sizes.
 
         Raises
         ------
@@ -83,56 +83,55 @@ class ValuedStrings:
             If the sizes don't fit.
         """
         if min(sizes) < 0 or sum(sizes) > len(self.words):
-            given = ", ".join(f"{size:,}" for size in sizes)
-            raise RecipeError(f"can't split {len(self.words):,} strings into parts of {given}")
+            raise RecipeError(f"can't split {len(self.words):,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
         drawn = np.random.default_rng(seed).permutation(len(self.words))
         bounds = np.cumsum([0, *sizes])
         return [self.take(drawn[start:end]) for start, end in pairwise(bounds.tolist())]
 
     def basis(self, num_prefixes: int, num_suffixes: int) -> Basis:
-        """The prefixes and suffixes that most of the strings have, as `select_basis`."""
+        """Select the prefixes and suffixes that most of the strings have, by `select_basis`."""
         return select_basis(Sample.of(self.words, self.alphabet), num_prefixes, num_suffixes)
 
 
-def observed_hankel(given: ValuedStrings, basis: Basis) -> HankelMatrix:
-    """The known cells of H: H[u, v] = f(uv) where uv is among the strings.
+def observed_hankel(strings: ValuedStrings, basis: Basis) -> HankelMatrix:
+    """Fill the observed cells of H: H[u, v] = f(uv) if uv is one of the strings.
 
     Returns
     -------
     HankelMatrix
-        With the statistic `VALUE`: the entries that `matrix` stores, zeros among them, are the known cells, and the row that
-        stands for all uσ without any is unknown, not zero.
+        With the statistic `VALUE`: the entries that `matrix` stores, which may be 0, are the observed cells, and the row shared
+        by all uσ without observed cells is unknown, not zero.
 
     Raises
     ------
     RecipeError
         As `estimate_hankel`.
     """
-    # A cell holds one string: counted as often as its number, it can be told from the frequency.
-    numbered = Sample(given.words, np.arange(1, len(given.words) + 1), given.alphabet)
+    # Each cell belongs to one string. With string i counted i times, the frequency in a cell identifies its string.
+    numbered = Sample(strings.words, np.arange(1, len(strings.words) + 1), strings.alphabet)
     counted = estimate_hankel(numbered, basis)
     numbers = np.rint(counted.matrix.data * numbered.num_strings).astype(np.int64)
-    cells = (given.values[numbers - 1], counted.matrix.indices, counted.matrix.indptr)
+    cells = (strings.values[numbers - 1], counted.matrix.indices, counted.matrix.indptr)
     return replace(counted, matrix=sparse.csr_array(cells, shape=counted.matrix.shape), statistic=VALUE)
 
 
-def known_transitions(hankel: HankelMatrix, num_cells: int = 1) -> npt.NDArray[np.bool_]:
-    """For which u and σ the rows of u and of uσ both have `num_cells` known cells, shape (num_prefixes, num_symbols)."""
-    known = np.diff(hankel.matrix.indptr) >= num_cells
-    both: npt.NDArray[np.bool_] = known[: hankel.num_prefixes, None] & known[hankel.shifted]
+def observed_transitions(hankel: HankelMatrix, num_cells: int = 1) -> npt.NDArray[np.bool_]:
+    """The u and σ for which the rows of u and of uσ both have `num_cells` observed cells, shape (num_prefixes, num_symbols)."""
+    observed = np.diff(hankel.matrix.indptr) >= num_cells
+    both: npt.NDArray[np.bool_] = observed[: hankel.num_prefixes, None] & observed[hankel.shifted]
     return both
 
 
 @dataclass(frozen=True)
 class ValueScores:
-    """A model's error on strings whose values are known.
+    """A model's error on strings with known values.
 
     Attributes
     ----------
     rmse : float
         Root mean square of f(x) minus the value; nan if an output is not finite.
     zero_rmse, mean_rmse : float
-        The same of a model that says 0, and of one that says the mean of these values, everywhere.
+        The same for a model that is 0 everywhere, and for one that is the mean of these values everywhere.
     num_words, num_nonfinite : int
     """
 
@@ -144,7 +143,7 @@ class ValueScores:
 
 
 def value_scores(outputs: FloatArray, values: FloatArray) -> ValueScores:
-    """Errors of a model's outputs, shape (num_words,), on held-out strings.
+    """Compute the error of a model's outputs, shape (num_words,), on held-out strings.
 
     >>> value_scores(np.array([1.0, 4.0]), np.array([1.0, 2.0])).rmse
     1.4142135623730951

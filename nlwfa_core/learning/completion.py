@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from ..hankel.values import known_transitions
+from ..hankel.values import observed_transitions
 from ..models.wfa import WFA
 from ..strings.words import FloatArray
 from .progress import CancelCheck, Progress, Report, check_cancelled, never, silent
@@ -117,7 +117,7 @@ def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
     A row with fewer is not determined by them.
     """
     states = completion.left * completion.singular_values  # (num_rows, rank)
-    known = known_transitions(hankel, states.shape[1])
+    known = observed_transitions(hankel, states.shape[1])
     return WFA(states[0], linear_transitions(states, hankel.shifted, known), completion.right[0].copy())
 
 

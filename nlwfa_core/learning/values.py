@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import RecipeError, listed
 from ..hankel.basis import Basis
 from ..hankel.transforms import transformed
-from ..hankel.values import ValuedStrings, known_transitions, observed_hankel
+from ..hankel.values import ValuedStrings, observed_hankel, observed_transitions
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.words import Alphabet
@@ -77,7 +77,7 @@ def fit_values(
     check_rank(hankel, options.rank)
     kind, singular_values, built = options.kind, None, perf_counter()
     if kind.networks:
-        observed = known_transitions(hankel)
+        observed = observed_transitions(hankel)
         steps = network_steps(hankel, options, observed=observed, cache=FitCache(), report=report, cancelled=cancelled)
         if kind.nonlinear_transitions:
             steps.transitions[-1][~observed.any(axis=0)] = 0.0
@@ -86,7 +86,7 @@ def fit_values(
         linear, singular_values = fit_completed(hankel, completion), completion.singular_values
         log, seconds = TrainingLog("completion", completion.losses), {"completion": perf_counter() - built}
         steps = Steps(linear.initial, (linear.transitions,), (completion.right.T,), (False, False), (log,), seconds)
-        observed = known_transitions(hankel, linear.num_states)
+        observed = observed_transitions(hankel, linear.num_states)
     seconds, logs = {"hankel": built - started, **steps.seconds}, steps.logs
     model: WFA | NLWFA = as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
     if not kind.networks and transform == "none":
@@ -114,7 +114,7 @@ def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alp
     Parameters
     ----------
     observed : array, shape (num_prefixes, num_symbols)
-        As `known_transitions`.
+        As `observed_transitions`.
     """
     pairs = observed.sum(axis=0)
     sentences = (

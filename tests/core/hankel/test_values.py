@@ -13,7 +13,7 @@ from scipy import sparse
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
-from nlwfa_core.hankel.values import VALUE, ValuedStrings, known_transitions, observed_hankel, value_scores
+from nlwfa_core.hankel.values import VALUE, ValuedStrings, observed_hankel, observed_transitions, value_scores
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.values import read_values
@@ -51,7 +51,7 @@ def test_cells_are_known_where_their_strings_were_given(function: dict[Word, flo
     def expected(u: Word) -> dict[int, float]:
         return {column: function[u + v] for column, v in enumerate(basis.suffixes) if u + v in function}
 
-    known = known_transitions(hankel)
+    known = observed_transitions(hankel)
     for row, u in enumerate(basis.prefixes):
         assert cells(row) == expected(u)
         for symbol in range(2):
@@ -65,8 +65,8 @@ def test_a_zero_that_is_known_is_not_an_unknown_cell() -> None:
     assert hankel.matrix.nnz == 3  # λ·λ, a·b, ab·λ
     assert hankel.matrix.toarray().tolist() == [[3, 0], [0, 0], [0, 0], [0, 0]]  # λ, a, ab; the others
     assert np.diff(hankel.matrix.indptr).tolist() == [1, 1, 1, 0]
-    assert known_transitions(hankel).tolist() == [[True, False], [False, True]]
-    assert not known_transitions(hankel, 2).any()
+    assert observed_transitions(hankel).tolist() == [[True, False], [False, True]]
+    assert not observed_transitions(hankel, 2).any()
 
 
 def test_a_file_of_values() -> None:
