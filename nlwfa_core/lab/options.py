@@ -1,4 +1,4 @@
-"""Runs beside each other: the options that differ, the best and the last, a table and the axes of a figure."""
+"""Compare runs: the options that differ between them, their order, a table, and the axes of parallel coordinates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..sources.registry import SOURCES
 from .tables import format_diagnostic, format_score
 
-# Options that several parts of a recipe call alike, or that read badly as they are; the others are called as in the recipe.
+# Names for options that two parts of a recipe share, or whose field reads badly. The others are named as in the recipe.
 OPTION_NAMES = {
     ("data", "seed"): "seed of the strings",
     ("data", "num_strings"): "training strings",
@@ -24,15 +24,15 @@ OPTION_NAMES = {
     ("learning", "seed"): "seed of the networks",
     ("learning", "hidden"): "hidden layers, times k",
 }
-IDLE = "–"
+NO_EFFECT = "–"  # in place of the value of an option that changes nothing in a recipe
 
 
 @lru_cache(maxsize=1024)
 def options(recipe: Recipe) -> Mapping[str, str]:
-    """Every option of a recipe, by its name for people, as it is written; "–" where it means nothing in this recipe."""
+    """Write every option of a recipe under its readable name; "–" if the option changes nothing in this recipe."""
     return {
         OPTION_NAMES.get((part, field), f"{part}: {field}" if part == "refinement" else field.replace("_", " ")): (
-            _written(value) if _matters(recipe, part, field) else IDLE
+            _option_text(value) if _matters(recipe, part, field) else NO_EFFECT
         )
         for part, values in recipe
         for field, value in values
@@ -40,7 +40,7 @@ def options(recipe: Recipe) -> Mapping[str, str]:
 
 
 def _matters(recipe: Recipe, part: str, field: str) -> bool:
-    """Whether an option changes anything."""
+    """Whether an option can change the result."""
     learning = recipe.learning
     if part == "data":
         owners = [name for name, source in SOURCES.items() if field in source.options]
@@ -52,20 +52,20 @@ def _matters(recipe: Recipe, part: str, field: str) -> bool:
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:
-    """The options that are not the same in all recipes where they mean something."""
-    found = [options(recipe) for recipe in recipes]
-    return [name for name in found[0] if len({entry[name] for entry in found} - {IDLE}) > 1] if found else []
+    """Name the options whose values differ among the recipes in which they have an effect."""
+    by_recipe = [options(recipe) for recipe in recipes]
+    return [name for name in by_recipe[0] if len({values[name] for values in by_recipe} - {NO_EFFECT}) > 1] if by_recipe else []
 
 
-def difference_table(recipes: Mapping[str, Recipe], every: bool = False) -> dict[str, list[str]]:
-    """A row an option that differs (or each one), a column a recipe."""
-    found = {name: options(recipe) for name, recipe in recipes.items()}
-    names = list(next(iter(found.values()))) if every else differing(list(recipes.values()))
-    return {"option": names} | {run: [entry[name] for name in names] for run, entry in found.items()}
+def difference_table(recipes: Mapping[str, Recipe], all_options: bool = False) -> dict[str, list[str]]:
+    """Make a table with a column for each recipe and a row for each option, or for each that differs."""
+    by_run = {name: options(recipe) for name, recipe in recipes.items()}
+    names = list(next(iter(by_run.values()))) if all_options else differing(list(recipes.values()))
+    return {"option": names} | {run: [values[name] for name in names] for run, values in by_run.items()}
 
 
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
-    """Names of runs, the best on validation strings first; those without such strings come last."""
+    """Order the names of runs: the best on validation strings first, runs without such strings last."""
 
     def badness(name: str) -> tuple[int, float, int]:
         scores = outcomes[name].validation
@@ -75,56 +75,55 @@ def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
     return sorted(outcomes, key=badness)
 
 
-def run_table(outcomes: Mapping[str, Outcome], metric: str, every: bool = False) -> dict[str, list[str]]:
-    """A row a run, the best on validation strings first: what differs in its recipe, test scores, diagnostics, as written.
+def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> dict[str, list[str]]:
+    """Make a table with a row for each run, the best on validation strings first: options, test scores, diagnostics, as text.
 
     Parameters
     ----------
     outcomes : mapping of str to Outcome
     metric : str
-        One of `metrics.scores.RANK_METRICS`, that ranks the runs.
-    every : bool
-        Options that are the same in all runs too.
+        One of `metrics.scores.RANK_METRICS`; it orders the runs.
+    all_options : bool
+        Also show options that are the same in all runs.
     """
     order = ranking(outcomes, metric)
-    found = [outcomes[name] for name in order]
-    recipes = [outcome.recipe for outcome in found]
-    shown = list(options(recipes[0])) if every and recipes else differing(recipes)
+    ordered = [outcomes[name] for name in order]
+    recipes = [outcome.recipe for outcome in ordered]
+    option_names = list(options(recipes[0])) if all_options and recipes else differing(recipes)
     by_run = [options(recipe) for recipe in recipes]
     marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
     table = {"run": order, "place": marks}
-    table |= {name: [entry[name] for entry in by_run] for name in shown}
+    table |= {name: [values[name] for values in by_run] for name in option_names}
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
-        table[score.short_title] = [format_score(getattr(outcome.scores, score.field), score.form) for outcome in found]
-    table["on validation"] = [format_score(getattr(outcome.validation, metric, None)) for outcome in found]
-    table["radius of ΣA"] = [format_diagnostic(outcome.diagnostics.spectral_radius) for outcome in found]
-    table["total mass"] = [format_diagnostic(outcome.diagnostics.total_mass) for outcome in found]
+        table[score.short_title] = [format_score(getattr(outcome.scores, score.field), score.form) for outcome in ordered]
+    table["on validation"] = [format_score(getattr(outcome.validation, metric, None)) for outcome in ordered]
+    table["radius of ΣA"] = [format_diagnostic(outcome.diagnostics.spectral_radius) for outcome in ordered]
+    table["total mass"] = [format_diagnostic(outcome.diagnostics.total_mass) for outcome in ordered]
     table["mass of short strings"] = [
-        f"{outcome.diagnostics.short_mass:.4g} (length ≤ {outcome.diagnostics.short_length})" for outcome in found
+        f"{outcome.diagnostics.short_mass:.4g} (length ≤ {outcome.diagnostics.short_length})" for outcome in ordered
     ]
-    table["zero outputs"] = [f"{outcome.diagnostics.share_zero:.1%}" for outcome in found]
-    table["negative outputs"] = [f"{outcome.diagnostics.share_negative:.1%}" for outcome in found]
-    table["numerical rank"] = [format_diagnostic(outcome.diagnostics.numerical_rank) for outcome in found]
+    table["zero outputs"] = [f"{outcome.diagnostics.share_zero:.1%}" for outcome in ordered]
+    table["negative outputs"] = [f"{outcome.diagnostics.share_negative:.1%}" for outcome in ordered]
+    table["numerical rank"] = [format_diagnostic(outcome.diagnostics.numerical_rank) for outcome in ordered]
     return table
 
 
 def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:
-    """Axis -> each run's value: what differs in the recipes, and three scores on the test strings."""
-    found = list(outcomes.values())
-    recipes = [outcome.recipe for outcome in found]
-    names = [name for name in differing(recipes) if name != "bounded"]  # which follows from the others
+    """Map each axis to the runs' values: the options that differ, and three scores on the test strings."""
+    recipes = [outcome.recipe for outcome in outcomes.values()]
+    names = [name for name in differing(recipes) if name != "bounded"]  # follows from other options
     by_run = [options(recipe) for recipe in recipes]
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:
-        column = [entry[name] for entry in by_run]
+        column = [values[name] for values in by_run]
         numbers = all(_is_number(text) for text in column)
         axes[name] = [float(text) for text in column] if numbers else column
     for score in MAIN_SCORES:
-        axes[score.short_title] = [float(getattr(outcome.scores, score.field)) for outcome in found]
+        axes[score.short_title] = [float(getattr(outcome.scores, score.field)) for outcome in outcomes.values()]
     return axes
 
 
-def _written(value: object) -> str:
+def _option_text(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return ("yes" if value else "no") if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,8 @@
-"""What tables on the pages say: weights, trajectories, scores, who is behind the baselines, one model's perplexities."""
+"""Turn numbers into the text of tables, captions and warnings: weights, scores, trajectories, drawn strings, perplexities.
+
+`format_score` and `format_diagnostic` write a number in the same way on every page; titles and units of scores come from
+`metrics.scores.SCORES`. Tables are mappings of columns that are already written. Tables of runs are in `options` and `history`.
+"""
 
 from __future__ import annotations
 
@@ -49,79 +53,79 @@ def format_score(value: float | None, form: str = ".3f") -> str:
     return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
 
 
-# A factorisation that took less was another learner's of the same recipe: they differ in their second step alone.
+# A factorisation that took less time was computed for another learner: some learners differ in their second step only.
 SHARED_SECONDS = 1e-3
 
 
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
-    """Columns model, f(x) and log₂ f(x), as they are written; a negative weight has no logarithm."""
+    """Make the columns model, f(x) and log₂ f(x) as text; a negative weight has no logarithm."""
     words = Words.of([word])
     weights = {name: float(model.weights(words)[0]) for name, model in models.items()}
-    logs, written = [], []
+    logs, texts = [], []
     for weight, model in zip(weights.values(), models.values(), strict=True):
         log = float(model.log2_weights(words)[0]) if weight == 0 and isinstance(model, LogModel) else -np.inf
         if log > -np.inf:  # too small for a double, but not 0
-            written.append(f"2^{log:.1f}")
+            texts.append(f"2^{log:.1f}")
         else:
-            written.append(f"{weight:.6g}")
+            texts.append(f"{weight:.6g}")
             log = float(np.log2(weight)) if 0 < weight < np.inf else log
         logs.append(f"{log:.3f}" if log > -np.inf else "−∞" if weight == 0 else "none")
-    return {"model": list(weights), "f(x)": written, "log₂ f(x)": logs}
+    return {"model": list(weights), "f(x)": texts, "log₂ f(x)": logs}
 
 
 def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:
-    """Sentences on negative and non-finite weights, and on symbols of the string that no training string has."""
+    """Warn of negative and infinite weights, and of symbols of the string that occur in no training string."""
     sentences = []
     seen = set(data.train.words.symbols.tolist())
     new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in seen})
     if new:
-        sentences.append(f"No training string has {', '.join(new)}: what the models say of it is not learned from anything.")
+        sentences.append(f"No training string contains {', '.join(new)}, so the models have learned nothing about it.")
     weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
     negative = [f"{name} ({weight:.4g})" for name, weight in weights.items() if weight < 0 and np.isfinite(weight)]
     if negative:
-        sentences.append(f"A negative weight is no probability: {'; '.join(negative)}.")
-    endless = [name for name, weight in weights.items() if not np.isfinite(weight)]
-    if endless:
-        sentences.append(f"The weight of this string is not a finite number, the model diverges: {'; '.join(endless)}.")
+        sentences.append(f"A negative weight is not a probability: {'; '.join(negative)}.")
+    infinite = [name for name, weight in weights.items() if not np.isfinite(weight)]
+    if infinite:
+        sentences.append(f"The weight of this string is not a finite number because the model diverges: {'; '.join(infinite)}.")
     return tuple(sentences)
 
 
 def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
-    """How networks say what follows, a sentence for those that do it alike."""
-    alike: dict[str, list[str]] = {}
+    """Say how the outputs of nonlinear models are read: one sentence for all models with the same reading."""
+    names_by_sentence: dict[str, list[str]] = {}
     for name, model in models.items():
         if isinstance(model, NLWFA):
-            alike.setdefault(f"{model.reading.sentence}; {LINKS[model.reading.link]}.", []).append(name)
-    return tuple(f"{', '.join(names)}: {sentence}" for sentence, names in alike.items())
+            names_by_sentence.setdefault(f"{model.reading.sentence}; {LINKS[model.reading.link]}.", []).append(name)
+    return tuple(f"{', '.join(names)}: {sentence}" for sentence, names in names_by_sentence.items())
 
 
 def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
-    """Sentences on scores of what follows a string that are negative, or not finite, or all 0."""
+    """Warn of next-symbol scores after a string that are negative, not finite, or all 0."""
     scores = {
         name: model.next_scores(trie := Trie.of(Words.of([word]), model.num_symbols))[trie.ends] for name, model in models.items()
     }
-    found = {name: (shares[0], float(below[0])) for name, given in scores.items() for shares, below in [next_shares(given)]}
-    negative = [f"{name} ({below:.1%} of the bars)" for name, (_, below) in found.items() if below > 0]
-    zero = [name for name, given in scores.items() if not given.any()]
-    endless = [name for name, (shares, _) in found.items() if not shares.any() and name not in zero]
-    sentences = [f"Negative scores, drawn without their sign: {'; '.join(negative)}."] if negative else []
+    shares = {name: next_shares(row) for name, row in scores.items()}
+    negative = [f"{name} ({float(below[0]):.1%} of the bars)" for name, (_, below) in shares.items() if below[0] > 0]
+    zero = [name for name, row in scores.items() if not row.any()]
+    infinite = [name for name, (share, _) in shares.items() if not share.any() and name not in zero]
+    sentences = [f"Negative scores are drawn without their sign: {'; '.join(negative)}."] if negative else []
     if zero:
-        sentences.append(f"Every symbol has score 0 here, so all are tied and there are no bars: {'; '.join(zero)}.")
-    if endless:
-        sentences.append(f"A score is not a finite number, so there are no bars: {'; '.join(endless)}.")
+        sentences.append(f"Every symbol has score 0 here, so all symbols are tied and there are no bars: {'; '.join(zero)}.")
+    if infinite:
+        sentences.append(f"A score is not a finite number, so there are no bars: {'; '.join(infinite)}.")
     return tuple(sentences)
 
 
 def points_table(
     prefixes: Words, alphabet: Alphabet, coordinates: FloatArray, colours: Sequence[object], title: str
 ) -> dict[str, Sequence[object]]:
-    """Columns prefix, component 1 … and what colours it: the points of a figure of states."""
+    """Make the columns prefix, component 1 … and the colour's value, for the points of a figure of states."""
     components = {f"component {index + 1}": column.tolist() for index, column in enumerate(coordinates.T)}
     return {"prefix": word_labels(prefixes, alphabet), **components, title: colours}
 
 
 def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
-    """Columns prefix, state 1 … k and f(prefix), as they are written: a row a prefix."""
+    """Make the columns prefix, state 1 … k and f(prefix) as text, one row for each prefix of the string."""
     prefixes = prefixes_of(word)
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
     columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
@@ -129,7 +133,7 @@ def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dic
 
 
 def scores_csv(rows: Mapping[str, Scores]) -> bytes:
-    """A line a model, all fields of its scores in full precision."""
+    """Write a CSV file with one line for each model: all fields of its scores, in full precision."""
     buffer = io.StringIO()
     names = [field.name for field in fields(Scores)]
     writer = csv.writer(buffer, lineterminator="\n")
@@ -139,8 +143,7 @@ def scores_csv(rows: Mapping[str, Scores]) -> bytes:
 
 
 def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
-    """Sentences that a reader of a score table should not have to find: who is behind the baselines or an opponent, and SP ahead
-    of networks."""
+    """Say what stands out in a table of scores: models that lose to a baseline or an opponent, and networks that lose to SP."""
     learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     wer, sentences = SCORE_OF["wer"].short_title, []
@@ -160,14 +163,14 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
 
 
 def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: FloatArray | None = None) -> dict[str, list[str]]:
-    """One model's perplexity by each of the `CONVENTIONS`, as they are written.
+    """Make a table of one model's perplexity by each of the `CONVENTIONS`, as text.
 
     Parameters
     ----------
     outputs, target : arrays, shape (num_words,)
         As in `pautomac_score`.
     substitutes : array, shape (num_words,), optional
-        The words' probabilities by a 3-gram of the training strings; without them the convention "trigram" is left out.
+        The words' probabilities under a 3-gram of the training strings; without them, the convention "trigram" is left out.
     """
     rows = []
     for name, convention in CONVENTIONS.items():
@@ -182,12 +185,12 @@ def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: Floa
 
 
 def _perplexity(log2: float) -> str:
-    """Digits beyond a million say nothing, and powers beyond 2¹⁰²³ are no doubles."""
+    """Write 2 to a power; digits beyond a million mean nothing, and powers beyond 2¹⁰²³ do not fit into a double."""
     return f"{2**log2:.1f}" if log2 < 20 else f"2^{log2:.0f}" if log2 < np.inf else "∞"
 
 
 def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
-    """`conventions_table` of a result's model on its test words."""
+    """Make the `conventions_table` of a result's model on its test words."""
     words = data.test.words
     return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
 
@@ -198,37 +201,37 @@ def format_diagnostic(value: float | None) -> str:
 
 
 def time_sentence(seconds: Mapping[str, float]) -> str:
-    """Where the time went.
+    """Say how long each stage took.
 
     >>> time_sentence({"data": 0.1, "learning": 2.0, "factorisation": 1e-5, "transitions": 0.25})
-    'Time: data 0.10 s · factorisation taken from a run before · transitions 0.25 s'
+    'Time: data 0.10 s · factorisation reused from another run · transitions 0.25 s'
     """
     stages = {stage: f"{value:.2f} s" for stage, value in seconds.items() if stage != "learning"}
     if seconds.get("factorisation", 1.0) < SHARED_SECONDS:
-        stages["factorisation"] = "taken from a run before"
+        stages["factorisation"] = "reused from another run"
     return "Time: " + " · ".join(f"{stage} {text}" for stage, text in stages.items())
 
 
 def drawn_warnings(drawn: Drawn, max_length: int) -> tuple[str, ...]:
-    """What has to be known of the strings drawn: warnings, none where all went as with probabilities."""
-    said = []
+    """Warn of drawn strings that do not follow f(x), or that were cut off; empty if the scores were probabilities."""
+    sentences = []
     if drawn.num_negative:
-        said.append(
-            f"{drawn.negative_share:.2%} of the next-symbol mass met on the way was negative, in {drawn.num_negative:,} of "
-            f"{drawn.num_choices:,} choices: its absolute value was taken, so strings are not drawn with probability f(x)."
+        sentences.append(
+            f"In {drawn.num_negative:,} of {drawn.num_choices:,} draws some scores were negative ({drawn.negative_share:.2%} of "
+            "the total). Their absolute values were used, so strings are not drawn with probability f(x)."
         )
     if drawn.num_cut:
-        said.append(f"{drawn.num_cut:,} of {drawn.num_strings:,} strings were given up at {max_length:,} symbols without an end.")
+        sentences.append(f"{drawn.num_cut:,} of {drawn.num_strings:,} strings reached {max_length:,} symbols and were cut off.")
     if drawn.num_stuck:
-        said.append(
-            f"{drawn.num_stuck:,} of {drawn.num_strings:,} strings were given up: after their prefix every score is 0, or one is "
-            "not finite."
+        sentences.append(
+            f"{drawn.num_stuck:,} of {drawn.num_strings:,} strings could not be continued: after their prefix every score is 0, "
+            "or a score is not finite."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def drawn_table(drawn: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntArray | FloatArray]:
-    """Columns string, count, expected (number of strings × probability of being drawn) and f(x)."""
+    """Make the columns string, count, expected count (number of strings × probability of being drawn) and f(x)."""
     return {
         "string": [alphabet.decode(word) for word in drawn.words],
         "count": drawn.counts,
@@ -238,7 +241,7 @@ def drawn_table(drawn: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntAr
 
 
 def drawn_csv(drawn: Drawn, alphabet: Alphabet) -> bytes:
-    """`drawn_table` as CSV in full precision."""
+    """Write the `drawn_table` as CSV in full precision."""
     buffer = io.StringIO()
     table = drawn_table(drawn, alphabet)
     writer = csv.writer(buffer, lineterminator="\n")

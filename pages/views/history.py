@@ -207,28 +207,32 @@ def one_run(shelf: Shelf, picked: Sequence[Run]) -> None:
     with told():
         rows = listing.chosen(shelf.history, [picked[0].key], shelf.owner)
     for run in rows.values():
-        st.subheader(escape_markdown(history_tables.called(run)), anchor=False)
+        st.subheader(escape_markdown(history_tables.run_name(run)), anchor=False)
         zone = st.context.timezone
-        moments = f"Submitted {history_tables.moment(run.submitted, zone)}, ended {history_tables.moment(run.ended, zone)}"
+        moments = (
+            f"Submitted {history_tables.format_time(run.submitted, zone)}, ended {history_tables.format_time(run.ended, zone)}"
+        )
         st.caption(escape_markdown(f"{moments}. Version {run.version}, key {run.key[:12]}…"))
-        if reason := history_tables.why(run):
+        if reason := history_tables.reason(run):
             widgets.warnings(f"{history_tables.state_word(run.state).capitalize()}. {reason}")
-        if history_tables.uploads_named(run):
+        if history_tables.is_from_upload(run):
             widgets.notes("Its strings were uploaded. The history and bundles contain only a hash of them, not the strings.")
         _results(run)
         recipe = history_tables.recipe_of(run)
         if recipe is not None:
             with st.expander("All options"):
-                widgets.text_table(difference_table({"value": recipe}, every=True), "history.options", "All options of the run")
+                widgets.text_table(
+                    difference_table({"value": recipe}, all_options=True), "history.options", "All options of the run"
+                )
 
 
 def _results(run: Run) -> None:
     """A run's scores, times, loss curves, diagnostics and warnings."""
     if scores := history_tables.scores_of(run):
-        widgets.score_table({history_tables.called(run): scores}, "history.scores")
+        widgets.score_table({history_tables.run_name(run): scores}, "history.scores")
     if run.seconds:
         st.caption(tables.time_sentence(run.seconds))
-    curves = history_tables.curves(run)
+    curves = history_tables.loss_curves(run)
     left, right = st.columns(2, gap="medium")
     if curves:
         with left:
@@ -237,7 +241,7 @@ def _results(run: Run) -> None:
     if diagnostics["value"]:
         with right if curves else left:
             widgets.text_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
-    widgets.warning_list(history_tables.sentences(run))
+    widgets.warning_list(history_tables.messages(run))
 
 
 def expect() -> None:
@@ -379,7 +383,7 @@ def _labels(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
         with st.form(f"history.form.{form}", border=False):
             if one:
                 st.text_input(
-                    "Name", one.name, max_chars=MAX_NAME, key=f"history.name.{form}", placeholder=history_tables.called(one)
+                    "Name", one.name, max_chars=MAX_NAME, key=f"history.name.{form}", placeholder=history_tables.run_name(one)
                 )
             st.multiselect(
                 "Tags" if one else "Tags to add",

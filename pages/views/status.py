@@ -91,7 +91,7 @@ def _history() -> None:
     if failures:
         st.markdown("**The last failures**")
         table = {
-            "when": [history_tables.moment(run.ended, st.context.timezone) for run in failures],
+            "when": [history_tables.format_time(run.ended, st.context.timezone) for run in failures],
             "run": [run_title(run.learner, run.rank) for run in failures],
             "why": [_why(run) for run in failures],
         }
@@ -108,7 +108,9 @@ def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
 
 def _why(run: Run) -> str:
     """Why a run failed. A sentence about uploaded strings may quote them, so it is not shown."""
-    return "Not shown: the message may quote uploaded strings." if history_tables.uploads_named(run) else history_tables.why(run)
+    return (
+        "Not shown: the message may quote uploaded strings." if history_tables.is_from_upload(run) else history_tables.reason(run)
+    )
 
 
 def _count(number: int, unit: str) -> str:

@@ -14,7 +14,7 @@ from ...hankel.matrix import HankelMatrix
 from ...metrics.diagnostics import Diagnostics
 from ...metrics.scores import SCORES, Scores
 from ...version import __version__
-from ..options import IDLE, options
+from ..options import NO_EFFECT, options
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from ..tables import BETTER, format_diagnostic, format_score, verdicts
 
@@ -65,7 +65,7 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
     """
     name = result.recipe.title
     sound = result.diagnostics
-    settings = {option: value for option, value in options(result.recipe).items() if value != IDLE}
+    settings = {option: value for option, value in options(result.recipe).items() if value != NO_EFFECT}
     sections = [
         f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
         *(f'<p class="warn">{escape(sentence)}</p>' for sentence in sound.warnings),

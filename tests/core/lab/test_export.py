@@ -29,7 +29,7 @@ from nlwfa_core.lab.export.files import data_files, figure_files, model_files, r
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import script
-from nlwfa_core.lab.options import IDLE, options
+from nlwfa_core.lab.options import NO_EFFECT, options
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
@@ -264,7 +264,7 @@ def test_the_report_is_whole_and_hostile_symbols_are_text_in_it(hostile: Recipe,
     assert "<img/src=x/onerror=alert(2)>" in page.text and link in page.text and "<b>uniform</b>" in page.text
     assert "url(" not in text and "@import" not in text and "default-src 'none'" in text
     written = options(hostile)
-    assert all((option in page.text) == (value != IDLE) for option, value in written.items() if " " in option)
+    assert all((option in page.text) == (value != NO_EFFECT) for option, value in written.items() if " " in option)
     assert f"{result.scores.wer:.3f}" in page.text and "Lower is better" in page.text
 
 

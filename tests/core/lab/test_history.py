@@ -8,16 +8,16 @@ from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.history.runs import Event, Run, done
 from nlwfa_core.lab.history import (
-    curves,
     diagnostics_table,
-    moment,
+    format_duration,
+    format_time,
+    is_from_upload,
+    loss_curves,
+    messages,
+    reason,
     recipe_of,
     runs_table,
     scores_of,
-    sentences,
-    took,
-    uploads_named,
-    why,
 )
 from nlwfa_core.lab.tables import format_diagnostic, format_score
 from nlwfa_core.metrics.diagnostics import diagnostics
@@ -66,21 +66,21 @@ def test_a_row_of_another_version_has_no_options() -> None:
     assert Run(**{**vars(strange), "recipe": {"nonsense": 1}}) and recipe_of(Run(**{**vars(strange), "recipe": {"x": 1}})) is None
     table = runs_table([strange, DONE])
     assert table["seed of the strings"] == ["?", "4"] and table["WER (share)"][0] == "–"
-    assert diagnostics_table(strange)["value"] == [] and curves(strange) == {} and took(strange) == "–"
+    assert diagnostics_table(strange)["value"] == [] and loss_curves(strange) == {} and format_duration(strange) == "–"
 
 
 def test_what_came_of_a_run() -> None:
     assert scores_of(DONE) is not None and asdict(scores_of(DONE)) == asdict(RESULT.scores)  # type: ignore[arg-type]
-    measure, epochs, losses = curves(DONE)["factorisation"]
+    measure, epochs, losses = loss_curves(DONE)["factorisation"]
     log = RESULT.report.logs[0]
     assert measure == log.measure and losses == log.losses.tolist() and len(epochs) == len(losses)
     health = diagnostics(RESULT.model, RESULT.scores, RESULT.report)
     found = dict(zip(*diagnostics_table(DONE).values(), strict=True))
     assert found[f"mass of strings of length ≤ {health.short_length}"] == format_diagnostic(health.short_mass)
     assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
-    assert sentences(DONE) == list(dict.fromkeys([*RESULT.notes, *health.warnings]))
+    assert messages(DONE) == list(dict.fromkeys([*RESULT.notes, *health.warnings]))
     total = sum(RESULT.seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
-    assert took(DONE) == f"{total:.2f} s"
+    assert format_duration(DONE) == f"{total:.2f} s"
 
 
 def test_numbers_that_are_not_finite_are_read_as_such() -> None:
@@ -93,11 +93,11 @@ def test_numbers_that_are_not_finite_are_read_as_such() -> None:
 
 
 def test_why_a_run_is_not_done() -> None:
-    assert [why(bare(state)) for state in ("done", "running", "queued")] == ["", "", ""]
-    assert "stopped" in why(bare("interrupted")) and "cancelled" in why(bare("cancelled"))
-    assert Event("c", RECIPE, "failed", 0.0).message is None and why(bare("failed")) == ""
-    assert uploads_named(bare("done", RECIPE.changed(data=DataRecipe(source="upload")))) and not uploads_named(DONE)
+    assert [reason(bare(state)) for state in ("done", "running", "queued")] == ["", "", ""]
+    assert "stopped" in reason(bare("interrupted")) and "cancelled" in reason(bare("cancelled"))
+    assert Event("c", RECIPE, "failed", 0.0).message is None and reason(bare("failed")) == ""
+    assert is_from_upload(bare("done", RECIPE.changed(data=DataRecipe(source="upload")))) and not is_from_upload(DONE)
 
 
 def test_a_zone_that_there_is_not_is_utc() -> None:
-    assert moment(0.0, "Mars/Olympus") == moment(0.0, "../etc") == moment(0.0) == "1970-01-01 00:00 UTC"
+    assert format_time(0.0, "Mars/Olympus") == format_time(0.0, "../etc") == format_time(0.0) == "1970-01-01 00:00 UTC"

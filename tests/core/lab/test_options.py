@@ -17,7 +17,7 @@ def test_only_what_differs_is_told() -> None:
     assert differing([BASE, other]) == ["learner", "rank"] and differing([BASE, BASE]) == [] == differing([])
     table = difference_table({"A": BASE, "now": other})
     assert table == {"option": ["learner", "rank"], "A": ["SP", "2"], "now": ["fac.non", "5"]}
-    every = difference_table({"A": BASE, "now": other}, every=True)
+    every = difference_table({"A": BASE, "now": other}, all_options=True)
     assert len(every["option"]) == sum(len(list(part)) for _, part in BASE) == len(set(every["option"]))
     hidden = every["option"].index("hidden layers, times k")
     assert (every["A"][hidden], every["now"][hidden]) == ("–", "2,1,2")
@@ -53,7 +53,7 @@ def test_the_best_run_comes_first_and_the_last_one_last() -> None:
     table = run_table(found, "wer")
     assert table["place"] == ["best", "", "", "last"] and table["rank"] == ["7", "2", "2", "2"]
     assert table["WER"] == ["0.300", "0.100", "0.200", "0.400"] and table["on validation"] == ["0.300", "0.600", "undefined", "–"]
-    assert "learner" not in table and "learner" in run_table(found, "wer", every=True)
+    assert "learner" not in table and "learner" in run_table(found, "wer", all_options=True)
     assert run_table({"a": found["a"]}, "wer")["place"] == ["only"]
 
 

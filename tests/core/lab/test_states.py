@@ -95,7 +95,7 @@ def test_negative_and_missing_scores_are_told() -> None:
     signed = WFA(np.array([1.0]), np.array([[[0.5]], [[-0.25]]]), np.array([0.5]))
     nothing = WFA(np.zeros(1), np.zeros((2, 1, 1)), np.zeros(1))
     said = score_warnings({"SP": signed, "zero": nothing}, (0,))
-    assert said[0].startswith("Negative scores, drawn without their sign: SP (") and "no bars: zero" in said[1]
+    assert said[0].startswith("Negative scores are drawn without their sign: SP (") and "no bars: zero" in said[1]
     assert not score_warnings({"SP": GEOMETRIC.wfa}, (0,))
 
 

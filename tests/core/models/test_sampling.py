@@ -65,7 +65,7 @@ def test_negative_mass_is_counted_and_told() -> None:
     assert drawn.num_choices == 1000 + went_on
     assert drawn.num_negative == 1000 + went_b
     assert drawn.negative_share == pytest.approx((1000 * 0.2 / 1.4 + went_b) / (1000 + went_on))
-    assert "of the next-symbol mass met on the way was negative" in drawn_warnings(drawn, 100)[0]
+    assert "draws some scores were negative" in drawn_warnings(drawn, 100)[0]
 
 
 def test_rounding_is_no_negative_mass() -> None:
@@ -77,7 +77,7 @@ def test_rounding_is_no_negative_mass() -> None:
 def test_strings_without_an_end_are_cut_and_told() -> None:
     drawn = draw(ENDLESS, 50, seed=0, max_length=7)
     assert drawn.num_cut == 50 and not len(drawn.words) and not drawn.counts.sum()
-    assert drawn_warnings(drawn, 7) == ("50 of 50 strings were given up at 7 symbols without an end.",)
+    assert drawn_warnings(drawn, 7) == ("50 of 50 strings reached 7 symbols and were cut off.",)
 
 
 def test_strings_of_the_maximal_length_are_whole() -> None:
