@@ -1,6 +1,6 @@
 """Nonlinear weighted finite automata: f(x₁…x_t) = G_λ(G_{x_t}(… G_{x₁}(α₀))) (Li, Rabusseau, Precup 2018, §3.1).
 
-Learned with torch, evaluated with numpy alone: whoever looks at a model need not import torch.
+Networks are learned with torch and evaluated with numpy alone, so that looking at a model never imports torch.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class NLWFA:
     initial : array, shape (num_states,)
         α₀.
     transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
-        The layers of G_σ: num_states → … → num_states; each layer's output, the last one's too, goes through θ. A map a symbol;
-        where the reading is "boundary", one more, for the end of the string.
+        The layers of G_σ: num_states → … → num_states. The output of each layer, the last one included, goes through θ. There is
+        one map per symbol, and one more for the end of the string if the reading has an end map.
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
         The hidden layers of φ', each through θ; the first takes num_states.
     output : array, shape (decoder_width, num_outputs)
-        What is kept of φ' 's last, linear layer D.
-        "string": first the λ-column, so that G_λ(z) = decoder(z) · output[:, 0]; behind it what gives the weight of all strings
-        that go on from u with a suffix of the basis, Σ_{v ∈ S} f(uv): the sum of D's columns, or, where outputs are squared, a
-        matrix R with R Rᵀ = D Dᵀ. A nonlinear model has no prefix conversion; this stands in for it.
+        The part of φ' 's last, linear layer D that the reading needs.
+        "string": first the λ-column, so that G_λ(z) = decoder(z) · output[:, 0]; then what gives the weight of all strings that
+        continue u with a suffix of the basis, Σ_{v ∈ S} f(uv): the sum of D's columns, or, if outputs are squared, a matrix R with
+        R Rᵀ = D Dᵀ. A nonlinear model has no prefix conversion; this replaces it.
         "boundary": the λ-column. "conditional": a column for each symbol, and one for the end.
     nonlinear_transitions, nonlinear_termination : bool
         Whether θ is tanh (else the identity) in G_σ, and in φ'.
@@ -91,7 +91,7 @@ class NLWFA:
 
     @property
     def termination(self) -> FloatArray:
-        """The λ-column of φ' 's last layer, shape (decoder_width,); for readings that have it."""
+        """The λ-column of φ' 's last layer, shape (decoder_width,). Not for conditional readings."""
         return self.output[:, 0]
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:

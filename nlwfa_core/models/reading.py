@@ -149,6 +149,10 @@ class Reading(ABC):
 
     # In LaTeX
 
+    def link_formula(self, output: str) -> str:
+        """The link of an output that is written like this."""
+        return LINK_FORMULAS[self.link] % output
+
     def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
         """f(x) in LaTeX, one formula per line.
 
@@ -160,7 +164,7 @@ class Reading(ABC):
             What the network decodes for u and a next symbol σ.
         """
         end = r"{\dashv}" if self.has_end_map else ""
-        return (f"f(x)={LINK_FORMULAS[self.link] % entry('x', end)}",)
+        return (f"f(x)={self.link_formula(entry('x', end))}",)
 
     # In words
 
@@ -168,8 +172,8 @@ class Reading(ABC):
         """The symbols whose maps are applied to get a word's weight, unless it is a product of scores."""
         return (*word, num_symbols) if self.has_end_map else word
 
-    def phrase(self, output: str) -> str:
-        """What is done with an output."""
+    def link_phrase(self, output: str) -> str:
+        """The link of an output that has this name."""
         return LINK_PHRASES[self.link].format(output)
 
 
@@ -238,7 +242,7 @@ class ConditionalReading(Reading):
 
     def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
         product = r"f(x)=p(\text{end}\mid x)\textstyle\prod_t p(x_t\mid x_1\cdots x_{t-1})"
-        return rf"p(\sigma\mid u)={LINK_FORMULAS[self.link] % following}", product
+        return rf"p(\sigma\mid u)={self.link_formula(following)}", product
 
 
 READINGS: dict[str, type[Reading]] = {reading.name: reading for reading in (StringReading, BoundaryReading, ConditionalReading)}

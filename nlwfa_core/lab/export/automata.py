@@ -1,4 +1,4 @@
-"""Linear models as text for other programs: PAutomaC, OpenFst, Graphviz, and plain JSON that any automaton fits into."""
+"""Linear models as text for other programs: PAutomaC, OpenFst, Graphviz, and JSON, which can express every automaton."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from ...files import to_json
 from ...models.wfa import WFA
 from ...strings.words import Alphabet
 
-# What sums of probabilities may be wrong by, and how far below 0 rounding may take a probability.
-SUMS, BELOW = 1e-6, 1e-12  # files hold 12 digits
+# How far sums of probabilities may be from 1 (files hold 12 digits), and how far rounding may take a probability below 0.
+SUM_TOLERANCE, NEGATIVE_TOLERANCE = 1e-6, 1e-12
 REFUSED = "Not a probabilistic automaton: PAutomaC's format needs"
 
 
 def pautomac(wfa: WFA) -> str:
     """A PAutomaC model file; `sources.pautomac.read_pautomac_model` reads the same automaton back.
 
-    The format holds for runs that do not stop: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F.
+    The format's probabilities are conditional on not stopping: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F.
 
     Raises
     ------
     RecipeError
-        If the automaton is not probabilistic: a weight is negative, or the weights that leave a state and that with which it ends
-        do not sum to 1. Spectral learning seldom gives one that is.
+        If the automaton is not probabilistic: a weight is negative, the initial weights do not sum to 1, or a state's transitions
+        and its termination do not. Automata from spectral learning are seldom probabilistic.
     """
     lowest = min(float(part.min(initial=0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
-    if not lowest >= -BELOW:
+    if not lowest >= -NEGATIVE_TOLERANCE:
         raise RecipeError(f"{REFUSED} probabilities, and the lowest weight here is {lowest:.3g}.")
     initial, transitions, termination = (np.maximum(part, 0) for part in (wfa.initial, wfa.transitions, wfa.termination))
-    going_on, emitted = np.maximum(1 - termination, 0), transitions.sum(axis=2)  # (num_states,), (num_symbols, num_states)
-    if not abs(initial.sum() - 1) <= SUMS:
+    continuing, emitted = np.maximum(1 - termination, 0), transitions.sum(axis=2)  # (num_states,), (num_symbols, num_states)
+    if not abs(initial.sum() - 1) <= SUM_TOLERANCE:
         raise RecipeError(f"{REFUSED} sums of 1, and the initial weights here sum to {initial.sum():.6g}.")
-    for state in np.flatnonzero(~(np.abs(emitted.sum(axis=0) - going_on) <= SUMS * going_on))[:1].tolist():
+    for state in np.flatnonzero(~(np.abs(emitted.sum(axis=0) - continuing) <= SUM_TOLERANCE * continuing))[:1].tolist():
         total = emitted[:, state].sum() + termination[state]
         raise RecipeError(f"{REFUSED} sums of 1, and state {state}'s transitions and its end sum to {total:.6g} here.")
     lines = ["I: (state)", *(f"\t({i}) {p!r}" for i, p in enumerate(initial.tolist()) if p > 0)]
     lines += ["F: (state)", *(f"\t({i}) {p!r}" for i, p in enumerate(termination.tolist()))]
     lines.append("S: (state,symbol)")
     for i, a in np.argwhere(emitted.T > 0).tolist():
-        lines.append(f"\t({i},{a}) {float(emitted[a, i] / going_on[i])!r}")
+        lines.append(f"\t({i},{a}) {float(emitted[a, i] / continuing[i])!r}")
     lines.append("T: (state,symbol,state)")
     for i, a, j in np.argwhere(transitions.transpose(1, 0, 2) > 0).tolist():
         lines.append(f"\t({i},{a},{j}) {float(transitions[a, i, j] / emitted[a, i])!r}")
@@ -51,8 +51,8 @@ def pautomac(wfa: WFA) -> str:
 def openfst(wfa: WFA) -> str:
     """OpenFst's text form of an acceptor over the log semiring: `fstcompile --acceptor --arc_type=log64`.
 
-    Weights are −ln of the automaton's. State 0 is an initial one of its own, with an arc of label 0 (ε) into state i + 1 for each
-    α₀[i]; the label of symbol σ is σ + 1.
+    Weights are −ln of the automaton's. State 0 is a new initial state, with an arc of label 0 (ε) to state i + 1 for each α₀[i].
+    The label of symbol σ is σ + 1.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def openfst(wfa: WFA) -> str:
     """
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     lowest = min(float(part.min(initial=0)) for part in parts)
-    if not (lowest >= -BELOW and all(np.isfinite(part).all() for part in parts)):
+    if not (lowest >= -NEGATIVE_TOLERANCE and all(np.isfinite(part).all() for part in parts)):
         raise RecipeError(f"OpenFst's log semiring has no negative weights; the lowest here is {lowest:.3g}.")
     lines = [f"0\t{i + 1}\t0\t{-np.log(p):.17g}" for i, p in enumerate(wfa.initial.tolist()) if p > 0]
     for i, a, j in np.argwhere(wfa.transitions.transpose(1, 0, 2) > 0).tolist():
@@ -71,28 +71,28 @@ def openfst(wfa: WFA) -> str:
 
 
 def weights_json(wfa: WFA, alphabet: Alphabet) -> str:
-    """α₀, the A_σ and α∞ with all digits, and the symbols: for programs of one's own. f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
+    """α₀, the A_σ and α∞ with all digits, and the symbols, for your own programs. f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
     arrays = {"initial": wfa.initial, "transitions": wfa.transitions, "termination": wfa.termination}
     return json.dumps(json.loads(to_json({"symbols": list(alphabet.symbols), **arrays})), ensure_ascii=False) + "\n"
 
 
 def dot(wfa: WFA, alphabet: Alphabet, share: float = 0.02) -> str:
-    """A drawing for Graphviz: an arc a pair of states, a line a symbol, weights to three digits.
+    """A drawing for Graphviz, with one arc per pair of states and one line per symbol. Weights have three digits.
 
     Parameters
     ----------
     share : float
-        Weights below this share of the largest of their kind are left out, and a comment says how many.
+        Transition weights below this share of the largest are left out. A comment says how many.
     """
     arcs, hidden = [], 0
     smallest = share * float(np.abs(wfa.transitions).max(initial=0))
     for i in range(wfa.num_states):
         for j in range(wfa.num_states):
             weights = wfa.transitions[:, i, j]
-            shown = np.flatnonzero((np.abs(weights) >= smallest) & (weights != 0))
-            hidden += int((weights != 0).sum()) - len(shown)
-            if len(shown):
-                label = "\\l".join(f"{quoted(alphabet.symbols[a])}  {weights[a]:.3g}" for a in shown.tolist())
+            drawn = np.flatnonzero((np.abs(weights) >= smallest) & (weights != 0))
+            hidden += int((weights != 0).sum()) - len(drawn)
+            if len(drawn):
+                label = "\\l".join(f"{quoted(alphabet.symbols[a])}  {weights[a]:.3g}" for a in drawn.tolist())
                 arcs.append(f'  {i} -> {j} [label="{label}\\l"];')
     states = [
         f'  {i} [label="{i}\\nbegins {begins:.3g}\\nends {ends:.3g}"];'
@@ -104,7 +104,7 @@ def dot(wfa: WFA, alphabet: Alphabet, share: float = 0.02) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as it stands inside a label of Graphviz, which knows escapes and HTML's entities.
+    """Escape text for a label of Graphviz, which reads backslashes and HTML entities.
 
     >>> print(quoted('a"b') + quoted("<&>"))
     a\\"b<&amp;>

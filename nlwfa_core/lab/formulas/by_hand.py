@@ -244,28 +244,32 @@ class _Automaton:
         end = self.model.num_symbols
         symbols = tuple(range(self.model.num_maps)) if self.reading.looks_ahead else tuple(dict.fromkeys(word))
         scores = self.model.next_scores(trie := Trie.of(Words.of([word]), end))[trie.paths]
+        divided = self.reading.normalised and self.reading.link != "softmax"  # whose values sum to 1
         name, formula = self._output_name(r"\mathbf{O}", "O")
         walk = self._walk(word)
         steps: list[Block] = []
         terms = []
         for t, (part, symbol) in enumerate(zip(walk, (*word, end), strict=True)):
             steps.extend(part)
-            expression = f"every G_σ after z{t}, decoded"
+            expression, p_formula = f"every G_σ after z{t}, decoded", rf"\mathbf{{p}}_{{{t}}}"
             if not self.reading.looks_ahead:
                 steps.extend(decoded := self._decoded(part[-1].values, t))
                 last = (decoded or part)[-1]
                 last_formula = rf"\mathbf{{{last.name[0]}}}_{{{t}}}"
                 output_formula = rf"\mathbf{{o}}_{{{t}}} = {last_formula}\,{formula}"
                 steps.append(Block(f"o{t}", f"{last.name} · {name}", output_formula, self._product(last.values, self.output)))
-                expression = self.reading.phrase(f"o{t}")
-            steps.append(Block(f"p{t}", expression, rf"\mathbf{{p}}_{{{t}}}", scores[t].reshape(1, -1)))
+                expression = self.reading.link_phrase(f"o{t}")
+                if not divided:
+                    outputs = rf"\mathbf{{o}}_{{{t}}}"
+                    p_formula += f" = {self.reading.link_formula(outputs)}"
+            steps.append(Block(f"p{t}", expression, p_formula, scores[t].reshape(1, -1)))
             following = "end" if symbol == end else self.alphabet.symbols[symbol]
             terms.append(Term(f"p({following} | {self.alphabet.decode(word[:t])})", (float(scores[t, symbol]),), (0.0,)))
         notes = self._notes()
         notes.append(
             f"Outputs: {LINKS[self.reading.link]}. The columns of p are the symbols in the alphabet's order, then the end."
         )
-        if self.reading.normalised:
+        if divided:
             notes.append("p: absolute values, divided by their sum.")
         return Calculation(
             self.alphabet.decode(word),
