@@ -1,4 +1,7 @@
-"""Squared functions: f² of an automaton f with k states has rank up to k (k + 1) / 2, its root rank k (Li et al. 2018, §3)."""
+"""Squared functions: if f is an automaton with k states, the rank of f² is up to k (k + 1) / 2, and that of its root is k.
+
+Source: Li, Rabusseau and Precup (2018), section 3.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ SQUARED_COLUMNS = ("num_states", "rank_h", "rmse", "relative_rmse", "seconds")
 def squared_errors(
     seed: int, k: int, rank: int, learner: str, transform: str, epochs: tuple[int, int] = (3000, 1000)
 ) -> dict[str, float | int]:
-    """How well a learner of `rank` states knows f² for a random f ≥ 0 with k states, from its exact Hankel matrix.
+    """Learn f² from its exact Hankel matrix, for a random f ≥ 0 with k states, and measure the error.
 
-    The basis is all words of up to 4 symbols; the error is on 1,000 random words of 10 to 13.
+    The basis is all words of up to 4 symbols; the error is on 1,000 random words of 10 to 13 symbols.
 
     Parameters
     ----------
@@ -34,8 +37,8 @@ def squared_errors(
     Returns
     -------
     dict
-        `SQUARED_COLUMNS`: the model's states, the numerical rank of the matrix it was learned from, the root mean square error,
-        and that divided by the error of a model of zeros.
+        `SQUARED_COLUMNS`: the number of states of the model, the numerical rank of the matrix it was learned from, the root mean
+        square error, that error divided by the error of a model of zeros, and the seconds of learning.
     """
     f = random_automaton(k, NUM_SYMBOLS, seed, density=0.4)
 
