@@ -13,6 +13,7 @@ from ..files import plain
 from ..learning.names import LEARNERS
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, Scores
+from ..models.model import next_distributions
 
 if TYPE_CHECKING:
     from ..experiment.selection import Best, RankSelection
@@ -173,8 +174,7 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
     """The scores of what can follow a word, the likeliest first."""
-    magnitudes = np.abs(scores)
-    shares = magnitudes / (magnitudes.sum() or 1.0)
+    magnitudes, shares = np.abs(scores), next_distributions(scores[None])[0]
     names = (*alphabet.symbols, "end")
     order = np.argsort(-magnitudes, kind="stable")
     rows = [(names[place], f"{scores[place]:.6g}", as_text(float(shares[place]))) for place in order]

@@ -13,6 +13,7 @@ from ..learning.learners import Fit, FitCache, check_rank
 from ..learning.names import needs_boundary
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
 from ..metrics.scores import RANK_METRICS, Scores, TestSet, evaluate, next_symbol_score
+from ..metrics.seeds import badness
 from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe
 from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
@@ -96,12 +97,7 @@ def select_rank(
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
     """The rank of the lowest score: not finite is worse than any finite one; then fewer zeros, then the smaller rank win."""
-
-    def badness(entry: tuple[int, Scores]) -> tuple[float, int, int]:
-        value = getattr(entry[1], metric)
-        return (float(value) if np.isfinite(value) else np.inf, entry[1].num_zero, entry[0])
-
-    return min(scores, key=badness)[0]
+    return min(scores, key=lambda entry: (badness([float(getattr(entry[1], metric))], [entry[1].num_zero]), entry[0]))[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +12,7 @@ from ..errors import RecipeError
 from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import SCORE_OF, Scores
-from ..metrics.seeds import Spread
+from ..metrics.seeds import Spread, badness
 from .recipe import Recipe
 from .results import Result
 
@@ -135,20 +134,18 @@ def curves(outcomes: Mapping[Place, Outcome], metric: str, strings: str) -> dict
 def winners(outcomes: Mapping[Place, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
     """Of each learner the rank that is best on validation strings, on the mean over its seeds, with its test scores by seed.
 
-    Ranks are ordered as in `experiment.selection.best_rank`: not finite is worse than any finite mean; then fewer zeros, then the
-    smaller.
+    Ranks are ordered by `badness`; of equal ranks the smaller is better.
     """
     tried: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():
         if outcome.validation is not None:
             tried.setdefault(learner, {}).setdefault(rank, []).append(outcome)
 
-    def badness(entry: tuple[int, list[Outcome]]) -> tuple[float, float, int]:
+    def order(entry: tuple[int, list[Outcome]]) -> tuple[tuple[float, float], int]:
         held_out = [outcome.validation for outcome in entry[1] if outcome.validation is not None]
-        value = mean(float(getattr(scores, metric)) for scores in held_out)
-        return (value if math.isfinite(value) else math.inf, mean(scores.num_zero for scores in held_out), entry[0])
+        return badness([float(getattr(scores, metric)) for scores in held_out], [scores.num_zero for scores in held_out]), entry[0]
 
-    best = {learner: min(ranks.items(), key=badness) for learner, ranks in tried.items()}
+    best = {learner: min(ranks.items(), key=order) for learner, ranks in tried.items()}
     return {learner: (rank, [outcome.scores for outcome in found]) for learner, (rank, found) in best.items()}
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
+from ..metrics.seeds import badness
 from ..sources.registry import SOURCES
 from .tables import format_diagnostic, format_score
 
@@ -67,12 +68,11 @@ def difference_table(recipes: Mapping[str, Recipe], all_options: bool = False) -
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
     """Order the names of runs: the best on validation strings first, runs without such strings last."""
 
-    def badness(name: str) -> tuple[int, float, int]:
+    def order(name: str) -> tuple[float, float]:
         scores = outcomes[name].validation
-        value = math.nan if scores is None else float(getattr(scores, metric))
-        return scores is None, value if math.isfinite(value) else math.inf, 0 if scores is None else scores.num_zero
+        return (math.inf, math.inf) if scores is None else badness([float(getattr(scores, metric))], [scores.num_zero])
 
-    return sorted(outcomes, key=badness)
+    return sorted(outcomes, key=order)
 
 
 def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..models.model import next_distributions
 from ..rounding import RELATIVE_ERROR
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray
@@ -89,8 +90,9 @@ def score_next(
         tolerance = RELATIVE_ERROR * largest
         likeliest, inner = _highest(ranked, tolerance), _highest(ranked[:, :-1], tolerance)
         if floor:
-            sums = magnitudes.sum(axis=1, keepdims=True)
-            magnitudes = np.maximum(np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=sums > 0), floor)
+            probabilities = next_distributions(magnitudes)
+            probabilities[np.isnan(magnitudes).any(axis=1)] = 0.0
+            magnitudes = np.maximum(probabilities, floor)
         normaliser = magnitudes.sum(axis=1)
     num_likeliest = np.count_nonzero(likeliest, axis=1)
     right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
@@ -186,10 +188,8 @@ def _gains(
 
 def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray:
     """Σ_a p(a) log₂ (p(a) / q(a)) of each row, q the magnitudes normalised: shape (num_nodes,)."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        model = magnitudes / magnitudes.sum(axis=1, keepdims=True)
-        # A row of zeros gives nothing to what follows: ∞, as elsewhere, not 0/0.
-        model[~magnitudes.any(axis=1)] = 0.0
+    model = next_distributions(magnitudes)  # a row of zeros gives nothing to what follows: ∞, as elsewhere
+    with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(truth == 0, 0.0, truth * (np.log2(truth) - np.log2(model)))
         terms[np.isnan(model).any(axis=1)] = np.nan
     # Never below 0 but by rounding (Gibbs' inequality).

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import RecipeError
-from ..models.model import LogModel, Model, SharedModel
+from ..models.model import LogModel, Model, SharedModel, next_distributions
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
@@ -213,13 +213,14 @@ class TestSet:
 
     @cached_property
     def next_truth(self) -> FloatArray | None:
-        """True probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1); rows sum to 1, or are
-        nan where the true model gives a prefix 0."""
+        """True probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1).
+
+        Rows sum to 1, or are nan if the true model gives a prefix 0. None without a true model.
+        """
         if self.true_model is None:
             return None
-        scores = np.abs(self.true_model.next_scores(self.trie(self.true_model.num_symbols)))
-        with np.errstate(invalid="ignore"):
-            probabilities: FloatArray = scores / scores.sum(axis=1, keepdims=True)
+        probabilities = next_distributions(self.true_model.next_scores(self.trie(self.true_model.num_symbols)))
+        probabilities[~probabilities.any(axis=1)] = np.nan
         return probabilities
 
     def trie(self, num_symbols: int) -> Trie:

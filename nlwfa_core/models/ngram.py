@@ -10,8 +10,9 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from ..strings.sample import Sample
-from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
+from .model import ChainModel
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Uniform:
     """Every next symbol, the end among them, equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
 
     num_symbols: int
-    is_chain = True  # see `metrics.SharedModel`
+    is_chain = True  # see `model.SharedModel`
 
     def weights(self, words: Words) -> FloatArray:
         weights: FloatArray = np.exp2(self.log2_weights(words))
@@ -34,7 +35,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, eq=False)
-class NGram:
+class NGram(ChainModel):
     """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991), the end of the string counted as a symbol.
 
     p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), with T(h) the number of distinct symbols seen after the history h and
@@ -54,7 +55,6 @@ class NGram:
     order: int
     histories: Trie
     counts: sparse.csr_array
-    is_chain = True  # see `metrics.SharedModel`
 
     @property
     def num_symbols(self) -> int:
@@ -110,16 +110,6 @@ class NGram:
             nodes[alive] = self.histories.child(nodes[alive], histories.symbols[histories.offsets[alive] + depth])
             alive = alive[nodes[alive] >= 0]
         return probabilities
-
-    def weights(self, words: Words) -> FloatArray:
-        """P(x), shape (num_words,)."""
-        trie = Trie.of(words, self.num_symbols)
-        return chain_weights(self.next_scores(trie), trie)
-
-    def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ P(x), shape (num_words,): finite for strings of any length."""
-        trie = Trie.of(words, self.num_symbols)
-        return chain_log2_weights(self.next_scores(trie), trie)
 
 
 def _histories(trie: Trie, length: int) -> Words:

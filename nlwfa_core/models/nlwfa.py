@@ -16,6 +16,7 @@ from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
+from .model import next_distributions
 from .reading import Reading, StringReading
 
 
@@ -157,12 +158,7 @@ class NLWFA:
         states = self.states(trie)
         with np.errstate(over="ignore", invalid="ignore"):
             scores: FloatArray = self.reading.scores(self, states)
-        if not self.reading.normalised:
-            return scores
-        sizes = np.abs(scores)
-        sums = sizes.sum(axis=1, keepdims=True)
-        shares: FloatArray = np.divide(sizes, sums, out=np.zeros_like(sizes), where=sums != 0)
-        return shares
+        return next_distributions(scores) if self.reading.normalised else scores
 
     def outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
         """φ' of each state, restricted to some columns of `output`: exactly 0 where only rounding is left (`rounding`)."""

@@ -1,6 +1,6 @@
 """Recurrent networks as language models: GRU (Cho et al. 2014) and LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
 
-Evaluated with numpy alone; `training.fit_recurrent` learns them.
+Evaluated with numpy alone; `learning.recurrent` trains them with torch.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from ..errors import RecipeError
-from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import FloatArray, Words
+from ..strings.trie import Trie
+from ..strings.words import FloatArray
+from .model import ChainModel
 
 GATES = {"GRU": 3, "LSTM": 4}
 
 
 @dataclass(frozen=True, eq=False)
-class RecurrentModel:
+class RecurrentModel(ChainModel):
     """One recurrent layer, and a softmax over Σ and the end on its output h. Gates stand in torch's order.
 
     Attributes
@@ -40,7 +41,6 @@ class RecurrentModel:
     recurrent_bias: FloatArray
     output: FloatArray
     output_bias: FloatArray
-    is_chain = True  # see `metrics.SharedModel`
 
     def __post_init__(self) -> None:
         if self.kind not in GATES:
@@ -97,13 +97,3 @@ class RecurrentModel:
         """p(a | u) for each prefix u, the end last, shape (num_nodes, num_symbols + 1); rows sum to 1."""
         probabilities: FloatArray = softmax(self.states(trie)[:, : self.num_states] @ self.output + self.output_bias, axis=1)
         return probabilities
-
-    def weights(self, words: Words) -> FloatArray:
-        """P(x), shape (num_words,)."""
-        trie = Trie.of(words, self.num_symbols)
-        return chain_weights(self.next_scores(trie), trie)
-
-    def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ P(x), shape (num_words,): finite for strings of any length."""
-        trie = Trie.of(words, self.num_symbols)
-        return chain_log2_weights(self.next_scores(trie), trie)

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import RecipeError
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
-from .model import Model
+from .model import Model, next_distributions
 
 MAX_DRAWN = 1000
 MAX_DRAWN_LENGTH = 100
@@ -55,19 +55,16 @@ class Drawn:
 
 
 def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """|scores| of what follows, normalised to sum to 1 in each row, and the share in it of negative scores, shape (n,).
+    """The probabilities of what follows, from which strings are drawn, and the share of negative scores in each row, shape (n,).
 
-    Rows are 0 where all scores are 0 or one is not finite. A negative score that is no more than rounding is none.
+    A row is 0 if all its scores are 0, or one is not finite. A negative score no larger than rounding does not count as negative.
 
     >>> shares, negative = next_shares(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0]]))
     >>> shares.tolist(), negative.tolist()
     ([[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]], [0.25, 0.0])
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        magnitudes = np.abs(scores)
-        sums = magnitudes.sum(axis=1, keepdims=True)
-    usable = np.isfinite(sums) & (sums > 0)
-    shares: FloatArray = np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=usable)
+    shares = next_distributions(scores)
+    shares[~np.isfinite(shares).all(axis=1)] = 0.0
     return shares, np.where((scores < 0) & (shares > ROUNDING), shares, 0.0).sum(axis=1)
 
 

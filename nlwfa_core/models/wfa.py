@@ -49,7 +49,7 @@ class WFA:
                 f"got {self.initial.shape}, {self.transitions.shape}, {self.termination.shape}"
             )
 
-    is_chain = False  # see `metrics.SharedModel`
+    is_chain = False  # see `model.SharedModel`
 
     @property
     def num_states(self) -> int:

@@ -10,12 +10,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from statistics import mean
 
 from ..lab.svg import Panel, line_chart
 from ..learning.names import HANKEL_LEARNERS
 from ..metrics.scores import SCORE_OF, SCORES
-from ..metrics.seeds import Spread
+from ..metrics.seeds import Spread, badness
 from .claims import CLAIMS, Curves, compare, verdict
 from .experiments import FLOOR, FLOORED, LINES, REFERENCE, SETTINGS, Experiment, Measured, Planned, distinct, select
 
@@ -363,15 +362,13 @@ def runs_by_rank(measured: Iterable[Measured], ranks: Sequence[int]) -> dict[int
 
 
 def chosen_rank(by_rank: Mapping[int, Sequence[Measured]], metric: str) -> int:
-    """Choose the rank that is best on validation strings, in the mean of its runs, as `experiment.selection.best_rank` does."""
+    """Choose the rank that is best on validation strings, in the mean of its runs; of equal ranks the smaller."""
 
-    def badness(rank: int) -> tuple[float, float, int]:
-        scores = list(values_of(by_rank[rank], f"validation_{metric}").values())
-        zeros = list(values_of(by_rank[rank], "validation_num_zero").values())
-        value = mean(scores)
-        return value if math.isfinite(value) else math.inf, mean(zeros), rank
+    def order(rank: int) -> tuple[tuple[float, float], int]:
+        scores, zeros = (values_of(by_rank[rank], f"validation_{name}").values() for name in (metric, "num_zero"))
+        return badness(list(scores), [int(zero) for zero in zeros]), rank
 
-    return min(by_rank, key=badness)
+    return min(by_rank, key=order)
 
 
 # Markdown
