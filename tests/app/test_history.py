@@ -261,7 +261,7 @@ def test_what_is_under_way_is_not_deleted() -> None:
     recorded(going, "running")
     app = tick(find(open_lab("history"), going), 0)
     assert not complaints(app) and "history.delete" not in keys(app)
-    assert any("under way" in text.value for text in app.main.caption)
+    assert any("cancel it first" in text.value for text in app.main.caption)
     runs.runner().cancel(going.key(), "somebody")
     recorded(going, "cancelled")
 
