@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -15,20 +14,12 @@ from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import Recipe
 from pages.shared import navigation
+from tests.quick import QUICK
 
 from .client import Seen, Session
 
 DEFAULT = PRESETS["first-steps"][1]  # what the sidebar says at first
-LINK: dict[str, Any] = {
-    "num_strings": 300,
-    "num_validation": 40,
-    "num_test": 40,
-    "num_prefixes": 30,
-    "num_suffixes": 30,
-    "rank": 2,
-    "epochs_factorisation": 60,
-    "epochs_transitions": 30,
-}
+LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
 PAGES = tuple(name for name in navigation.PAGES if name != "start")
 TABLES = 3  # groups of a class that share their strings

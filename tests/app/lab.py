@@ -16,19 +16,10 @@ from streamlit.testing.v1 import AppTest, app_test
 from nlwfa_core import Recipe
 from pages.shared import runs
 from pages.shared.navigation import PAGES
+from tests import quick
 
 ROOT = Path(__file__).resolve().parents[2]
-# Small enough for each page to be drawn, and each learner to be trained, in a moment.
-QUICK = {
-    "num_strings": 300,
-    "num_validation": 40,
-    "num_test": 40,
-    "num_prefixes": 30,
-    "num_suffixes": 30,
-    "rank": 2,
-    "epochs_factorisation": 5,
-    "epochs_transitions": 5,
-}
+QUICK = quick.QUICK | {"epochs_factorisation": 5, "epochs_transitions": 5}
 # What a browser shows as it is; every other text of an element may be read as Markdown.
 SHOWN_PLAIN = ("plotly_chart", "bidi_component", "code")  # whole elements
 PLAIN = {"id", "options", "default", "value", "set_value", "form_id", "alt", "placeholder", "query_param_key", "url", "css", "key"}

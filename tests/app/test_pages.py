@@ -17,19 +17,8 @@ from nlwfa_core.models.reading import READINGS
 from pages.shared import runs
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, lens_payload, open_lab, recipe_of, trained
+from tests.quick import TITLES
 
-TITLES = {
-    "start": "Learn automata from strings, and see it happen",
-    "data": "Data",
-    "hankel": "The Hankel matrix",
-    "train": "Train",
-    "states": "States",
-    "predict": "Predict",
-    "compare": "Compare",
-    "take_away": "Take away",
-    "history": "History",
-    "status": "Status",
-}
 # Small and odd experiments, as parameters of a link.
 ODD = {
     "a random automaton": {"source": "automaton"},

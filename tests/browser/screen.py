@@ -11,31 +11,15 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Error, Locator, Page, Request, WebSocket, expect
 
+from tests import quick
+from tests.quick import TITLES
+
 PATIENCE_SECONDS = 60
 T = TypeVar("T")
 
-TITLES = {
-    "": "Learn automata from strings, and see it happen",
-    "data": "Data",
-    "hankel": "The Hankel matrix",
-    "train": "Train",
-    "states": "States",
-    "predict": "Predict",
-    "compare": "Compare",
-    "take_away": "Take away",
-    "history": "History",
-    "status": "Status",
-}
-# Small enough for each page to be drawn, and each learner to be trained, in a moment.
-QUICK: dict[str, Any] = {
-    "num_strings": 300,
-    "num_validation": 40,
-    "num_test": 40,
-    "num_prefixes": 30,
-    "num_suffixes": 30,
-    "rank": 2,
-    "learner": "SP",
-}
+# The addresses of the pages: Start has none of its own.
+PATHS = ("", *(name for name in TITLES if name != "start"))
+QUICK = quick.QUICK | {"learner": "SP"}
 # Trains for longer than any test looks; to be cancelled.
 ENDLESS = QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000}
 
@@ -55,7 +39,7 @@ def go(page: Page, path: str) -> None:
 
 
 def heading(page: Page, path: str) -> Locator:
-    return page.get_by_role("heading", name=TITLES[path], exact=True, level=1)
+    return page.get_by_role("heading", name=TITLES[path or "start"], exact=True, level=1)
 
 
 def settled(page: Page) -> None:

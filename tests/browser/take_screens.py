@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.conftest import FLAGS, PATIENCE_SECONDS, ROOT, serving
-from tests.browser.screen import TITLES, keyed, settled, train, visit
+from tests.browser.screen import PATHS, keyed, settled, train, visit
 
 FOLDER = ROOT / "docs" / "screens"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def main() -> None:
                 train(page, key)
         for look in LOOKS:
             page = open_page(browser, look)
-            for path in TITLES:
+            for path in PATHS:
                 visit(page, lab, path, **SHOWN)
                 page.set_viewport_size(LOOKS[look]["viewport"])
                 everything_visible(page)

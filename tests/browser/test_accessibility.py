@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.screen import QUICK, TITLES, keyed, tick, train, visit
+from tests.browser.screen import PATHS, QUICK, keyed, tick, train, visit
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def serious(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", TITLES)
+@pytest.mark.parametrize("path", PATHS)
 def test_no_serious_violation(trained: str, new_page: Callable[..., Page], path: str, scheme: Any) -> None:
     page = new_page(1440, 900)
     page.emulate_media(color_scheme=scheme)
@@ -56,7 +56,7 @@ def test_no_serious_violation_around_a_ticked_run(trained: str, new_page: Callab
     assert not serious(page)
 
 
-@pytest.mark.parametrize("path", TITLES)
+@pytest.mark.parametrize("path", PATHS)
 def test_a_phone_never_scrolls_sideways(trained: str, new_page: Callable[..., Page], path: str) -> None:
     page = new_page(390, 844)
     visit(page, trained, path, **QUICK)

@@ -12,8 +12,8 @@ from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
 from tests.browser.screen import (
     ENDLESS,
+    PATHS,
     QUICK,
-    TITLES,
     chart,
     choose,
     drawn,
@@ -202,7 +202,7 @@ def test_every_page_fits_a_phone_and_asks_nothing_of_the_network(new_page: Calla
     with watched(page) as found:
         visit(page, lab, "train", **recipe)
         train(page)
-        for path in TITLES:
+        for path in PATHS:
             visit(page, lab, path, **recipe)
             for width, height in (PHONE, DESKTOP):
                 page.set_viewport_size({"width": width, "height": height})

@@ -10,8 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.screen import QUICK, TITLES, go, heading, keyed, metric, press, rows, settled, visit, watched, write
+from tests.browser.screen import QUICK, go, heading, keyed, metric, press, rows, settled, visit, watched, write
 from tests.browser.test_accessibility import serious
+from tests.quick import TITLES
 
 PHONE = (390, 844)
 FITS = """width => innerWidth === width
@@ -155,7 +156,7 @@ def test_a_lesson_on_a_phone(new_page: Callable[..., Page], lab: str) -> None:
         page.wait_for_function(FITS, arg=PHONE[0])
     visit(page, lab)
     page.wait_for_function(FITS, arg=PHONE[0])
-    assert TITLES[""] in page.inner_text("h1")
+    assert TITLES["start"] in page.inner_text("h1")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -18,8 +18,8 @@ from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from tests.browser.screen import (
+    PATHS,
     QUICK,
-    TITLES,
     choose,
     drawn,
     eventually,
@@ -426,7 +426,7 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
         "take_away": "take_away.run.py",
         "history": "history.filter",
     }
-    assert {*controls, "train", "hankel", "status"} == set(TITLES)  # Status has nothing to press
+    assert {*controls, "train", "hankel", "status"} == set(PATHS)  # Status has nothing to press
     for path, key in controls.items():
         visit(page, lab, path, **recipe)
         tabbed_to(page, keyed(page, key))

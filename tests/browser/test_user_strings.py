@@ -5,25 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.screen import QUICK, chart, go, keyed, metric, settled, train, upload, visit, watched
+from tests.quick import HOSTILE
 
-TOKENS = (
-    "<img/src=x/onerror=alert(1)>",
-    "<b>b</b>",
-    "<a/href='javascript:alert(1)'>a</a>",
-    "![x](//x.example/x.png)",
-    "[x](//x.example)",
-    "**x**",
-    "__x__",
-    "~~x~~",
-    "`x`",
-    "$x$",
-    ":material/home:",
-    ":red[x]",
-    ":smile:",
-    ":streamlit:",
-    "->",
-    "&lt;",
-)
 ELEMENTS = "img, b, strong, em, a, code, del, .katex, .stMarkdownColoredText, [data-testid=stIconMaterial]"
 
 
@@ -45,20 +28,20 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
         upload(page, "upload", b"a b\nb a\n" * 20)
         expect(page).not_to_have_url(page.url)
         settled(page)
-        upload(page, "upload_test", "\n".join(f"{token} b" for token in TOKENS[:12]).encode())
+        upload(page, "upload_test", "\n".join(f"{token} b" for token in HOSTILE[:12]).encode())
         note = page.get_by_test_id("stAlert").first
         expect(note).to_be_visible()
-        for token in TOKENS[:8]:
+        for token in HOSTILE[:8]:
             assert token in seen(note)
         meant_nothing(page)
 
-        lines = "".join(f"{token} {token}\n" for token in TOKENS) * 3
+        lines = "".join(f"{token} {token}\n" for token in HOSTILE) * 3
         visit(page, lab, "data", **QUICK)
         upload(page, "upload", lines.encode())
-        expect(metric(page, "symbols")).to_have_text(str(len(TOKENS)))
+        expect(metric(page, "symbols")).to_have_text(str(len(HOSTILE)))
         settled(page)
         shown = chart(page, "data.symbols").locator(".xtick text").all_text_contents()
-        assert shown and set(shown) <= set(TOKENS)
+        assert shown and set(shown) <= set(HOSTILE)
         go(page, "hankel")
         expect(page.locator(".lens .word").first).to_be_visible()
         shown = page.locator(".lens .word span:first-child").all_text_contents()
@@ -74,23 +57,23 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
         keyed(page, "hankel.block").scroll_into_view_if_needed()
         page.wait_for_timeout(300)  # a list that is open while its place scrolls closes again
         keyed(page, "hankel.block").get_by_role("combobox").click()
-        for token in TOKENS:
+        for token in HOSTILE:
             expect(page.get_by_role("option", name=f"H_σ: rows uσ, σ = {token}", exact=True)).to_be_attached()
         page.keyboard.press("Escape")
         go(page, "train")
         train(page)
         go(page, "states")
         field = keyed(page, "states.string").get_by_role("textbox")
-        field.fill(" ".join(TOKENS))
+        field.fill(" ".join(HOSTILE))
         field.press("Enter")
         caption = page.get_by_test_id("stMain").get_by_test_id("stCaptionContainer").first
         expect(caption).to_contain_text("smile")
-        assert " ".join(TOKENS) in seen(caption)
+        assert " ".join(HOSTILE) in seen(caption)
         meant_nothing(page)
         go(page, "predict")
-        keyed(page, "predict.string").get_by_role("textbox").fill(" ".join(TOKENS) + " **new**")
+        keyed(page, "predict.string").get_by_role("textbox").fill(" ".join(HOSTILE) + " **new**")
         error = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
         expect(error).to_contain_text("is not in the alphabet")
-        assert "**new**" in seen(error) and TOKENS[0] in seen(error)
+        assert "**new**" in seen(error) and HOSTILE[0] in seen(error)
         meant_nothing(page)
     assert found == {"requests": [], "errors": [], "dialogs": []}
