@@ -80,7 +80,7 @@ def test_runs_in_play_stand_side_by_side():
     assert len(tables(app)[1]) > 25
     app.number_input(key="data_seed").set_value(35).run()
     assert any("These runs use different strings" in note.value for note in trained(app, "compare.in_play.start").info)
-    assert any("What follows is of the first row alone" in caption.value for caption in app.caption)
+    assert any("For the first row" in caption.value for caption in app.caption)
 
 
 def test_too_many_runs_are_refused_in_one_sentence():
@@ -99,7 +99,7 @@ def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_tol
         offered[learner] = app.pills(key="ranks").options
         app.pills(key="ranks").set_value([1, 30]).run()
         assert not complaints(app)
-        assert any("SP goes up to rank" in note.value for note in app.info)
+        assert any("SP: ranks up to" in note.value for note in app.info)
         assert app.button(key="compare.start").label == "Train 1 of 1 models"
     assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
 

@@ -208,7 +208,7 @@ def test_what_a_link_asks_for_in_vain_is_said_once() -> None:
     said = complaints(app)
     assert len(said) == 3
     assert all(
-        any(f"{name} = {given}," in text for text in said)
+        any(f'"{name} = {given}"' in text for text in said)
         for name, given in (("rank", "abc"), ("learner", "XX"), ("source", "mars"))
     )
     assert (recipe_of(app).data.num_strings, recipe_of(app).data.split_probability) == (300, 0.3)

@@ -95,7 +95,7 @@ def test_what_has_no_graph_says_why() -> None:
     app.segmented_control(key="states.graph_of").set_value("true model").run()
     assert not complaints(app) and figure(app, "states.graph")["data"]
     wide = learned("states", **SP | {"rank": 16})
-    assert any("a graph shows up to 15" in note.value for note in wide.info)
+    assert any("a graph shows at most 15" in note.value for note in wide.info)
 
 
 @pytest.mark.parametrize("colour", ["entropy", "row weight"])

@@ -72,7 +72,7 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
     expect(keyed(page, "train.losses").locator("canvas").first).to_be_visible()
     assert rows(page)[0][0] == "fac.non"
     assert [row[0] for row in rows(page, 1)] == ["SP", "fac.non"]
-    expect(page.get_by_text("60 test strings, weighed by their true probabilities").first).to_be_visible()
+    expect(page.get_by_text("60 test strings, weighted by their true probabilities").first).to_be_visible()
 
     go(page, "states")
     assert sum(trace["count"] for trace in traces(page, "states.pca")) > 30

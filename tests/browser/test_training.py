@@ -28,7 +28,7 @@ def reaches(page: Page, there: int) -> None:
 def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     visit(page, lab, "train", **ENDLESS | {"data_seed": 31})
     press(page, "train.start")
-    expect(page.get_by_text(re.compile("epoch [0-9,]+ of 100,000.* · about [0-9.]+ (s|min|h) left of this stage"))).to_be_visible()
+    expect(page.get_by_text(re.compile("epoch [0-9,]+ of 100,000.* · about [0-9.]+ (s|min|h) left in this stage"))).to_be_visible()
     press(page, "train.pause")
     before = epoch(page)
     page.wait_for_timeout(1500)
