@@ -160,7 +160,9 @@ def _split(
     largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
     if on_itself(recipe):
         largest = 0
-        notes += (f"All {total:,} strings are used for learning and for scoring alike: scores say what a model remembers.",)
+        notes += (
+            f"All {total:,} strings are used both for learning and for scoring, so scores measure memory, not generalisation.",
+        )
     num_validation = min(recipe.num_validation, largest)
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:

@@ -35,7 +35,7 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
     """A sentence each if the sample has fewer prefixes or suffixes than the recipe asks for."""
     numbers = (("prefixes", recipe.num_prefixes, hankel.num_prefixes), ("suffixes", recipe.num_suffixes, hankel.num_suffixes))
     return tuple(
-        f"{requested:,} {name} were asked for; the sample has {available:,}, and all are used."
+        f"You asked for {requested:,} {name}; the sample has only {available:,}, so all of them are used."
         for name, requested, available in numbers
         if available < requested
     )

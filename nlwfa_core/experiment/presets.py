@@ -32,7 +32,7 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
         ),
     ),
     "verbs": (
-        "English verbs, shipped",
+        "English verbs (included)",
         Recipe(
             data=DataRecipe(source="verbs", num_validation=300, num_test=300),
             hankel=HankelRecipe(num_prefixes=1000, num_suffixes=300),

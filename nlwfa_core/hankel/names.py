@@ -7,7 +7,7 @@ from ..errors import RecipeError
 STATISTICS = {
     "string": "f(x) is the probability of the string x",
     "prefix": "f(u) is the probability that a string begins with u",
-    "factor": "f(u) is the mean number of times that u stands in a string",
+    "factor": "f(u) is the mean number of times u occurs in a string",
 }
 TRANSFORMS = {
     "none": "as counted (the paper)",

@@ -381,7 +381,7 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     heights, ticks = _heights(values)
     shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 of a matrix that is 0
     kept = [f"{share:.2%}" for share in shares]
-    weighed = "" if hankel.row_weights is None else ", its rows weighed by how often their prefix was seen"
+    weighed = "" if hankel.row_weights is None else ", each row weighted by how often its prefix was seen"
     return {
         "heights": heights,
         "ticks": ticks,
@@ -398,8 +398,8 @@ def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
     cut = svd.numerical_rank == count < min(hankel.block.shape)
     least, no_more = ("at least ", ": no more values are computed for this page") if cut else ("", "")
     return (
-        f"The numerical rank is {least}**{svd.numerical_rank}**{no_more}. Sampling noise fills the rank up: where the values fall, "
-        "not where they vanish, tells how many states to take."
+        f"The numerical rank is {least}**{svd.numerical_rank}**{no_more}. Noise makes every singular value non-zero, so look for "
+        "the drop, not for the zeros."
     )
 
 

@@ -43,7 +43,9 @@ LEARNERS = {
     "SP": Learner("spectral learning, linear"),
     "fac.non": Learner("tanh in the factorisation, linear transitions", networks=True, nonlinear_factorisation=True),
     "tran.non": Learner("tanh in the transitions, linear termination", networks=True, nonlinear_transitions=True),
-    "both.non": Learner("tanh in both", networks=True, nonlinear_factorisation=True, nonlinear_transitions=True),
+    "both.non": Learner(
+        "tanh in the factorisation and in the transitions", networks=True, nonlinear_factorisation=True, nonlinear_transitions=True
+    ),
     "HMM": Learner("a hidden Markov model, by EM", needs_hankel=False),
     "GRU": Learner("a recurrent network with gated units", needs_hankel=False),
     "LSTM": Learner("a recurrent network with long short-term memory", needs_hankel=False),
@@ -52,7 +54,7 @@ HANKEL_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.ne
 STRING_LEARNERS = tuple(name for name, learner in LEARNERS.items() if not learner.needs_hankel)
 
 REFINEMENTS = {
-    "none": "the two steps alone (the paper's experiments)",
+    "none": "none: the paper's two steps",
     "hankel": "all parameters together, on the rows of H",
     "likelihood": "all parameters together, on what follows each prefix of the training strings",
 }

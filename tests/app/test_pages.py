@@ -214,7 +214,7 @@ def test_a_basis_larger_than_the_sample_is_noted() -> None:
     app = open_lab("hankel", **QUICK | {"num_prefixes": 5000, "num_suffixes": 20})
     assert not complaints(app)
     notes = [note.value for note in app.info]
-    assert len(notes) == 1 and notes[0].startswith("5,000 prefixes were asked for; the sample has ")
+    assert len(notes) == 1 and notes[0].startswith("You asked for 5,000 prefixes; the sample has only ")
 
 
 def test_the_server_never_imports_torch() -> None:

@@ -68,7 +68,7 @@ def test_ten_pasted_strings_are_all_learned_from():
     name = hashlib.sha256(TEN.encode()).hexdigest()
     assert (recipe_of(app).data.upload, recipe_of(app).data.upload_test) == (name, name)
     assert app.query_params["upload"] == name
-    assert any("scores say what a model remembers" in note.value for note in app.info)
+    assert any("scores measure memory, not generalisation" in note.value for note in app.info)
     trained(go(app, "train"))
     assert not complaints(app)
     assert go(app, "data").metric[0].value == "10"

@@ -174,8 +174,8 @@ def test_notes_of_a_run_that_succeeds_go_to_stderr(run: Run, tmp_path: Path) -> 
     assert answer.code == 0
     assert answer.err.splitlines() == [
         "1 blank line at the end of the file skipped.",
-        "1,000 prefixes were asked for; the sample has 3, and all are used.",
-        "1,000 suffixes were asked for; the sample has 3, and all are used.",
+        "You asked for 1,000 prefixes; the sample has only 3, so all of them are used.",
+        "You asked for 1,000 suffixes; the sample has only 3, so all of them are used.",
         "Rank 3 was asked for, but H_λ has numerical rank 2: the model has 2 states.",
     ]
     assert load_model(tmp_path / "m").info["messages"] == answer.err.splitlines()[-1:]
