@@ -1,8 +1,8 @@
 """Random automata, and strings drawn from an automaton that computes probabilities.
 
-`random_automaton` is a probabilistic automaton in the ordinary sense; `random_wfa` has signed entries and no such meaning; the
-square of one, `squared_automaton`, is a probability distribution that needs many states although a square root of it needs few
-(Li, Rabusseau, Precup 2018, §3).
+`random_automaton` is a probabilistic automaton in the usual sense; `random_wfa` has signed entries, so its weights are not
+probabilities; the square of one, `squared_automaton`, is a probability distribution that needs many states although its square
+root needs few (Li, Rabusseau, Precup 2018, §3).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..errors import RecipeError
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words
 
-ROUNDING = 1e-6  # what sums of probabilities may be wrong by: model files hold 12 digits, and long sums lose some
-NUMBERS_AT_ONCE = 2**22
+ROUNDING = 1e-6  # the error allowed in sums of probabilities: model files hold 12 digits, and long sums lose some
+NUMBERS_AT_ONCE = 2**22  # float64 numbers of the states that are drawn together: 32 MB
 
 
 def random_automaton(
     num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, density: float = 1.0
 ) -> WFA:
-    """A probabilistic automaton: entries at least 0, every state's transitions and termination sum to 1.
+    """Draw a probabilistic automaton: entries from 0 on, and each state's transitions and termination sum to 1.
 
     Rows are uniform on the simplex (Dirichlet, all parameters 1) over the transitions that are present.
 
@@ -33,14 +33,14 @@ def random_automaton(
     num_states, num_symbols : int
     seed : int or sequence of int
     mean_length : float
-        The strings' mean length, reached exactly: states differ in how readily they stop, and all odds are scaled together.
+        The strings' mean length, reached exactly: states differ in their odds of stopping, which are scaled by a common factor.
     density : float
-        The share of present transitions. One cycle through all states is always there, so that each can be reached.
+        The share of transitions that are present. One cycle through all states always is, so that each can be reached.
 
     Returns
     -------
     WFA
-        Of total weight 1, with a spectral radius below 1.
+        With total weight 1 and a spectral radius below 1.
 
     Raises
     ------
@@ -66,8 +66,8 @@ def random_automaton(
         return scaled / (1 + scaled)
 
     def excess(log_scale: float) -> float:
-        going_on = (1 - stopping(log_scale))[:, None] * following.sum(axis=0)
-        return float(initial @ np.linalg.solve(np.eye(num_states) - going_on, going_on.sum(axis=1))) - mean_length
+        continuing = (1 - stopping(log_scale))[:, None] * following.sum(axis=0)
+        return float(initial @ np.linalg.solve(np.eye(num_states) - continuing, continuing.sum(axis=1))) - mean_length
 
     low = high = -np.log(mean_length)
     while excess(low) < 0:
@@ -79,12 +79,12 @@ def random_automaton(
 
 
 def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
-    """An automaton with signed, normally distributed entries, the sum of whose square converges.
+    """Draw an automaton f with signed, normally distributed entries, for which Σ f² converges.
 
     Parameters
     ----------
     num_states, num_symbols : int
-        Few states: the square has num_states², at most MAX_RANK.
+        The square has num_states² states, which the limit on the rank applies to.
     seed : int or sequence of int
     radius : float
         The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much of Σ f².
@@ -101,16 +101,16 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
     rng = np.random.default_rng(seed)
     initial, termination = rng.standard_normal((2, num_states))
     transitions = rng.standard_normal((num_symbols, num_states, num_states))
-    drawn = sum(np.kron(A, A) for A in transitions)  # one (k², k²) matrix: the square as a whole would hold one for each symbol
-    transitions *= np.sqrt(radius / np.abs(np.linalg.eigvals(drawn)).max())
+    total = sum(np.kron(A, A) for A in transitions)  # one (k², k²) matrix, where `squared()` would hold one for each symbol
+    transitions *= np.sqrt(radius / np.abs(np.linalg.eigvals(total)).max())
     return WFA(initial, transitions, termination)
 
 
 def squared_automaton(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
-    """f² / Σ f² for a `random_wfa` f: num_states² states, and a probability distribution.
+    """Make f² / Σ f² from a `random_wfa` f: a probability distribution with num_states² states.
 
-    Its values are squares, so at least 0 up to rounding, though its entries are signed. Its rank is up to num_states (num_states +
-    1) / 2, the dimension of the symmetric products of f's states with themselves.
+    Its values are squares, so at least 0 except for rounding, although its entries are signed. Its rank is at most
+    num_states (num_states + 1) / 2, the dimension of the symmetric products of f's states with themselves.
 
     Raises
     ------
@@ -132,18 +132,18 @@ def _check_size(num_states: int, num_symbols: int) -> None:
 
 
 def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
-    """Strings drawn from an automaton that computes their probabilities, symbol by symbol, all at once.
+    """Draw strings from an automaton that computes their probabilities: all strings together, symbol by symbol.
 
     Parameters
     ----------
     wfa : WFA
-        Of total weight 1; entries may be signed, values may not.
+        With total weight 1. Its entries may be negative, its weights may not.
 
     Raises
     ------
     RecipeError
-        If the automaton turns out to be no probability distribution, a number is out of range, or a string gets longer than
-        `max_length`: to draw another in its place would change the distribution.
+        If the automaton turns out not to be a probability distribution, if a number is out of range, or if a string gets longer
+        than `max_length`. (To draw another in its place would change the distribution.)
     """
     if num_strings < 1:
         raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
@@ -161,18 +161,18 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
 def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
     end = wfa.num_symbols
     following = np.column_stack((wfa.transitions.transpose(1, 0, 2) @ wfa.prefix_termination, wfa.termination))
-    # The strings that go on, and their states divided by the prefix's probability, so that scores are conditional.
+    # The unfinished strings, and their states divided by the prefix's probability, so that scores are conditional.
     alive, states = np.arange(num_strings), np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1))
     lengths = np.zeros(num_strings, dtype=np.int64)
-    columns: list[tuple[IntArray, IntArray]] = []  # who goes on, and with which symbol
+    columns: list[tuple[IntArray, IntArray]] = []  # for each position, the strings that continue, and their symbols
     while True:
         scores = states @ following  # (num_alive, k) @ (k, num_symbols + 1)
         totals = scores.sum(axis=1)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
-            given = (
-                f"after some prefix of {len(columns)} symbols, what follows has scores from {scores.min():g} to {scores.max():g}"
+            interval = f"scores from {scores.min():g} to {scores.max():g}"
+            raise RecipeError(
+                f"not a probability distribution: after some prefix of {len(columns)} symbols, what follows has {interval}"
             )
-            raise RecipeError(f"not a probability distribution: {given}")
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
         drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)
         order = np.argsort(drawn, kind="stable")
@@ -191,6 +191,6 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         columns.append((alive, symbols))
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     written = np.empty(int(offsets[-1]), dtype=np.int64)
-    for place, (rows, symbols) in enumerate(columns):
-        written[offsets[rows] + place] = symbols
+    for position, (rows, symbols) in enumerate(columns):
+        written[offsets[rows] + position] = symbols
     return Words(written, offsets)

@@ -1,9 +1,9 @@
 """Well-bracketed strings from S → SS | [S] | [], with exact probabilities: no finite automaton computes this function.
 
-A string is a row of *blocks* `[…]`, and so is what stands inside a block that is not empty: a *level*. Levels are independent, and
-their numbers of blocks N are those of the leaves of the tree that S → SS grows: P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, Cat the
-Catalan numbers, s the probability of S → SS. So what comes next depends on the blocks closed at the present level, and on no more.
-λ is not in the language.
+A string is a sequence of *blocks* `[…]`, and so is the inside of every block that is not empty. Each such sequence is a *level*.
+Levels are independent, and the number N of a level's blocks is the number of leaves of a tree that S → SS grows:
+P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where Cat are the Catalan numbers and s is the probability of S → SS. So the next symbol
+depends only on the number of blocks closed at the present level. λ is not in the language.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ RULES_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class Dyck:
-    """The grammar with its rules' probabilities; the functions of a model, exactly.
+    """The grammar with its rules' probabilities: a model whose weights and next-symbol scores are exact.
 
     Attributes
     ----------
     split : float
-        S → SS.
+        The probability of S → SS.
     wrap : float
-        S → [S]; what is left over is S → [].
+        The probability of S → [S]; S → [] has the rest.
 
     Raises
     ------
     RecipeError
-        If these are no probabilities, S → [] gets none, or strings would not end with probability 1 and finite mean length.
+        If these are not probabilities, if none is left to S → [], or if strings did not end with probability 1 and a finite mean
+        length.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class Dyck:
 
     @property
     def mean_length(self) -> float:
-        """Mean length of a string, its end not counted: 2 (1 − split) / (1 − 2 split − wrap)."""
+        """Mean length of a string, without its end symbol: 2 (1 − split) / (1 − 2 split − wrap)."""
         return 2 * (1 - self.split) / (1 - 2 * self.split - self.wrap)
 
     def continue_probabilities(self, count: int) -> FloatArray:
@@ -88,17 +89,17 @@ class Dyck:
         return _continue_probabilities(self.split, 1 << max(count - 1, 0).bit_length())[:count]
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Probabilities of what follows each prefix.
+        """Compute the probabilities of the next symbol after each prefix.
 
         Returns
         -------
         array, shape (num_nodes, 3)
-            Of `[`, `]` and the end of the string: a row sums to 1, or is 0 where the prefix is impossible.
+            Of `[`, `]` and the end of the string: a row sums to 1, or is 0 if the prefix is impossible.
         """
         return self._roll_out(trie)[0]
 
     def log_weights(self, words: Words) -> FloatArray:
-        """ln P(x), shape (num_words,); −∞ for what is not in the language."""
+        """ln P(x), shape (num_words,); −∞ for words outside the language."""
         trie = Trie.of(words, self.num_symbols)
         scores, log_prefixes = self._roll_out(trie)
         with np.errstate(divide="ignore"):
@@ -106,7 +107,7 @@ class Dyck:
         return log_prefixes[trie.ends] + log_ends
 
     def weights(self, words: Words) -> FloatArray:
-        """P(x), shape (num_words,); 0 for what is not in the language."""
+        """P(x), shape (num_words,); 0 for words outside the language."""
         probabilities: FloatArray = np.exp(self.log_weights(words))
         return probabilities
 
@@ -114,11 +115,11 @@ class Dyck:
         """`next_scores`, and ln P(uΣ*) of each node u, shape (num_nodes,)."""
         if trie.num_symbols != self.num_symbols:
             raise RecipeError(f"a tree over {trie.num_symbols} symbols given, the grammar has {self.num_symbols}")
-        going_on = np.concatenate(([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1))))
+        continues = np.concatenate(([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1))))
         scores = np.zeros((trie.num_nodes, 3))
         log_prefixes = np.full(trie.num_nodes, -np.inf)
         scores[0, OPEN], log_prefixes[0] = 1, 0
-        # The node that opened the present level (0: the whole string), and the blocks closed at that level.
+        # For each node, the node that opened its present level (0: the whole string), and the blocks closed at that level.
         opener, closed = np.zeros((2, trie.num_nodes), dtype=np.int64)
         for start, end in zip(trie.levels[1:-1], trie.levels[2:], strict=True):
             nodes = np.arange(start, end)
@@ -129,19 +130,19 @@ class Dyck:
             opener[opening] = opening
             outside = trie.parent[opener[trie.parent[closing]]]
             opener[closing], closed[closing] = opener[outside], closed[outside] + 1
-            scores[nodes, OPEN] = going_on[closed[nodes]]
-            scores[nodes, np.where(opener[nodes] == 0, END, CLOSE)] = 1 - going_on[closed[nodes]]
+            scores[nodes, OPEN] = continues[closed[nodes]]
+            scores[nodes, np.where(opener[nodes] == 0, END, CLOSE)] = 1 - continues[closed[nodes]]
         return scores, log_prefixes
 
     def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
-        """Strings as drawn.
+        """Draw strings.
 
         Raises
         ------
         RecipeError
-            If the numbers are out of range, or a string gets longer than `max_length`: to draw another in its place would change
-            the distribution. Grammars that are not near 2·split + wrap = 1 do not come near the limit: by default, 20,000 strings
-            reach a length of some 200.
+            If a number is out of range, or if a string gets longer than `max_length`. (To draw another in its place would change
+            the distribution.) Only grammars near 2·split + wrap = 1 come near the limit: by default, the longest of 20,000 strings
+            has some 200 symbols.
         """
         if num_strings < 1:
             raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
@@ -154,7 +155,10 @@ class Dyck:
         )
 
     def _draw(self, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
-        """All derivations as one row of rules, leftmost S first: string i ends where the S still pending first fall by i + 1."""
+        """Draw all derivations as one sequence of rules, leftmost S first.
+
+        `pending` counts the S that wait for a rule: string i ends where it first falls to −(i + 1).
+        """
         rules = np.empty(0, dtype=np.int64)
         ends = np.empty(0, dtype=np.int64)
         while len(ends) < num_strings:
@@ -168,18 +172,18 @@ class Dyck:
             ends = np.flatnonzero(np.diff(lowest, prepend=0) < 0)[:num_strings]
         rules, pending = rules[: ends[-1] + 1], pending[: ends[-1] + 1]
 
-        # A wrap at time t closes when its inner S is done: at the first leaf from there on that leaves one S fewer pending.
+        # A wrap closes when its inner S is derived: at the first leaf after it that leaves one S fewer pending.
         wraps, leaves = np.flatnonzero(rules == 1), np.flatnonzero(rules == 2)
         span, low = len(rules) + 1, int(pending.min())
-        arrivals = np.sort((pending[leaves] - low) * span + leaves)
-        finished = arrivals[np.searchsorted(arrivals, (pending[wraps] - 1 - low) * span + wraps)] % span
-        emitted = np.array([0, 1, 2])[rules] + np.bincount(finished, minlength=len(rules))
-        written = np.cumsum(emitted)
-        offsets = np.concatenate(([0], written[ends]))
+        keys = np.sort((pending[leaves] - low) * span + leaves)  # by number pending, then by time
+        closing = keys[np.searchsorted(keys, (pending[wraps] - 1 - low) * span + wraps)] % span
+        num_symbols = np.array([0, 1, 2])[rules] + np.bincount(closing, minlength=len(rules))  # written by each rule
+        symbol_ends = np.cumsum(num_symbols)
+        offsets = np.concatenate(([0], symbol_ends[ends]))
         if np.diff(offsets).max() > max_length:
             raise _too_long(max_length)
-        symbols = np.full(int(written[-1]), CLOSE, dtype=np.int64)
-        symbols[(written - emitted)[rules > 0]] = OPEN
+        symbols = np.full(int(symbol_ends[-1]), CLOSE, dtype=np.int64)
+        symbols[(symbol_ends - num_symbols)[rules > 0]] = OPEN
         return Words(symbols, offsets)
 
 
@@ -188,24 +192,25 @@ def _too_long(max_length: int) -> RecipeError:
 
 
 def _terms(split: float) -> int:
-    """After how many terms P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding; at most 200,000, for s next to 1/2."""
+    """The n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding; at most 200,000, for s near 1/2."""
     ratio = 4 * split * (1 - split)
     return 1 if ratio == 0 else 200_000 if ratio > 0.9998 else 1 + math.ceil(40 / -math.log(ratio))
 
 
 @lru_cache(maxsize=16)
 def _continue_probabilities(split: float, count: int) -> FloatArray:
-    """p_1 … p_count. With h_n = 1 − p_n = P(N = n) / P(N ≥ n) and r_n = P(N = n + 1) / P(N = n): h_n = h_{n+1} / (r_n + h_{n+1}).
+    """p_1 … p_count, from h_n = h_{n+1} / (r_n + h_{n+1}).
 
-    From large n down: in that direction each step divides an error by more than 1, so it may start from a guess further up.
+    Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes from large n down, because in this direction each step divides an error by more than 1. So it may start from
+    a guess, at an n that is large enough.
     """
     total = count + _terms(split)
     n = np.arange(1, total + 1)
     ratios = split * (1 - split) * 2 * (2 * n - 1) / (n + 1)
     stop = 1 - float(ratios[-1])
-    going_on = np.empty(total)
+    continues = np.empty(total)
     for index, ratio in zip(range(total - 1, -1, -1), ratios[::-1].tolist(), strict=True):
-        going_on[index] = ratio / (ratio + stop)
+        continues[index] = ratio / (ratio + stop)
         stop /= ratio + stop
-    going_on.flags.writeable = False
-    return going_on[:count]
+    continues.flags.writeable = False
+    return continues[:count]

@@ -1,9 +1,9 @@
 """Tomita's seven regular languages over {0, 1}, with a probability for each string.
 
 The languages are those of M. Tomita, Dynamic construction of finite automata from examples using hill-climbing (1982). A language
-alone is no distribution; here strings are drawn by walking through its smallest automaton: in an accepting state the walk stops
-with probability 0.2; else it takes 0 or 1, evenly among those from which a string of the language can still be reached. So the
-probability of every string is known exactly, 0 outside the language.
+alone is not a distribution; here, strings are drawn by a random walk through its smallest automaton. In an accepting state the walk
+stops with probability 0.2; otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the language.
+So the probability of every string is known exactly, and 0 outside the language.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ STOP = 0.2
 
 @dataclass(frozen=True)
 class Language:
-    """A language's smallest automaton without its dead state. State 0 is the initial one.
+    """The smallest automaton of a language, without its dead state. State 0 is the initial state.
 
     Attributes
     ----------
     title : str
-        For people.
+        What its strings are, for people.
     following : tuple of (int or None, int or None)
-        For each state, the states after 0 and after 1; None where no string of the language goes on so.
+        For each state, the states after 0 and after 1; None if no string of the language continues with this symbol.
     accepting : tuple of int
     """
 
@@ -52,7 +52,7 @@ LANGUAGES: dict[int, Language] = {
 
 
 def tomita_automaton(grammar: int) -> WFA:
-    """The automaton of a language's distribution: a state for each of the language's, total weight 1.
+    """Make the automaton of a language's distribution, with the language's states and total weight 1.
 
     >>> from nlwfa_core.strings.words import Words
     >>> tomita_automaton(2).weights(Words.of([(), (1, 0), (1, 0, 1, 0), (1,)])).round(3).tolist()
@@ -76,7 +76,7 @@ def tomita_automaton(grammar: int) -> WFA:
     termination[list(language.accepting)] = STOP
     transitions = np.zeros((2, num_states, num_states))
     for state, targets in enumerate(language.following):
-        going_on = [(symbol, target) for symbol, target in enumerate(targets) if target is not None]
-        for symbol, target in going_on:
-            transitions[symbol, state, target] = (1 - termination[state]) / len(going_on)
+        steps = [(symbol, target) for symbol, target in enumerate(targets) if target is not None]
+        for symbol, target in steps:
+            transitions[symbol, state, target] = (1 - termination[state]) / len(steps)
     return WFA(np.eye(num_states)[0], transitions, termination)
