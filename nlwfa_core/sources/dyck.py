@@ -201,8 +201,8 @@ def _terms(split: float) -> int:
 def _continue_probabilities(split: float, count: int) -> FloatArray:
     """p_1 … p_count, from h_n = h_{n+1} / (r_n + h_{n+1}).
 
-    Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes from large n down, because in this direction each step divides an error by more than 1. So it may start from
-    a guess, at an n that is large enough.
+    Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes from large n down, because in
+    this direction each step divides an error by more than 1. So it may start from a guess, at an n that is large enough.
     """
     total = count + _terms(split)
     n = np.arange(1, total + 1)
