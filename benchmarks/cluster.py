@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from distributed import Client, LocalCluster
 
-from nlwfa_core.experiment.grids import table
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
+from nlwfa_core.experiment.sweeps import sweep_csv
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.sources.counting import Counts, count_strings, merge
 from nlwfa_core.sources.dyck import Dyck
@@ -49,7 +49,7 @@ def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: boo
             killer.join()
         if len(done.new) != len(recipes):
             raise RuntimeError(f"{len(done.new)} of {len(recipes)} runs done: {set(done.failed.values())}")
-        return table((key, load_result(home / "runs" / key)) for key in recipes), seconds
+        return sweep_csv((key, load_result(home / "runs" / key)) for key in recipes), seconds
 
 
 def _kill(cluster: Any, home: Path, after: int) -> None:

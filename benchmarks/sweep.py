@@ -18,10 +18,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nlwfa_core.experiment.grids import Grid
 from nlwfa_core.experiment.pipeline import Workbench
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
+from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.jobs.sweep import run_missing
 
 from . import ROOT, pages

@@ -42,7 +42,7 @@ if sweep.against == "rank":
     view.winners(recipe, outcomes, by)
 
 st.subheader("All runs", anchor=False)
-named = view.named_runs(recipe, sweep, outcomes, shown_runs)
+named = view.named_runs(sweep, outcomes, shown_runs)
 view.all_runs(named, by)
 
 st.subheader("One model, several perplexities", anchor=False)

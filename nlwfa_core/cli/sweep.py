@@ -22,8 +22,8 @@ def sweep(
 
     Every run is kept as soon as it is done: the same command continues where the last one stopped.
     """
-    from ..experiment.grids import Grid, table
     from ..experiment.results import load_result
+    from ..experiment.sweeps import Grid, sweep_csv
     from ..jobs.sweep import run_missing
 
     try:
@@ -35,7 +35,7 @@ def sweep(
         swept = run_missing(recipes, out, jobs, scheduler, report)
     path = out / "sweeps" / f"{sweep.stem}.csv"
     rows = ((key, load_result(out / "runs" / key)) for key in recipes if key not in swept.failed)
-    text = table(rows)
+    text = sweep_csv(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, text)
     counts = f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, {len(swept.failed)} failed"

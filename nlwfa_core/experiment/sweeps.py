@@ -1,102 +1,176 @@
-"""Many runs beside each other: a grid of recipes over learners, ranks or sample sizes, and seeds, and what came of them."""
+"""Sweeps: a base recipe and what to vary in it, from a page's controls or a file, and what came of the runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from itertools import product
+from math import prod
 from statistics import mean
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from ..errors import RecipeError
+from ..files import from_json
 from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.scores import SCORE_OF, Scores
+from ..metrics.scores import Scores
 from ..metrics.seeds import Spread, badness
-from .recipe import Recipe
+from .recipe import Recipe, Record, Seed
 from .results import Result
 
-MAX_RUNS = 200
-MAX_SEEDS = 10
+MAX_RUNS = 100_000  # of a sweep
+MAX_POINTS = 200  # of a comparison, all of which a page shows
+MAX_SEEDS = 10  # of a comparison
+MAX_FILE_BYTES = 2**20
+# What a comparison can have on its axis, and how the axis is labelled.
 AGAINST = {"rank": "rank k", "strings": "training strings"}
-Place = tuple[str, int, int]  # learner, rank or sample size, number of the seed
+RUN_COLUMNS = ("key", "learner", "rank", "statistic", "transform", "strings", "seed")
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """Which runs a comparison needs.
+class Point(NamedTuple):
+    """A run's coordinates in a comparison: learner, rank or number of training strings, and number of the seed from 0."""
+
+    learner: str
+    value: int
+    seed: int
+
+
+class Grid(Record):
+    """A sweep: every combination of the lists. An empty list leaves what the base recipe says.
+
+    Strings are counted with boundary symbols where a learner needs them. Learning without randomness has one run for all seeds,
+    unless these draw other strings; learners that need no Hankel matrix have one for all statistics and transforms.
 
     Attributes
     ----------
-    learners : tuple of str
-        Of `learning.names.LEARNERS`.
-    against : str
-        One of `AGAINST`: what runs along the axis.
-    values : tuple of int
-        Ranks, or numbers of training strings.
+    base : Recipe
+    learners, ranks, statistics, transforms, sample_sizes : tuple
+    seeds : tuple of int
+        Of learning and refinement.
     num_seeds : int
-        How many seeds in a row, from the recipe's own on.
+        In place of `seeds`: this many in a row, from each part's own seed in the base recipe on.
     new_strings : bool
-        Whether a seed draws other strings, too; else it is that of the learning alone.
+        Whether a seed draws other strings too.
+
+    >>> len(Grid(learners=("SP", "fac.non"), ranks=(1, 2), seeds=(0, 1, 2)).recipes())
+    8
     """
 
-    learners: tuple[str, ...]
-    against: str = "rank"
-    values: tuple[int, ...] = ()
-    num_seeds: int = 1
+    base: Recipe = Recipe()
+    learners: tuple[str, ...] = ()
+    ranks: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    statistics: tuple[str, ...] = ()
+    transforms: tuple[str, ...] = ()
+    sample_sizes: tuple[int, ...] = ()
+    seeds: tuple[Seed, ...] = ()
+    num_seeds: int = Field(default=1, ge=1)
     new_strings: bool = False
 
-    def recipes(self, recipe: Recipe) -> Mapping[Place, Recipe]:
-        """The runs by their place. Learning that draws nothing at random has one run for all seeds.
+    @classmethod
+    def from_json(cls, data: bytes) -> Grid:
+        """Read a sweep's file. Raises RecipeError if it is none."""
+        check_at_most("bytes of a sweep's file", len(data), MAX_FILE_BYTES)
+        lists: Any = from_json(data)
+        if not isinstance(lists, dict):
+            raise RecipeError(f"a sweep is a JSON object with base, learners, ranks, …; {type(lists).__name__} given")
+        return cls(**lists)
+
+    @property
+    def against(self) -> str:
+        """What a comparison has on its axis: one of `AGAINST`."""
+        return "strings" if self.sample_sizes else "rank"
+
+    def recipes(self) -> dict[str, Recipe]:
+        """Key -> recipe. Recipes that start from the same strings and the same matrix follow each other.
 
         Raises
         ------
         RecipeError
-            If they are too many.
+            If a recipe is not valid, or there are too many.
         """
-        return _grid(self, recipe)
+        lists = (self.statistics, self.transforms, self.sample_sizes, self.seeds, self.learners, self.ranks)
+        number = self.num_seeds * prod(max(1, len(values)) for values in lists)
+        check_at_most("runs (the product of all lists)", number, MAX_RUNS)
+        by_key: dict[str, Recipe] = {}
+        for _, recipe in self._runs():
+            by_key.setdefault(recipe.key(), recipe)
+        return dict(sorted(by_key.items(), key=_order))
 
-    def place(self, recipe: Recipe, learner: str, value: int) -> Recipe:
-        """The recipe of a learner at a rank or sample size."""
-        if self.against == "rank":
-            return recipe.with_learner(learner, value)
-        return recipe.with_learner(learner).changed(data=recipe.data.changed(num_strings=value))
+    def points(self) -> Mapping[Point, Recipe]:
+        """The runs of a comparison, by learner, value and seed; of equal runs the one with the smallest seed.
 
-    def names(self, recipe: Recipe, places: Sequence[Place]) -> dict[Place, str]:
-        """How each run is called: no longer than tells them apart."""
-        size = "" if self.against == "rank" else f", k = {recipe.learning.rank}"
-        unit = ", k = {}" if self.against == "rank" else f"{size}, {{:,}} strings"
-        seed = ", seed {}" if self.num_seeds > 1 else ""
-        return {place: f"{place[0]}{unit.format(place[1])}{seed.format(place[2] + 1)}" for place in places}
+        Raises
+        ------
+        RecipeError
+            If a recipe is not valid, or there are too many.
+        """
+        return _points(self)
+
+    def _runs(self) -> Iterator[tuple[int, Recipe]]:
+        """Every combination, with the number of its seed."""
+        learners = self.learners or (self.base.learning.learner,)
+        ranks = self.ranks or (self.base.learning.rank,)
+        for number, start in self._starts():
+            for learner, rank in product(learners, ranks):
+                yield number, start.with_learner(learner, rank)
+
+    def _starts(self) -> Iterator[tuple[int, Recipe]]:
+        """The base recipe with every statistic, transform, sample size and seed, and the number of that seed."""
+        base, hankels = self.base, [self.base.hankel]
+        if self.statistics or self.transforms:
+            chosen = product(self.statistics or (base.hankel.statistic,), self.transforms or (base.hankel.transform,))
+            hankels = [
+                base.hankel.changed(statistic=statistic, transform=transform, bounded=statistic != "string")
+                for statistic, transform in chosen
+            ]
+        sizes = self.sample_sizes or (base.data.num_strings,)
+        for hankel, size, (number, seeded) in product(hankels, sizes, list(enumerate(self._seeded()))):
+            yield number, seeded.changed(hankel=hankel, data=seeded.data.changed(num_strings=size))
+
+    def _seeded(self) -> Iterator[Recipe]:
+        """The base recipe with every seed."""
+        if self.seeds and self.num_seeds > 1:
+            raise RecipeError(f"num_seeds: {self.num_seeds} given beside seeds, which lists them: one of both is needed")
+        parts = ("data", "learning", "refinement") if self.new_strings else ("learning", "refinement")
+        own = {name: getattr(self.base, name) for name in parts}
+        if not self.seeds:
+            for number in range(self.num_seeds):
+                yield self.base.changed(**{name: part.changed(seed=(part.seed + number) % 2**31) for name, part in own.items()})
+        for seed in self.seeds:
+            yield self.base.changed(**{name: part.changed(seed=seed) for name, part in own.items()})
+
+
+def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
+    """Learners that need no matrix come last for their strings, and leave the one that is there."""
+    key, recipe = entry
+    learning = recipe.learning
+    return recipe.data.key(), not learning.kind.needs_hankel, recipe.hankel.key(), learning.learner, learning.rank, key
 
 
 @lru_cache(maxsize=32)  # a page asks again at each of its many runs
-def _grid(sweep: Sweep, recipe: Recipe) -> Mapping[Place, Recipe]:
-    if sweep.against not in AGAINST:
-        raise RecipeError(f"against: {sweep.against!r} given, allowed: {', '.join(AGAINST)}")
-    check_at_most("seeds", sweep.num_seeds, MAX_SEEDS)
-    seeds = [seeded(recipe, place, sweep.new_strings) for place in range(sweep.num_seeds)]
-    grid: dict[str, tuple[Place, Recipe]] = {}
-    for learner, value in product(sweep.learners, sorted(sweep.values)):
-        for place, base in enumerate(seeds):
-            one = sweep.place(base, learner, value)
-            grid.setdefault(one.key(), ((learner, value, place), one))
-    check_at_most("runs (learners × values × seeds)", len(grid), MAX_RUNS)
-    return dict(grid.values())
-
-
-def seeded(recipe: Recipe, number: int, new_strings: bool) -> Recipe:
-    """A recipe with the seed that comes `number` after its own, of learning and refinement, and of the strings where asked for."""
-    if not number:
-        return recipe
-    parts = ("data", "learning", "refinement") if new_strings else ("learning", "refinement")
-    changed = {name: getattr(recipe, name) for name in parts}
-    return recipe.changed(**{name: part.changed(seed=(part.seed + number) % 2**31) for name, part in changed.items()})
+def _points(grid: Grid) -> Mapping[Point, Recipe]:
+    check_at_most("seeds", grid.num_seeds, MAX_SEEDS)
+    learners = grid.learners or (grid.base.learning.learner,)
+    runs = [
+        (Point(recipe.learning.learner, recipe.learning.rank if grid.against == "rank" else recipe.data.num_strings, seed), recipe)
+        for seed, recipe in grid._runs()
+    ]
+    runs.sort(key=lambda run: (learners.index(run[0].learner), run[0].value, run[0].seed))
+    distinct: dict[str, tuple[Point, Recipe]] = {}
+    for point, recipe in runs:
+        distinct.setdefault(recipe.key(), (point, recipe))
+    check_at_most("runs (learners × values × seeds)", len(distinct), MAX_POINTS)
+    return dict(distinct.values())
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a finished run came to, without its model: light enough to keep hundreds.
+    """A finished run without its model: small enough to hold hundreds in memory.
 
     Attributes
     ----------
@@ -114,6 +188,7 @@ class Outcome:
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
+        """The outcome of a run."""
         return cls(result.recipe, result.scores, result.validation, result.diagnostics)
 
     def on(self, strings: str) -> Scores | None:
@@ -121,54 +196,56 @@ class Outcome:
         return self.scores if strings == "test" else self.validation
 
 
-def curves(outcomes: Mapping[Place, Outcome], metric: str, strings: str) -> dict[str, dict[int, Spread]]:
-    """Learner -> value -> metric over seeds, in the order of the values; without runs that have no such score."""
-    found: dict[str, dict[int, list[float]]] = {}
+def curves(outcomes: Mapping[Point, Outcome], metric: str, strings: str) -> dict[str, dict[int, Spread]]:
+    """Learner -> value -> metric over seeds, in the order of the values, without runs that lack this score."""
+    by_learner: dict[str, dict[int, list[float]]] = {}
     for (learner, value, _), outcome in sorted(outcomes.items(), key=lambda entry: entry[0][1]):
         score = getattr(outcome.on(strings), metric, None)
         if score is not None:
-            found.setdefault(learner, {}).setdefault(value, []).append(float(score))
-    return {learner: {value: Spread.of(scores) for value, scores in points.items()} for learner, points in found.items()}
+            by_learner.setdefault(learner, {}).setdefault(value, []).append(float(score))
+    return {learner: {value: Spread.of(scores) for value, scores in points.items()} for learner, points in by_learner.items()}
 
 
-def winners(outcomes: Mapping[Place, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
-    """Of each learner the rank that is best on validation strings, on the mean over its seeds, with its test scores by seed.
+def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
+    """Learner -> the rank that is best on validation strings, on the mean over its seeds, and that rank's test scores by seed.
 
     Ranks are ordered by `badness`; of equal ranks the smaller is better.
     """
-    tried: dict[str, dict[int, list[Outcome]]] = {}
+    by_learner: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():
         if outcome.validation is not None:
-            tried.setdefault(learner, {}).setdefault(rank, []).append(outcome)
+            by_learner.setdefault(learner, {}).setdefault(rank, []).append(outcome)
 
     def order(entry: tuple[int, list[Outcome]]) -> tuple[tuple[float, float], int]:
         held_out = [outcome.validation for outcome in entry[1] if outcome.validation is not None]
         return badness([float(getattr(scores, metric)) for scores in held_out], [scores.num_zero for scores in held_out]), entry[0]
 
-    best = {learner: min(ranks.items(), key=order) for learner, ranks in tried.items()}
-    return {learner: (rank, [outcome.scores for outcome in found]) for learner, (rank, found) in best.items()}
+    best = {learner: min(ranks.items(), key=order) for learner, ranks in by_learner.items()}
+    return {learner: (rank, [outcome.scores for outcome in outcomes_of_rank]) for learner, (rank, outcomes_of_rank) in best.items()}
 
 
-def spread_table(rows: Mapping[str, Sequence[Scores]]) -> dict[str, list[str]]:
-    """Mean ± standard deviation over seeds of the main scores, as they are written, a row a model."""
-    columns = {SCORE_OF[field].short_title: field for field in ("wer", "log2_pauto", "bits_per_symbol", "ndcg5", "kl")}
-    table = {"model": list(rows), "seeds": [str(len(scores)) for scores in rows.values()]}
-    for title, field in columns.items():
-        table[title] = [
-            Spread.of([value for one in scores if (value := getattr(one, field)) is not None]).text() or "–"
-            for scores in rows.values()
-        ]
-    return table
+def sweep_csv(outcomes: Iterable[tuple[str, Outcome | Result]]) -> str:
+    """Write a sweep's outcomes as CSV: a row for each run, in full precision; ∞ is inf, and a score that is not known is empty."""
+    names = [field.name for field in fields(Scores)]
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow((*RUN_COLUMNS, *names, *(f"validation_{name}" for name in names)))
+    for key, outcome in outcomes:
+        recipe, validation = outcome.recipe, asdict(outcome.validation) if outcome.validation else dict.fromkeys(names)
+        run = (key, recipe.learning.learner, recipe.learning.rank, recipe.hankel.statistic, recipe.hankel.transform)
+        values = (asdict(outcome.scores)[name] for name in names)
+        writer.writerow((*run, recipe.data.num_strings, recipe.learning.seed, *values, *(validation[name] for name in names)))
+    return buffer.getvalue()
 
 
 def time_left(seconds: Mapping[str, Sequence[float]], left: Mapping[str, int], num_workers: int) -> float | None:
-    """Seconds that the missing runs should take, from those of the same learner that are done, or of any; None without any.
+    """Estimate the seconds that the missing runs take, from finished runs of the same learner, or of any; None without any.
 
     >>> time_left({"SP": [1.0, 3.0]}, {"SP": 4, "HMM": 1}, num_workers=2)
     5.0
     """
-    known = [value for values in seconds.values() for value in values]
-    if not known:
+    finished = [value for values in seconds.values() for value in values]
+    if not finished:
         return None
-    overall = mean(known)
+    overall = mean(finished)
     return sum(count * (mean(seconds[name]) if seconds.get(name) else overall) for name, count in left.items()) / num_workers

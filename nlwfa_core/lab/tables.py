@@ -9,16 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
 
 from ..experiment.data import Data
+from ..experiment.recipe import run_title
 from ..experiment.results import Result
+from ..experiment.sweeps import Grid, Point
 from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import SCORE_OF, SCORES, Scores
+from ..metrics.seeds import Spread
 from ..models.files import LearnedModel
 from ..models.model import LogModel, Model
 from ..models.ngram import NGram
@@ -140,6 +143,32 @@ def scores_csv(rows: Mapping[str, Scores]) -> bytes:
     writer.writerow(["model", *names])
     writer.writerows([name, *(getattr(scores, field) for field in names)] for name, scores in rows.items())
     return buffer.getvalue().encode()
+
+
+def spread_table(rows: Mapping[str, Sequence[Scores]]) -> dict[str, list[str]]:
+    """Mean ± standard deviation over seeds of the main scores: columns of text, with a row for each model."""
+    columns = {SCORE_OF[field].short_title: field for field in ("wer", "log2_pauto", "bits_per_symbol", "ndcg5", "kl")}
+    table = {"model": list(rows), "seeds": [str(len(scores)) for scores in rows.values()]}
+    for title, field in columns.items():
+        table[title] = [
+            Spread.of([value for one in scores if (value := getattr(one, field)) is not None]).text() or "–"
+            for scores in rows.values()
+        ]
+    return table
+
+
+def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
+    """Names of a comparison's runs, no longer than what tells them apart.
+
+    >>> run_names(Grid(num_seeds=2), [Point("SP", 3, 1)])
+    {Point(learner='SP', value=3, seed=1): 'SP, k = 3, seed 2'}
+    """
+    names, by_rank = {}, grid.against == "rank"
+    for point in points:
+        title = run_title(point.learner, point.value if by_rank else grid.base.learning.rank)
+        size = "" if by_rank else f", {point.value:,} strings"
+        names[point] = f"{title}{size}" + (f", seed {point.seed + 1}" if grid.num_seeds > 1 else "")
+    return names
 
 
 def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.experiment import sweeps
 from nlwfa_core.experiment.recipe import run_title
-from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Outcome, Place, Sweep
+from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
-from nlwfa_core.lab.tables import BETTER, scores_csv
+from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
 from pages.shared import address, cache, pins, runs, training, widgets
@@ -64,7 +64,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     return recipes
 
 
-def sweep_controls(recipe: Recipe) -> Sweep:
+def sweep_controls(recipe: Recipe) -> Grid:
     """Widgets for the grid of runs."""
     left, right = st.columns(2)
     learners = left.pills(
@@ -92,7 +92,8 @@ def sweep_controls(recipe: Recipe) -> Sweep:
             persist_state="session",
         )  # fmt: skip
         right.caption(_seed_sentence(recipe, new))
-    return Sweep((*learners, *opponents), against, tuple(values), num_seeds, new)
+    axis = "ranks" if against == "rank" else "sample_sizes"
+    return Grid(base=recipe, learners=(*learners, *opponents), **{axis: values}, num_seeds=num_seeds, new_strings=new)
 
 
 def _ranks(recipe: Recipe) -> list[int]:
@@ -129,48 +130,50 @@ def _seed_sentence(recipe: Recipe, new: bool) -> str:
     return f"Training, validation and test strings are drawn or split again{source}, so the bands include that randomness too."
 
 
-def possible(recipe: Recipe, sweep: Sweep) -> Mapping[Place, Recipe]:
+def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     """The grid without the ranks that are above what a learner's matrix allows; a note names these."""
-    grid = sweep.recipes(recipe)
+    if not sweep.learners or not (sweep.ranks or sweep.sample_sizes):
+        return {}
+    grid = sweep.points()
     if sweep.against != "rank":
         return grid
     kept, refused = {}, Counter[str]()
-    for place, one in grid.items():
+    for point, one in grid.items():
         if one.learning.kind.needs_hankel:
             hankel = cache.hankel(recipe.data, one.hankel)
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
-                refused[f"{place[0]}: ranks up to {largest} only, because its matrix has {size}."] += 1
+                refused[f"{point.learner}: ranks up to {largest} only, because its matrix has {size}."] += 1
                 continue
-        kept[place] = one
+        kept[point] = one
     widgets.notes(*refused)
     return kept
 
 
-def train(grid: Mapping[Place, Recipe]) -> dict[Place, Outcome]:
+def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
     """The button that trains the missing runs, how long that takes, what failed. Returns the finished runs."""
-    states = {place: runs.status(recipe) for place, recipe in grid.items()}
+    states = {point: runs.status(recipe) for point, recipe in grid.items()}
     outcomes = {
-        place: replace(_outcome(grid[place].key()), recipe=grid[place])
-        for place, status in states.items()
+        point: replace(_outcome(grid[point].key()), recipe=grid[point])
+        for point, status in states.items()
         if status and status.state == "done"
     }
-    failed = {place: status for place, status in states.items() if status and status.state == "failed"}
-    going = [place for place, status in states.items() if status and status.state in ("queued", "running")]
+    failed = {point: status for point, status in states.items() if status and status.state == "failed"}
+    going = [point for point, status in states.items() if status and status.state in ("queued", "running")]
     missing = len(grid) - len(outcomes) - len(failed) - len(going)
-    rest = [recipe for place, recipe in grid.items() if place not in failed]
+    rest = [recipe for point, recipe in grid.items() if point not in failed]
     if going:
-        done = sorted((place[0], status.seconds) for place, status in states.items() if status and status.state == "done")
+        done = sorted((point.learner, status.seconds) for point, status in states.items() if status and status.state == "done")
         seconds = {learner: [time for _, time in group] for learner, group in groupby(done, key=lambda entry: entry[0])}
-        estimate = sweeps.time_left(seconds, Counter(place[0] for place in going), max(1, num_cores() - 1))
+        estimate = sweeps.time_left(seconds, Counter(point.learner for point in going), max(1, num_cores() - 1))
         about = "" if estimate is None else f", about {_duration(estimate)} if nobody else is training"
         st.caption(f"{len(going)} of {len(grid)} models left{about}.")
     training.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
     if failed:
-        messages = Counter(f"{place[0]}: {status.message}" for place, status in failed.items())
+        messages = Counter(f"{point.learner}: {status.message}" for point, status in failed.items())
         with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)} ({count} ×)" for sentence, count in messages.items()))
-            st.button("Try these again", key="compare.again", on_click=_again, args=[grid[place] for place in failed])
+            st.button("Try these again", key="compare.again", on_click=_again, args=[grid[point] for point in failed])
     return outcomes
 
 
@@ -185,7 +188,7 @@ def _duration(seconds: float) -> str:
     return f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def curves(recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome]) -> None:
+def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
     """A metric against rank or number of strings, with the reference models on the same test strings."""
     first, second = st.columns([3, 2])
     metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
@@ -227,13 +230,13 @@ def _metric(metrics: list[str]) -> str:
     return metric
 
 
-def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | dict[int, float]]:
+def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | dict[int, float]]:
     """The reference models' scores: one number each against rank, one for each number of strings otherwise."""
     if sweep.against == "rank":
         level = {name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()}
         return {name: value for name, value in level.items() if value is not None}
     lines: dict[str, float | dict[int, float]] = {}
-    for size in sorted(sweep.values):
+    for size in sorted(sweep.sample_sizes):
         for name, scores in cache.references(recipe.data.changed(num_strings=size)).items():
             value = getattr(scores, metric)
             if value is not None and isinstance(line := lines.setdefault(name, {}), dict):
@@ -241,24 +244,22 @@ def _references(recipe: Recipe, sweep: Sweep, metric: str) -> dict[str, float | 
     return lines
 
 
-def winners(recipe: Recipe, outcomes: Mapping[Place, Outcome], by: str) -> None:
+def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
     """For each learner, the rank chosen on validation strings, with its scores on the test strings."""
     references = cache.references(recipe.data)
     chosen = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
     if all(len(scores) == 1 for scores in chosen.values()):
         widgets.score_table({name: scores[0] for name, scores in chosen.items()} | references, "compare.winners")
         return
-    table = sweeps.spread_table(chosen | {name: [scores] for name, scores in references.items()})
+    table = spread_table(chosen | {name: [scores] for name, scores in references.items()})
     widgets.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
     st.caption(f"Mean ± standard deviation (n − 1) over seeds, on the test strings. {BETTER}.")
 
 
-def named_runs(
-    recipe: Recipe, sweep: Sweep, outcomes: Mapping[Place, Outcome], shown_runs: Mapping[str, Recipe]
-) -> dict[str, Outcome]:
+def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mapping[str, Recipe]) -> dict[str, Outcome]:
     """The finished runs of the grid, and the finished ones of the shown runs."""
-    names = sweep.names(recipe, list(outcomes))
-    named = {names[place]: one for place, one in outcomes.items()}
+    names = run_names(sweep, outcomes)
+    named = {names[point]: one for point, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
     others = {name: one for name, one in shown_runs.items() if one.key() not in keys}
     return named | {name: finished for name, one in others.items() if (finished := outcome(one))}

@@ -6,7 +6,7 @@ import numpy as np
 
 from nlwfa_core import run
 from nlwfa_core.experiment.fields import recipe_code
-from nlwfa_core.experiment.sweeps import Sweep
+from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
@@ -116,7 +116,7 @@ def test_runs_that_fail_are_told_together():
     assert len(named(app, "SP")["y"]) == 1 and np.isfinite(named(app, "SP")["y"]).all()
     trained(app, "compare.again")
     assert not complaints(app) and app.button(key="compare.again")
-    assert len(Sweep(("SP",), "strings", (1, 500)).recipes(recipe_of(app))) == 2
+    assert len(Grid(base=recipe_of(app), learners=("SP",), sample_sizes=(1, 500)).points()) == 2
 
 
 def test_a_metric_is_chosen_by_its_title_and_named_by_its_field_in_the_address():

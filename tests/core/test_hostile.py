@@ -25,7 +25,7 @@ from benchmarks.hostile import fuzz, mutations
 from benchmarks.hostile.readers import AUTOMATON, READERS, Reader, reader
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.experiment.grids import Grid
+from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.reproduction.experiments import RunFile

@@ -1,15 +1,19 @@
-"""Grids of runs: which there are, how they are named, and tables and curves of them by hand."""
+"""Sweeps: which runs they mean, in which order, how they are named, and tables and curves of them by hand."""
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
-from nlwfa_core import HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
-from nlwfa_core.experiment.sweeps import MAX_RUNS, Outcome, Sweep, curves, seeded, spread_table, time_left, winners
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core.experiment.pipeline import Workbench, run
+from nlwfa_core.experiment.sweeps import MAX_POINTS, Grid, Outcome, Point, curves, sweep_csv, time_left, winners
 from nlwfa_core.lab.figures.metrics import metric_figure
+from nlwfa_core.lab.tables import run_names, spread_table
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
 from nlwfa_core.metrics.seeds import Spread
@@ -20,6 +24,11 @@ from nlwfa_core.strings.words import Alphabet, Words
 UNIFORM = Uniform(2)
 SCORES = evaluate(UNIFORM, TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b")))))
 BASE = Recipe(learning=LearningRecipe(learner="SP", rank=2, seed=4))
+FILE_BASE = Recipe(
+    data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
+    hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+    learning=LearningRecipe(rank=2, seed=7),
+)
 
 
 def outcome(wer: float, validation: float | None = 0.5, recipe: Recipe = BASE, **more: float) -> Outcome:
@@ -29,17 +38,17 @@ def outcome(wer: float, validation: float | None = 0.5, recipe: Recipe = BASE, *
 
 
 def test_a_grid_has_a_run_a_place_and_learning_without_chance_one_for_all_seeds() -> None:
-    grid = Sweep(("SP", "fac.non", "HMM"), "rank", (3, 1), num_seeds=3).recipes(BASE)
+    grid = Grid(base=BASE, learners=("SP", "fac.non", "HMM"), ranks=(3, 1), num_seeds=3).points()
     assert [place for place in grid if place[0] == "SP"] == [("SP", 1, 0), ("SP", 3, 0)]
     assert len(grid) == 2 + 6 + 6 and len({recipe.key() for recipe in grid.values()}) == len(grid)
     assert grid["fac.non", 3, 2].learning.seed == 6 and grid["fac.non", 3, 2].data == BASE.data
     assert grid["fac.non", 3, 0].learning.rank == 3
-    new = Sweep(("SP",), "rank", (1,), num_seeds=2, new_strings=True).recipes(BASE)
+    new = Grid(base=BASE, learners=("SP",), ranks=(1,), num_seeds=2, new_strings=True).points()
     assert [recipe.data.seed for recipe in new.values()] == [0, 1]
 
 
 def test_against_strings_the_rank_stays() -> None:
-    grid = Sweep(("SP", "fac.non"), "strings", (100, 50)).recipes(BASE)
+    grid = Grid(base=BASE, learners=("SP", "fac.non"), sample_sizes=(100, 50)).points()
     assert [(place, recipe.data.num_strings, recipe.learning.rank) for place, recipe in grid.items()] == [
         (("SP", 50, 0), 50, 2),
         (("SP", 100, 0), 100, 2),
@@ -50,57 +59,57 @@ def test_against_strings_the_rank_stays() -> None:
 
 def test_learners_get_the_boundaries_that_they_need() -> None:
     base = BASE.changed(hankel=HankelRecipe(statistic="factor"))
-    grid = Sweep(("SP", "fac.non"), "rank", (2,)).recipes(base)
+    grid = Grid(base=base, learners=("SP", "fac.non"), ranks=(2,)).points()
     assert [recipe.hankel.bounded for recipe in grid.values()] == [False, True]
 
 
 def test_seeds_come_round_and_refine_too() -> None:
     last = BASE.changed(refinement=RefinementRecipe(objective="likelihood", seed=2**31 - 1))
-    assert seeded(last, 2, new_strings=False).refinement.seed == 1
-    assert seeded(last, 0, new_strings=True) is last
-    assert len(Sweep(("SP",), "rank", (2,), num_seeds=3).recipes(last)) == 3
+    runs = Grid(base=last, num_seeds=3).points()
+    assert [recipe.refinement.seed for recipe in runs.values()] == [2**31 - 1, 0, 1]
+    assert [recipe.learning.seed for recipe in runs.values()] == [4, 5, 6] and runs["SP", 2, 0] == last
 
 
 @pytest.mark.parametrize(
-    ("sweep", "said"),
+    ("grid", "message"),
     [
-        (Sweep(("fac.non",), "rank", tuple(range(1, 22)), num_seeds=10), f"210 given, at most {MAX_RUNS} allowed"),
-        (Sweep(("SP",), "rank", (1,), num_seeds=11), "seeds: 11 given, at most 10"),
-        (Sweep(("SP",), "loss", (1,)), "against: 'loss' given"),
+        (Grid(learners=("fac.non",), ranks=tuple(range(1, 22)), num_seeds=10), f"210 given, at most {MAX_POINTS} allowed"),
+        (Grid(learners=("SP",), ranks=(1,), num_seeds=11), "seeds: 11 given, at most 10"),
+        (Grid(seeds=(1, 2), num_seeds=2), "num_seeds: 2 given beside seeds"),
     ],
 )
-def test_what_is_too_much_is_told(sweep: Sweep, said: str) -> None:
-    with pytest.raises(RecipeError, match=said):
-        sweep.recipes(BASE)
+def test_a_comparison_that_is_too_large_is_refused(grid: Grid, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        grid.points()
 
 
-def test_runs_are_called_as_long_as_needed() -> None:
-    place = ("SP", 1000, 1)
-    assert Sweep(("SP",)).names(BASE, [("SP", 3, 0)]) == {("SP", 3, 0): "SP, k = 3"}
-    assert Sweep(("SP",), "strings", (), 2).names(BASE, [place]) == {place: "SP, k = 2, 1,000 strings, seed 2"}
+def test_names_of_runs_are_as_long_as_needed() -> None:
+    assert run_names(Grid(base=BASE), [Point("SP", 3, 0)]) == {("SP", 3, 0): "SP, k = 3"}
+    place = Point("SP", 1000, 1)
+    assert run_names(Grid(base=BASE, sample_sizes=(1000,), num_seeds=2), [place]) == {place: "SP, k = 2, 1,000 strings, seed 2"}
 
 
 def test_curves_are_means_over_seeds() -> None:
     found = {
-        ("SP", 2, 0): outcome(0.4, kl=1.0),
-        ("SP", 1, 0): outcome(0.1, kl=math.inf),
-        ("SP", 1, 1): outcome(0.3, kl=2.0),
+        Point("SP", 2, 0): outcome(0.4, kl=1.0),
+        Point("SP", 1, 0): outcome(0.1, kl=math.inf),
+        Point("SP", 1, 1): outcome(0.3, kl=2.0),
     }
     lines = curves(found, "wer", "test")["SP"]
     assert list(lines) == [1, 2] and lines[1].mean == pytest.approx(0.2)
     assert lines[1].sd == pytest.approx(math.sqrt(0.02)) and lines[2].sd is None
     assert curves(found, "kl", "test")["SP"][1] == Spread(2.0, None, 2, 1)
     assert curves(found, "rmse", "test") == {} and list(curves(found, "wer", "validation")["SP"]) == [1, 2]
-    assert curves({("SP", 1, 0): outcome(0.1, None)}, "wer", "validation") == {}
+    assert curves({Point("SP", 1, 0): outcome(0.1, None)}, "wer", "validation") == {}
 
 
 def test_validation_strings_choose_and_test_strings_are_told() -> None:
     found = {
-        ("SP", 1, 0): outcome(0.1, 0.9),
-        ("SP", 2, 0): outcome(0.7, 0.2),
-        ("SP", 2, 1): outcome(0.9, 0.4),
-        ("SP", 3, 0): outcome(0.0, math.nan),
-        ("HMM", 5, 0): outcome(0.5, None),
+        Point("SP", 1, 0): outcome(0.1, 0.9),
+        Point("SP", 2, 0): outcome(0.7, 0.2),
+        Point("SP", 2, 1): outcome(0.9, 0.4),
+        Point("SP", 3, 0): outcome(0.0, math.nan),
+        Point("HMM", 5, 0): outcome(0.5, None),
     }
     (chosen,) = winners(found, "wer").items()
     assert chosen[0] == "SP" and chosen[1][0] == 2 and [scores.wer for scores in chosen[1][1]] == [0.7, 0.9]
@@ -129,3 +138,66 @@ def test_the_time_left_is_that_of_the_same_learner() -> None:
 
 def test_scores_stay_as_they_are() -> None:
     assert isinstance(outcome(0.1).on("test"), Scores) and outcome(0.1, None).on("validation") is None
+
+
+def test_lists_multiply_and_what_is_the_same_is_one_run() -> None:
+    assert list(Grid(base=FILE_BASE).recipes().values()) == [FILE_BASE]
+    grid = Grid(base=FILE_BASE, learners=("SP", "fac.non", "HMM"), ranks=(1, 2), statistics=("string", "prefix"), seeds=(0, 1, 2))
+    found = list(grid.recipes().values())
+    count = {name: sum(recipe.learning.learner == name for recipe in found) for name in ("SP", "fac.non", "HMM")}
+    assert count == {"SP": 2 * 2, "fac.non": 2 * 2 * 3, "HMM": 2 * 3}
+    assert all(
+        recipe.hankel.bounded == (recipe.hankel.statistic == "prefix") for recipe in found if recipe.learning.learner == "fac.non"
+    )
+    assert {recipe.data.seed for recipe in found} == {0}
+    assert len(Grid(base=FILE_BASE, seeds=(3, 4), new_strings=True).recipes()) == 2
+
+
+def test_every_statistic_goes_with_every_transform() -> None:
+    found = Grid(base=FILE_BASE, statistics=("string", "prefix", "factor"), transforms=("none", "row")).recipes().values()
+    assert {(recipe.hankel.statistic, recipe.hankel.transform, recipe.hankel.bounded) for recipe in found} == {
+        ("string", "none", False),
+        ("string", "row", False),
+        ("prefix", "none", False),
+        ("prefix", "row", True),
+        ("factor", "none", False),
+        ("factor", "row", True),
+    }
+
+
+def test_strings_and_matrices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = Grid(base=FILE_BASE, learners=("HMM", "SP"), ranks=(1, 2, 3), transforms=("none", "row"), sample_sizes=(100, 200))
+    bench, prepared = Workbench(), []
+    for recipe in grid.recipes().values():
+        result = bench.run(recipe)
+        assert result.scores == run(recipe).scores
+        if not prepared or prepared[-1] is not bench.prepared:
+            prepared.append(bench.prepared)
+    assert len(prepared) == 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ranks": [0]}, "rank"),
+        ({"learners": ["magic"]}, "magic"),
+        ({"statistics": ["magic"]}, "magic"),
+        ({"rnks": [1]}, "rnks"),
+        ({"base": {"data": {"num_strings": -1}}}, "num_strings"),
+        ({"base": 3}, "base"),
+        ({"ranks": list(range(1, 1001)), "seeds": list(range(101))}, "101,000 given, at most 100,000"),
+        ({"seeds": [2**31]}, "seeds"),
+    ],
+)
+def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        Grid(**json.loads(json.dumps(given))).recipes()
+
+
+def test_the_table_has_a_row_a_run() -> None:
+    result = run(FILE_BASE)
+    rows = list(csv.DictReader(sweep_csv([(FILE_BASE.key(), Outcome.of(result))]).splitlines()))
+    assert len(rows) == 1 and rows[0]["key"] == FILE_BASE.key() and rows[0]["strings"] == "200"
+    assert float(rows[0]["wer"]) == result.scores.wer and rows[0]["kl"] == (
+        "" if result.scores.kl is None else repr(result.scores.kl)
+    )

@@ -21,10 +21,10 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.grids import Grid
 from nlwfa_core.experiment.pipeline import Workbench
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
+from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import History
 from nlwfa_core.jobs import sweep as sweeping
