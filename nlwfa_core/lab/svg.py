@@ -185,9 +185,9 @@ def _document(parts: Sequence[str], width: float, title: str, description: str) 
     height = TOP + HEIGHT + BOTTOM
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-labelledby="title desc" font-family="sans-serif" font-size="13" fill="{TEXT}">',
-        f'<title id="title">{escape(title)}</title>',
-        f'<desc id="desc">{escape(description)}</desc>',
+        f'aria-label="{escape(title)}" font-family="sans-serif" font-size="13" fill="{TEXT}">',
+        f"<title>{escape(title)}</title>",
+        f"<desc>{escape(description)}</desc>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
     ]
     return "\n".join([*head, *parts, "</svg>\n"])
@@ -226,8 +226,9 @@ def _colour(name: str, names: Sequence[str]) -> str:
 
 def _legend(names: Sequence[str]) -> list[str]:
     parts = []
+    width = max([110, *(40 + 7 * len(name) for name in names)])
     for number, name in enumerate(names):
-        at = LEFT + number * 110
+        at = LEFT + number * width
         parts.append(_line(at, 22, at + 26, 22, _colour(name, names), 2.2, STROKES[DASHES.get(kind_of(name), "solid")]))
         parts += [_marker(name, at + 13, 22), _text(at + 32, 26, name, "start")]
     return parts

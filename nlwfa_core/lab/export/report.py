@@ -133,13 +133,13 @@ def _scores(rows: Mapping[str, Scores]) -> str:
     head = "".join(f'<th class="n">{escape(score.short_title)}</th>' for score in columns)
     body = "".join(f"<tr><th>{name}</th>{''.join(f'<td class=n>{cell}</td>' for cell in cells)}</tr>\n" for name, *cells in lines)
     first = next(iter(rows.values()))
-    strings, weighed = (
+    strings, weights = (
         ("test strings", "true probabilities") if first.true_log2_pauto is not None else ("distinct test strings", "frequencies")
     )
     return (
         f'<div class="wide"><table><thead><tr><th>model</th>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
         + "".join(f"<p><strong>{escape(sentence)}</strong></p>" for sentence in verdicts(rows))
-        + f'<p class="muted">{first.num_words:,} {strings}, weighed by their {weighed}; {first.num_predictions:,} next-symbol '
+        + f'<p class="muted">{first.num_words:,} {strings}, weighted by their {weights}; {first.num_predictions:,} next-symbol '
         f"predictions. {BETTER}. No output is floored.</p>\n" + _rows((score.short_title, score.meaning) for score in columns)
     )
 
