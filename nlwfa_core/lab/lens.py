@@ -1,11 +1,10 @@
-"""Show a Hankel matrix in the browser: as a picture with exact cells, as points of its prefixes, by its singular values.
+"""Prepare a Hankel matrix for the browser: a picture with exact cells, its prefixes as points, its singular values as bars.
 
-First what can stand in for the matrix: its truncated SVD, or the strings' weights under a model, and what these leave. Then the
-payloads of the lens and of the bars of singular values: all that a picture needs travels once, so that hovering and moving the cut
-ask nothing of the server.
+First come approximations of the matrix (its truncated SVD, or the strings' weights under a model) and their residuals, then the
+payloads of the lens and of the bars. Everything that a picture needs is sent once, so hovering and moving the rank make no request.
 
-A picture's pixel is a level, not a colour, so that the page's theme decides how it looks: 0 is blank, 1 … 127 stand for log₁₀ of a
-positive entry, 129 … 255 for that of a negative one's magnitude. Arrays travel as base64 of their little-endian bytes.
+A pixel of the picture is a level, not a colour, so the page's theme decides how it looks: 0 is blank, 1 … 127 stand for log₁₀ of a
+positive entry, 129 … 255 for log₁₀ of a negative entry's magnitude. Arrays are sent as base64 of their little-endian bytes.
 """
 
 from __future__ import annotations
@@ -29,32 +28,32 @@ from .palette import ACCENT, BLUES, MARK, MUTED, REDS
 from .states import Projection, prefix_states, project
 from .strings import word_labels
 
-MAX_MODEL_CELLS = 250_000  # weights of as many strings uv are a second's work
-CHUNK = 2**21  # cells of a dense matrix that are there at one time
-MAX_PIXELS = 1000  # a side of the picture
-MAX_EXACT = 60_000  # cells that travel with the picture: under a megabyte
-MAX_WINDOW = 120  # rows and columns that are sent when they are asked for
+MAX_MODEL_CELLS = 250_000  # computing the weights of this many strings uv takes about a second
+CHUNK_CELLS = 2**21  # of a dense matrix, in memory at one time
+MAX_PIXELS = 1000  # on each side of the picture
+MAX_EXACT_CELLS = 60_000  # sent with the picture: less than a megabyte
+MAX_WINDOW = 120  # rows and columns of exact values sent at one request
 LEVELS = 127
-ROUNDING = 1e-14  # of the largest value: what is below it is no value
+ROUNDING = 1e-14  # singular values below this share of the largest are rounding errors
 MOST_TICKS = 6
 LAYERS = ("H", "Ĥ", "H − Ĥ")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-# The matrix, and what can stand in for it
+# The matrix and its approximations
 
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """L Rᵀ, or a sparse matrix less that, without the dense matrix.
+    """L Rᵀ, or a sparse matrix minus L Rᵀ, without storing the dense matrix.
 
     Attributes
     ----------
     left : array, shape (num_rows, k)
     right : array, shape (num_columns, k)
     minuend : sparse array, shape (num_rows, num_columns), or None
-        If there is one, the matrix is it minus L Rᵀ.
+        If given, the matrix is `minuend` − L Rᵀ.
     """
 
     left: FloatArray
@@ -66,13 +65,13 @@ class LowRank:
         return len(self.left), len(self.right)
 
     def rows(self, start: int, end: int) -> FloatArray:
-        """Rows start … end − 1, dense."""
+        """Compute the rows start … end − 1, shape (end − start, num_columns)."""
         product: FloatArray = self.left[start:end] @ self.right.T
         return product if self.minuend is None else self.minuend[start:end].toarray() - product
 
     def chunks(self, multiple: int = 1) -> Iterator[FloatArray]:
-        """All rows, in parts of a multiple of so many rows."""
-        step = max(1, CHUNK // (self.shape[1] * multiple)) * multiple
+        """Compute all rows in chunks; the number of rows of each chunk but the last is a multiple of `multiple`."""
+        step = max(1, CHUNK_CELLS // (self.shape[1] * multiple)) * multiple
         return (self.rows(start, start + step) for start in range(0, self.shape[0], step))
 
 
@@ -81,18 +80,18 @@ Matrix = sparse.csr_array | LowRank
 
 @dataclass(frozen=True)
 class MatrixChoice:
-    """Which matrix a lens shows.
+    """The matrix that the lens shows: a block of H, an approximation of it, or the difference.
 
     Attributes
     ----------
     symbol : int
-        −1: H_λ, rows u; else H_σ, rows uσ.
+        −1 for H_λ, whose rows are u; otherwise σ of H_σ, whose rows are uσ.
     layer : str
         One of LAYERS.
     rank : int
         Of Ĥ.
     model : str
-        The key of the run whose f(uv) is Ĥ; "": the truncated SVD.
+        The key of the run whose f(uv) is Ĥ; empty if Ĥ is the truncated SVD.
     """
 
     symbol: int = -1
@@ -102,14 +101,15 @@ class MatrixChoice:
 
     @property
     def after(self) -> Word:
-        """What follows each prefix of the basis in a row."""
+        """The word that follows each prefix of the basis in a row: λ or σ."""
         return () if self.symbol < 0 else (self.symbol,)
 
     def block(self, hankel: HankelMatrix) -> sparse.csr_array:
+        """Return H_λ or H_σ, shape (num_prefixes, num_suffixes)."""
         return hankel.block if self.symbol < 0 else hankel.symbol_block(self.symbol)
 
     def matrix(self, hankel: HankelMatrix, svd: TruncatedSVD, model: LearnedModel | None) -> Matrix:
-        """H, Ĥ or H − Ĥ. Raises RecipeError as `model_block` does."""
+        """Compute H, Ĥ or H − Ĥ. Raises RecipeError as `model_block` does."""
         block = self.block(hankel)
         if self.layer == "H":
             return block
@@ -118,31 +118,33 @@ class MatrixChoice:
 
 
 def reconstruction(block: sparse.csr_array, svd: TruncatedSVD, rank: int) -> LowRank:
-    """Ĥ = H V Vᵀ, V the first `rank` right singular vectors of H_λ: of H_λ itself its truncated SVD (where rows have no weights),
-    of H_σ the rows as a model of that rank can hold them."""
+    """Approximate a block by Ĥ = H V Vᵀ, where V holds the first `rank` right singular vectors of H_λ.
+
+    For H_λ this is the truncated SVD (if rows have no weights); for H_σ, what a model of that rank can represent of its rows.
+    """
     V = svd.right[:, :rank]
     return LowRank(block @ V, V)
 
 
 def residual(block: sparse.csr_array, approximation: Matrix) -> Matrix:
-    """H − Ĥ."""
+    """Compute H − Ĥ."""
     if isinstance(approximation, LowRank):
         return LowRank(approximation.left, approximation.right, block)
     return sparse.csr_array(block - approximation)
 
 
 def relative_error(block: sparse.csr_array, rest: Matrix) -> float:
-    """‖H − Ĥ‖ / ‖H‖ (Frobenius), `rest` being H − Ĥ; nan of a matrix that is 0."""
+    """Compute ‖H − Ĥ‖ / ‖H‖ (Frobenius norm) from `rest` = H − Ĥ; nan if H is 0."""
     parts = rest.chunks() if isinstance(rest, LowRank) else [rest.data]
     whole = float((block.data**2).sum())
     return float(np.sqrt(sum(float((part**2).sum()) for part in parts) / whole)) if whole else float("nan")
 
 
 def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> sparse.csr_array:
-    """f(uv) of a learned model, shape (num_prefixes, num_suffixes): the Hankel matrix that it stands for.
+    """Compute f(uv) of a learned model, shape (num_prefixes, num_suffixes): the Hankel matrix that the model represents.
 
-    It is to be compared with matrices of string frequencies. A network keeps of its decoder what string weights need, no more: so
-    this is what can be said of a nonlinear factorisation and its transitions together.
+    Compare it with matrices of string frequencies. A nonlinear model keeps only the part of its decoder that string weights need,
+    so this matrix shows the effect of its factorisation and its transitions together.
 
     Raises
     ------
@@ -155,12 +157,12 @@ def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> 
     prefixes = Words.of([word + after for word in hankel.basis.prefixes])
     weights = model.weights(prefixes.products(hankel.basis.suffixes))
     if not np.isfinite(weights).all():
-        raise RecipeError("The model's weights grow beyond every bound, so there is no matrix to draw: it diverges.")
+        raise RecipeError("The model diverges: its weights grow without bound, so there is no matrix to draw.")
     return sparse.csr_array(weights.reshape(shape))
 
 
 def part(matrix: Matrix, rows: slice, columns: slice) -> FloatArray:
-    """A dense part."""
+    """Compute a part of a matrix, dense."""
     if isinstance(matrix, LowRank):
         return matrix.rows(rows.start, rows.stop)[:, columns]
     return matrix[rows][:, columns].toarray()
@@ -168,14 +170,14 @@ def part(matrix: Matrix, rows: slice, columns: slice) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """A matrix made small enough for a screen.
+    """A matrix reduced to the size of a screen.
 
     Attributes
     ----------
     values : array, shape (at most max_rows, at most max_columns)
-        Of each tile, the entry of largest magnitude, with its sign.
+        The entry of largest magnitude in each tile, with its sign.
     row_factor, column_factor : int
-        Rows and columns of a tile; 1 and 1 where nothing had to be pooled.
+        Rows and columns of a tile; 1 and 1 if the matrix is small enough.
     shape : (int, int)
         Of the whole matrix.
     """
@@ -220,23 +222,23 @@ def _pooled(matrix: Matrix) -> Pooled:
 
 
 def floor_of(block: sparse.csr_array) -> float:
-    """A tenth of the smallest entry, as a power of ten: what is below in an approximation is as good as 0."""
+    """Return a tenth of the smallest entry, as a power of ten: smaller entries of an approximation are drawn as 0."""
     sizes = np.abs(block.data[block.data != 0])
     return float(10 ** (np.floor(np.log10(sizes.min(initial=1.0))) - 1))
 
 
-def layer(matrix: Matrix, floor: float | None = None) -> dict[str, Any]:
-    """A matrix as the browser gets it: its picture, its scale and, if they are few, its exact cells.
+def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]:
+    """Make the payload of a matrix: its picture, its scale and, if they are few, its exact cells.
 
     Parameters
     ----------
     floor : float, optional
-        Magnitudes below it are blank: for matrices that are nowhere exactly 0.
+        Smaller magnitudes are blank; for matrices that are nowhere exactly 0.
     """
     pooled = _pooled(matrix)
     magnitudes = np.abs(pooled.values)
     lowest, highest = _decades(magnitudes[magnitudes > (floor or 0)], floor)
-    made = {
+    payload = {
         "png": _base64(_png(_levels(pooled.values, lowest, highest, floor))),
         "shape": list(pooled.shape),
         "factors": [pooled.row_factor, pooled.column_factor],
@@ -245,25 +247,25 @@ def layer(matrix: Matrix, floor: float | None = None) -> dict[str, Any]:
         "floor": floor or 0.0,
     }
     if isinstance(matrix, LowRank):
-        if matrix.shape[0] * matrix.shape[1] > MAX_EXACT:
-            return made
+        if matrix.shape[0] * matrix.shape[1] > MAX_EXACT_CELLS:
+            return payload
         matrix = sparse.csr_array(matrix.rows(0, matrix.shape[0]))
-    return made if matrix.nnz > MAX_EXACT else made | {"cells": _cells(matrix)}
+    return payload if matrix.nnz > MAX_EXACT_CELLS else payload | {"cells": _cells(matrix)}
 
 
 def window(matrix: Matrix, row: int, column: int, num_rows: int, num_columns: int) -> dict[str, Any]:
-    """Exact values of a part of a matrix, cut to what there is and to MAX_WINDOW a side."""
+    """Make the payload of a part of a matrix: exact values, clipped to the matrix and to MAX_WINDOW on each side."""
     rows = slice(*_within(row, num_rows, matrix.shape[0]))
     columns = slice(*_within(column, num_columns, matrix.shape[1]))
     values = part(matrix, rows, columns)
     return {"row": rows.start, "column": columns.start, "shape": list(values.shape), "values": packed(values, "<f8")}
 
 
-def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, shown: MatrixChoice) -> dict[str, Any]:
-    """Labels of rows and columns, and each row's sum."""
-    sums = np.asarray(shown.block(hankel).sum(axis=1)).ravel()
+def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, choice: MatrixChoice) -> dict[str, Any]:
+    """Make the payload of a basis: labels of rows and columns, the sum of each row, and the colours."""
+    sums = np.asarray(choice.block(hankel).sum(axis=1)).ravel()
     return {
-        "prefixes": word_labels(hankel.basis.prefixes, alphabet, shown.after),
+        "prefixes": word_labels(hankel.basis.prefixes, alphabet, choice.after),
         "suffixes": word_labels(hankel.basis.suffixes, alphabet),
         "sums": packed(sums, "<f4"),
         "colours": {"positive": BLUES, "negative": REDS, "point": ACCENT, "mark": MARK},
@@ -271,19 +273,21 @@ def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, shown: MatrixChoice)
 
 
 def basis_states(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> FloatArray:
-    """A model's state after each prefix of the basis and `after`, shape (num_prefixes, num_states).
+    """Compute a model's state after each prefix of the basis, followed by `after`: shape (num_prefixes, num_states).
 
-    nan where a prefix is no beginning of a string: behind ⊣, or, of factors that are counted with marks, not behind ⊢."""
+    A row is nan if no string begins with the prefix: it contains ⊣, or it is a factor with boundary symbols that lacks ⊢.
+    """
     end = hankel.num_symbols - hankel.num_marks
-    begun = [_begun(word + after, end, hankel.num_marks) for word in hankel.basis.prefixes]
-    places = [place for place, word in enumerate(begun) if word is not None]
-    found = prefix_states(model, Words.of([word for word in begun if word is not None]))
-    placed: FloatArray = np.full((len(begun), found.shape[1]), np.nan)
-    placed[places] = found
-    return placed
+    beginnings = [_beginning(word + after, end, hankel.num_marks) for word in hankel.basis.prefixes]
+    rows = [row for row, word in enumerate(beginnings) if word is not None]
+    reached = prefix_states(model, Words.of([word for word in beginnings if word is not None]))
+    states: FloatArray = np.full((len(beginnings), reached.shape[1]), np.nan)
+    states[rows] = reached
+    return states
 
 
-def _begun(word: Word, end: int, num_marks: int) -> Word | None:
+def _beginning(word: Word, end: int, num_marks: int) -> Word | None:
+    """Remove the boundary symbol from a prefix; None if no string begins with it."""
     if num_marks == 2:
         if word[:1] != (end + 1,):
             return None
@@ -291,26 +295,31 @@ def _begun(word: Word, end: int, num_marks: int) -> Word | None:
     return None if any(symbol >= end for symbol in word) else word
 
 
-def points(vectors: FloatArray, title: str) -> dict[str, Any]:
-    """Principal components of directions; rows that are nan have no point. `zeros` are the rows of zero vectors: one point, marked.
+def points_payload(vectors: FloatArray, title: str) -> dict[str, Any]:
+    """Make the payload of points: the principal components of the vectors' directions. Rows of nan have no point.
+
+    `zeros` are the rows of zero vectors, which share one marked point.
 
     Raises
     ------
     RecipeError
-        If a vector that has one is not finite.
+        If a vector with a point is not finite.
     """
-    known = ~np.isnan(vectors).all(axis=1)
-    projection: Projection = project(vectors[known], 2, unit_length=True)
-    placed = np.full((len(vectors), 2), np.nan)
-    placed[known] = projection.coordinates(vectors[known])
-    explained = [float(share) for share in projection.explained[:2]]
-    zeros = np.flatnonzero(known & ~vectors.any(axis=1)).tolist()
-    made = {"x": packed(placed[:, 0], "<f4"), "y": packed(placed[:, 1], "<f4"), "explained": explained, "title": title}
-    return made | {"zeros": zeros}
+    has_point = ~np.isnan(vectors).all(axis=1)
+    projection: Projection = project(vectors[has_point], 2, unit_length=True)
+    points = np.full((len(vectors), 2), np.nan)
+    points[has_point] = projection.coordinates(vectors[has_point])
+    return {
+        "x": packed(points[:, 0], "<f4"),
+        "y": packed(points[:, 1], "<f4"),
+        "explained": [float(share) for share in projection.explained[:2]],
+        "title": title,
+        "zeros": np.flatnonzero(has_point & ~vectors.any(axis=1)).tolist(),
+    }
 
 
 def packed(values: Any, kind: str) -> str:
-    """Base64 of an array's bytes in a numpy type, row by row.
+    """Encode an array's bytes in a numpy type as base64, row by row.
 
     >>> packed([1, 2], "<u2")
     'AQACAA=='
@@ -323,7 +332,7 @@ def _base64(data: bytes) -> str:
 
 
 def _decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
-    """The whole powers of ten around what is shown."""
+    """Find the whole powers of ten around the magnitudes."""
     if not magnitudes.size:
         return -1.0, 0.0
     highest = float(np.ceil(np.log10(magnitudes.max()) - 1e-6))  # 1 may be 1 + 2e-16
@@ -347,7 +356,7 @@ def _png(levels: np.ndarray[Any, np.dtype[np.uint8]]) -> bytes:
 
 
 def _cells(matrix: sparse.csr_array) -> dict[str, str]:
-    """Rows' bounds, columns, and each cell's value as the number of a distinct one: frequencies are few numbers."""
+    """Encode cells by row bounds, columns, and codes of distinct values: few frequencies differ."""
     matrix = sparse.csr_array(matrix)
     matrix.sort_indices()
     values, codes = np.unique(matrix.data, return_inverse=True)
@@ -368,18 +377,18 @@ def _within(start: int, number: int, size: int) -> tuple[int, int]:
 
 
 def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str, Any]:
-    """Bars on a logarithmic scale of whole powers of ten, their names, and what each rank keeps of H_λ.
+    """Make the payload of the bars: heights on a logarithmic scale, names, and the share of H_λ that each rank keeps.
 
     Returns
     -------
     dict
-        "heights": of each value, between 0 and 1, least bars 0.01 high, 0 where there is only rounding; "names"; "kept": shares of
-        the squared norm by rank, the last for every rank beyond the values; "said": a sentence with {rank} and {kept}; "ticks":
-        pairs of a text and a height; "colours".
+        "heights": one for each value, from 0.01 to 1, or 0 for rounding errors; "names"; "kept": the share of the squared norm by
+        rank, the last one for all ranks beyond the computed values; "said": a sentence with {rank} and {kept}; "ticks": pairs of a
+        text and a height; "colours".
     """
     values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)
-    shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 of a matrix that is 0
+    shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 if the matrix is 0
     kept = [f"{share:.2%}" for share in shares]
     weighed = "" if hankel.row_weights is None else ", each row weighted by how often its prefix was seen"
     return {
@@ -393,32 +402,32 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
 
 
 def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
-    """How far the matrix's numerical rank goes, in Markdown."""
+    """Say how large the matrix's numerical rank is, in Markdown."""
     count = len(svd.singular_values)
-    cut = svd.numerical_rank == count < min(hankel.block.shape)
-    least, no_more = ("at least ", ": no more values are computed for this page") if cut else ("", "")
+    is_bound = svd.numerical_rank == count < min(hankel.block.shape)
+    before, after = ("at least ", ": no more values are computed for this page") if is_bound else ("", "")
     return (
-        f"The numerical rank is {least}**{svd.numerical_rank}**{no_more}. Noise makes every singular value non-zero, so look for "
+        f"The numerical rank is {before}**{svd.numerical_rank}**{after}. Noise makes every singular value non-zero, so look for "
         "the drop, not for the zeros."
     )
 
 
 def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
-    """Places between the powers of ten around the values, and those powers' places.
+    """Scale values logarithmically between the powers of ten around them; return the heights and the ticks at those powers.
 
     >>> _heights(np.array([10.0, 1.0, 0.1, 1e-20]))
     ([1.0, 0.5, 0.01, 0.0], [('10⁻¹', 0.0), ('1', 0.5), ('10', 1.0)])
     """
-    known = values[values > ROUNDING * values.max(initial=0)]
-    if not known.size:
+    positive = values[values > ROUNDING * values.max(initial=0)]
+    if not positive.size:
         return [0.0] * len(values), [("0", 0.0)]
-    highest, lowest = int(np.ceil(np.log10(known.max()) - 1e-6)), int(np.floor(np.log10(known.min()) + 1e-6))
+    highest, lowest = int(np.ceil(np.log10(positive.max()) - 1e-6)), int(np.floor(np.log10(positive.min()) + 1e-6))
     lowest = min(lowest, highest - 1)
     decades = highest - lowest
-    placed = np.maximum((np.log10(known) - lowest) / decades, 0.01)
+    heights = np.maximum((np.log10(positive) - lowest) / decades, 0.01)
     step = -(-decades // MOST_TICKS)
     ticks = [(_power(power), (power - lowest) / decades) for power in range(lowest, highest + 1, step)]
-    return [*np.round(placed, 4).tolist(), *[0.0] * (len(values) - known.size)], ticks
+    return [*np.round(heights, 4).tolist(), *[0.0] * (len(values) - positive.size)], ticks
 
 
 def _power(power: int) -> str:

@@ -1,6 +1,6 @@
-"""Draw states as points: principal components, what colours a prefix's state, and two models' states in one frame.
+"""Prepare states for pictures: principal components, the colours of prefixes, and two models' states in one frame.
 
-The colours and shares say what a model predicts after each prefix. Figures of the points are in `figures.states`.
+A colour can show what a model predicts after a prefix. `figures.states` draws the points.
 
 Sources: Procrustes analysis, Gower 1975; the residual is the disparity of `scipy.spatial.procrustes`.
 """
@@ -29,30 +29,30 @@ COLOURINGS = {
     "length": "length of the prefix",
     "next symbol": "most likely next symbol",
     "entropy": "next-symbol entropy, bits (end counted)",
-    "row weight": "log₁₀ of the share of training strings that begin so",
+    "row weight": "log₁₀ of the share of training strings that begin with it",
 }
 MAX_CLASSES = 7
 TIED = "a tie"  # several symbols share the highest score
-NO_SCORES = "no scores"  # after such a prefix all are 0, or one is not finite
+NO_SCORES = "no scores"  # all scores after the prefix are 0, or one is not finite
 
 
 def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
-    """The state after each prefix, shape (num_prefixes, state_size)."""
+    """Compute the state after each prefix, shape (num_prefixes, state_size)."""
     trie = Trie.of(prefixes, model.num_symbols)
     return model.states(trie)[trie.ends]
 
 
 def next_probabilities(model: Model, prefixes: Words) -> FloatArray:
-    """What follows each prefix, |scores| normalised to sum to 1, the end last: shape (num_prefixes, num_symbols + 1).
+    """Normalise |scores| of what follows each prefix to sum to 1, the end last: shape (num_prefixes, num_symbols + 1).
 
-    Rows are 0 where all scores are 0 or one is not finite.
+    A row is 0 if all its scores are 0 or one is not finite.
     """
     trie = Trie.of(prefixes, model.num_symbols)
     return next_shares(model.next_scores(trie)[trie.ends])[0]
 
 
 def next_entropy(shares: FloatArray) -> FloatArray:
-    """Entropy of each row of `next_probabilities` in bits, shape (num_prefixes,); undefined where a row is 0.
+    """Compute the entropy of each row of `next_probabilities` in bits, shape (num_prefixes,); nan if a row is 0.
 
     >>> next_entropy(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
     [1.0, 0.0, nan]
@@ -64,7 +64,7 @@ def next_entropy(shares: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Principal components of states.
+    """The principal components of some states, onto which other states can be projected.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Projection:
     explained : array, shape (num_components,)
         Share of the variance along each axis.
     unit_length : bool
-        Whether states are divided by their length first.
+        Whether states are divided by their length before they are projected.
     """
 
     mean: FloatArray
@@ -82,13 +82,13 @@ class Projection:
     unit_length: bool
 
     def explained_by(self, num_axes: int) -> float:
-        """Share of the variance along the first axes together."""
+        """Sum the shares of the variance along the first axes."""
         return float(self.explained[:num_axes].sum())
 
     def coordinates(self, states: FloatArray) -> FloatArray:
-        """Array, shape (n, num_components)."""
-        placed: FloatArray = ((directions(states) if self.unit_length else states) - self.mean) @ self.axes.T
-        return placed
+        """Project states, shape (n, num_states), onto the axes: shape (n, num_components)."""
+        coordinates: FloatArray = ((directions(states) if self.unit_length else states) - self.mean) @ self.axes.T
+        return coordinates
 
 
 def project(states: FloatArray, num_components: int = 3, unit_length: bool = False) -> Projection:
@@ -100,7 +100,7 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
         If a state is not finite.
     """
     if not np.isfinite(states).all():
-        raise RecipeError("The states grow beyond every bound, so there is nothing to draw: the model diverges.")
+        raise RecipeError("The model diverges: its states grow without bound, so there is nothing to draw.")
     points = directions(states) if unit_length else states
     mean, axes, shares = principal_axes(points, num_components)
     largest = np.abs(axes).argmax(axis=1)
@@ -111,13 +111,13 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
 def colouring(
     kind: str, prefixes: Words, alphabet: Alphabet, model: Model | None = None, train: Sample | None = None
 ) -> list[int] | list[float] | list[str]:
-    """What colours each prefix: a number, or a class (of many, the largest ones by name, the rest as "others").
+    """Compute the colour of each prefix: a number, or the name of a class (the largest classes; the rest are "others").
 
     Raises
     ------
     RecipeError
-        If the kind is not one of COLOURINGS, or what it needs is not given: training strings for row weight, a model for
-        entropy and next symbol.
+        If the kind is not one of COLOURINGS, or if it needs something that is missing: training strings for the row weight, a
+        model for entropy and next symbol.
     """
     if kind not in COLOURINGS or (kind == "row weight" and train is None):
         raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}; row weight needs training strings")
@@ -153,16 +153,16 @@ def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """B's points laid over A's, both in as many dimensions as the larger of the two has.
+    """B's points moved onto A's, both in the larger of the two numbers of dimensions.
 
     Attributes
     ----------
     target, moved : arrays, shape (n, num_dimensions)
-        A's points with zeros behind where they have fewer dimensions; B's after moving, turning (mirroring too) and scaling.
+        A's points, padded with zeros if they have fewer dimensions; B's after translation, rotation or reflection, and scaling.
     scale : float
-        What B's points were multiplied by.
+        The factor by which B's points were multiplied.
     residual : float
-        Share of the variance of A's points that B's leave unexplained: 0 if they coincide, 1 if B says nothing of A.
+        Share of the variance of A's points that B's points do not explain: 0 if they coincide, 1 if B says nothing about A.
     """
 
     target: FloatArray
@@ -172,7 +172,7 @@ class Alignment:
 
 
 def align(target: FloatArray, points: FloatArray) -> Alignment:
-    """Lay points, shape (n, k'), over others, shape (n, k), row over row.
+    """Move points, shape (n, k'), onto target points, shape (n, k), row by row.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     >>> turned = align(square, 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5)
@@ -182,18 +182,18 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
     Raises
     ------
     RecipeError
-        If they are not as many, or one is not finite.
+        If their numbers differ, or a point is not finite.
     """
     if target.ndim != 2 or points.ndim != 2 or len(target) != len(points) or not len(target):
         raise RecipeError(f"to align points as many of both are needed, at least one; got {target.shape} and {points.shape}")
     if not (np.isfinite(target).all() and np.isfinite(points).all()):
-        raise RecipeError("The states grow beyond every bound, so they can't be aligned: the model diverges.")
+        raise RecipeError("The model diverges: its states grow without bound, so they can't be aligned.")
     width = max(target.shape[1], points.shape[1])
-    a, b = (np.pad(given, ((0, 0), (0, width - given.shape[1]))) for given in (target, points))
+    a, b = (np.pad(array, ((0, 0), (0, width - array.shape[1]))) for array in (target, points))
     middle = a.mean(axis=0)
     A, B = a - middle, b - b.mean(axis=0)
     size_a, size_b = float(np.linalg.norm(A)), float(np.linalg.norm(B))
-    # Points that all coincide have a size of rounding only, and no directions to turn.
+    # The size of points that all coincide is a rounding error, and there is nothing to turn.
     if size_a <= _rounding(a) or size_b <= _rounding(b):
         return Alignment(a, np.tile(middle, (len(a), 1)), 0.0, 0.0 if size_a <= _rounding(a) else 1.0)
     turn, similarity = aligning_turn(B / size_b, A / size_a)

@@ -1,4 +1,4 @@
-"""Describe strings for the pages: how many there are of each kind, the most frequent ones, those that a page proposes, labels.
+"""Describe strings for the pages: labels, counts, the most frequent strings, and the strings that a page proposes.
 
 Left out: counting for learning, which is the prefix tree's (`strings.trie`) and the Hankel matrix's (`hankel.estimate`).
 """
@@ -19,19 +19,19 @@ MAX_LABEL = 24
 OCCURRENCES = {
     "string": "training strings that equal uv",
     "prefix": "training strings that begin with uv",
-    "factor": "places in training strings where uv stands",
+    "factor": "places in training strings where uv occurs",
 }
 
 
 def word_labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
-    """Written words, each followed by `after`, cut in the middle where they are long."""
-    written = [alphabet.decode(word + after) for word in words]
+    """Write words, each followed by `after`; long labels are shortened in the middle."""
+    texts = [alphabet.decode(word + after) for word in words]
     half = MAX_LABEL // 2
-    return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in written]
+    return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in texts]
 
 
 def prefixes_of(word: Word) -> Words:
-    """λ and every longer prefix of a word.
+    """List λ and every longer prefix of a word.
 
     >>> list(prefixes_of((0, 1)))
     [(), (0,), (0, 1)]
@@ -40,35 +40,33 @@ def prefixes_of(word: Word) -> Words:
 
 
 def split_sentence(recipe: DataRecipe, data: Data) -> str:
-    """How many strings serve for what, and where those for validation and test come from."""
+    """Say how many strings are for training, validation and test, and where the last two come from."""
     if on_itself(recipe):
         return "Nothing is set aside: the test strings are the training strings."
     counted = " · ".join(f"{size:,} {role}" for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True))
     if SOURCES[recipe.source].generator is not None:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
-        return (
-            f"{counted}: test strings have a file of their own; validation strings are set aside from the training file, at random."
-        )
+        return f"{counted}: the test strings have their own file; the validation strings are set aside at random from the training file."
     return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
 
 
 def length_counts(sample: Sample) -> IntArray:
-    """Strings as drawn of each length from 0 on, shape (longest + 1,)."""
+    """Count the strings of each length from 0 on, duplicates included: shape (longest + 1,)."""
     totals = np.zeros(int(sample.words.lengths.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, sample.words.lengths, sample.counts)
     return totals
 
 
 def symbol_counts(sample: Sample) -> IntArray:
-    """Occurrences of each symbol in the strings as drawn, shape (num_symbols,)."""
+    """Count the occurrences of each symbol in all strings, duplicates included: shape (num_symbols,)."""
     totals = np.zeros(sample.num_symbols, dtype=np.int64)
     np.add.at(totals, sample.words.symbols, np.repeat(sample.counts, sample.words.lengths))
     return totals
 
 
 def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
-    """Share of the strings that begin with each prefix, shape (num_prefixes,)."""
+    """Compute the share of the strings that begin with each prefix, shape (num_prefixes,)."""
     trie = Trie.of(Words.joined([prefixes, sample.words]), sample.num_symbols)
     begins = trie.prefix_counts(np.concatenate((np.zeros(len(prefixes), dtype=np.int64), sample.counts)))
     shares: FloatArray = begins[trie.ends[: len(prefixes)]] / max(sample.num_strings, 1)
@@ -76,7 +74,7 @@ def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
 
 
 def most_frequent(sample: Sample, number: int) -> dict[str, object]:
-    """Columns string, count and share of all strings, of the most frequent ones; ties in order of first appearance."""
+    """Make the columns string, count and share of all strings for the most frequent ones; ties in order of first appearance."""
     order = np.argsort(-sample.counts, kind="stable")[:number]
     return {
         "string": word_labels(sample.words.take(order), sample.alphabet),
@@ -86,24 +84,24 @@ def most_frequent(sample: Sample, number: int) -> dict[str, object]:
 
 
 def most_frequent_word(sample: Sample) -> Word:
-    """The most frequent string; of several, the one that was seen first."""
+    """Return the most frequent string; of several, the one that appears first."""
     return sample.words[int(sample.counts.argmax())]
 
 
 def short_word(sample: Sample, longest: int) -> Word:
-    """The most frequent string of at least one symbol and no more than so many; the most frequent of all, if there is none."""
+    """Return the most frequent string of 1 to `longest` symbols; if there is none, the most frequent string."""
     fits = (sample.words.lengths > 0) & (sample.words.lengths <= longest)
     return sample.words[int(np.where(fits, sample.counts, 0).argmax())] if fits.any() else most_frequent_word(sample)
 
 
 def word_to_follow(sample: Sample, length: int = 3) -> Word:
-    """The most frequent string of at least so many symbols; without one, the most frequent string."""
+    """Return the most frequent string of at least `length` symbols; if there is none, the most frequent string."""
     long = np.flatnonzero(sample.words.lengths >= length)
     return sample.words[int(long[sample.counts[long].argmax()])] if len(long) else most_frequent_word(sample)
 
 
 def occurrences(sample: Sample, word: Word, statistic: str) -> int:
-    """How often the strings as drawn equal a word, begin with it, or hold it, by the statistic: what a student would count.
+    """Count how often strings equal a word, begin with it, or contain it, depending on the statistic: what a student would count.
 
     >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
     >>> [occurrences(sample, (0,), statistic) for statistic in ("string", "prefix", "factor")]
@@ -124,7 +122,7 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
 
 
 def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
-    """How the frequency in a cell is counted by hand.
+    """Say how to count the frequency in a cell by hand.
 
     >>> count_by_hand(Sample.of(Words.of([(0,), (1,)]), Alphabet(("a", "b"))), (0,), HankelRecipe())
     'training strings that equal uv: 1, of 2: 1 / 2 = 0.5'

@@ -94,7 +94,7 @@ def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> Matr
 @st.cache_resource(max_entries=32, show_spinner="Drawing the matrix…", hash_funcs=KEYED)
 def lens_layer(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> dict[str, Any]:
     floor = None if shown.layer == "H" else lens.floor_of(hankel(recipe, basis).block)
-    return lens.layer(matrix(recipe, basis, shown), floor)
+    return lens.matrix_payload(matrix(recipe, basis, shown), floor)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
@@ -116,9 +116,9 @@ def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int,
     if model:
         run = result(model)
         with suppress(RecipeError):
-            return lens.points(lens.basis_states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
+            return lens.points_payload(lens.basis_states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
     rows = reconstruction(shown.block(H), singular_values(recipe, basis), rank).left
-    return lens.points(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
+    return lens.points_payload(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
 
 
 @st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)

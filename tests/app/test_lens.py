@@ -89,7 +89,7 @@ def test_the_rank_that_is_named_is_one_that_the_matrix_has() -> None:
 
 def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
     def diverge(*_: object) -> None:
-        raise RecipeError("The states grow beyond every bound")
+        raise RecipeError("The model diverges")
 
     monkeypatch.setattr("nlwfa_core.lab.lens.basis_states", diverge)
     app = go(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 332})), "hankel")

@@ -60,7 +60,7 @@ def scattered(rows: int, columns: int, count: int, seed: int = 0) -> sparse.csr_
 
 def test_a_pixel_is_the_largest_of_its_block_with_its_sign() -> None:
     matrix = scattered(2500, 1200, 5000)
-    layer = lens.layer(matrix)
+    layer = lens.matrix_payload(matrix)
     assert (layer["factors"], layer["shape"], layer["negative"]) == ([3, 2], [2500, 1200], True)
     picture = levels(layer)
     assert picture.shape == (834, 600)
@@ -78,7 +78,7 @@ def test_a_pixel_is_the_largest_of_its_block_with_its_sign() -> None:
 
 def test_exact_cells_come_back_to_the_bit() -> None:
     matrix = scattered(300, 70_000, 900)
-    cells = lens.layer(matrix)["cells"]
+    cells = lens.matrix_payload(matrix)["cells"]
     values = unpacked(cells["values"], "<f8")[unpacked(cells["codes"], "<u2")]
     bounds, columns = unpacked(cells["bounds"], "<u4"), unpacked(cells["columns"], "<u4")
     again = sparse.csr_array((values, columns.astype(np.int64), bounds.astype(np.int64)), shape=matrix.shape)
@@ -88,9 +88,9 @@ def test_exact_cells_come_back_to_the_bit() -> None:
 def test_a_low_rank_matrix_is_pooled_as_its_dense_form() -> None:
     rng = np.random.default_rng(1)
     matrix = LowRank(rng.normal(size=(2100, 2)), rng.normal(size=(1500, 2)), scattered(2100, 1500, 300))
-    layer, dense = lens.layer(matrix, 1e-2), sparse.csr_array(matrix.rows(0, 2100))
+    layer, dense = lens.matrix_payload(matrix, 1e-2), sparse.csr_array(matrix.rows(0, 2100))
     assert "cells" not in layer and layer["floor"] == 1e-2
-    of_dense = levels(lens.layer(dense, 1e-2))
+    of_dense = levels(lens.matrix_payload(dense, 1e-2))
     np.testing.assert_array_equal(levels(layer), of_dense)
     window = lens.window(matrix, 2000, 3, 500, 40)
     assert (window["row"], window["column"], window["shape"]) == (2000, 3, [100, 40])
@@ -98,13 +98,13 @@ def test_a_low_rank_matrix_is_pooled_as_its_dense_form() -> None:
 
 
 def test_what_is_below_the_floor_is_blank() -> None:
-    picture = levels(lens.layer(sparse.csr_array(np.array([[1.0, 1e-3, -1e-9, 0.0]])), 1e-4))
+    picture = levels(lens.matrix_payload(sparse.csr_array(np.array([[1.0, 1e-3, -1e-9, 0.0]])), 1e-4))
     assert picture[0, 0] == 127 and 1 < picture[0, 1] < 127 and picture[0, 2] == picture[0, 3] == 0
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((2, 3)), np.full((1, 1), 0.25), np.full((4, 4), -1.0)], ids=["zeros", "one", "alike"])
 def test_plain_matrices_have_a_scale(matrix: Any) -> None:
-    layer = lens.layer(sparse.csr_array(matrix))
+    layer = lens.matrix_payload(sparse.csr_array(matrix))
     assert layer["scale"][0] < layer["scale"][1]
     assert (levels(layer) > 0).tolist() == (matrix != 0).tolist()
 
@@ -122,11 +122,11 @@ def test_the_papers_matrix_and_a_matrix_of_25_million_cells_are_light() -> None:
     sample = Sample.of(Dyck().sample(100_000, 0), ALPHABET)
     hankel = estimate_hankel(sample, select_basis(sample, 5000, 5000))
     assert hankel.block.shape == (5000, 5000)
-    payload = lens.basis_payload(hankel, ALPHABET, MatrixChoice()) | {"layer": lens.layer(hankel.block)}
+    payload = lens.basis_payload(hankel, ALPHABET, MatrixChoice()) | {"layer": lens.matrix_payload(hankel.block)}
     assert len(json.dumps(payload)) < 2e6
     V = np.random.default_rng(0).normal(size=(5000, 5))
     rest = LowRank(hankel.block @ V, V, hankel.block)
-    assert len(json.dumps(payload | {"layer": lens.layer(rest, 1e-6)})) < 3e6
+    assert len(json.dumps(payload | {"layer": lens.matrix_payload(rest, 1e-6)})) < 3e6
 
 
 def test_labels_are_the_strings_themselves() -> None:
@@ -173,14 +173,14 @@ def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) ->
     written = [hankel_alphabet(data.alphabet, recipe.statistic, recipe.bounded).decode(word) for word in hankel.basis.prefixes]
     begins = [("⊣" not in text) and (statistic != "factor" or text.startswith("⊢")) for text in written]
     assert (~np.isnan(states).any(axis=1)).tolist() == begins
-    points = lens.points(states, "States")
+    points = lens.points_payload(states, "States")
     assert np.isfinite(unpacked(points["x"], "<f4")).tolist() == begins
     np.testing.assert_array_equal(states[begins.index(True)], np.asarray(model.initial))
 
 
 def test_states_without_bounds_have_no_points() -> None:
-    with pytest.raises(RecipeError, match="grow beyond every bound"):
-        lens.points(np.array([[1.0, np.inf], [0.0, 1.0]]), "States")
+    with pytest.raises(RecipeError, match="grow without bound"):
+        lens.points_payload(np.array([[1.0, np.inf], [0.0, 1.0]]), "States")
 
 
 def test_examples() -> None:
