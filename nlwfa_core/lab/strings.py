@@ -47,7 +47,7 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
     if SOURCES[recipe.source].generator is not None:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
-        return f"{counted}: the test strings have their own file; the validation strings are set aside at random from the training file."
+        return f"{counted}: test strings have their own file; validation strings are set aside at random from the training file."
     return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
 
 
