@@ -42,18 +42,20 @@ LIMITS = {
     "strings": Limit(20_000_000, "strings of a file"),
     "string_length": Limit(10_000, "symbols of a string"),
     "symbols": Limit(10_000, "symbols of an alphabet"),
-    "generated_strings": Limit(1_000_000, "strings that are drawn, and those of an upload that are learned from"),
+    "generated_strings": Limit(1_000_000, "strings that are drawn, or used of an upload"),
     "automaton_numbers": Limit(4_000_000, "symbols × states² of an uploaded automaton"),
     "basis": Limit(50_000, "prefixes, and suffixes, of a Hankel matrix"),
     "rank": Limit(1_000, "rank, or states of an opponent"),
-    "epochs": Limit(100_000, "epochs of a step of the training"),
-    "training_seconds": Limit(24 * 3600, "seconds that a training computes on a server"),
-    "jobs": Limit(1_000, "trainings that wait, of all sessions"),
-    "session_jobs": Limit(200, "trainings that wait, of one session"),
-    "paused_jobs": Limit(6, "trainings that are paused, each with the memory of a process"),
+    "epochs": Limit(100_000, "epochs of one step of the training"),
+    "training_seconds": Limit(24 * 3600, "seconds of computing for one run on a server"),
+    "jobs": Limit(1_000, "runs waiting in the queue, of all sessions"),
+    "session_jobs": Limit(200, "runs waiting in the queue, of one session"),
+    "paused_jobs": Limit(6, "paused runs, each of which holds a process's memory"),
     "transition_numbers": Limit(100_000_000, "symbols × rank²: float64 numbers of a model"),
     "shifted_rows": Limit(200_000_000, "prefixes × symbols: integers of a Hankel matrix's row index"),
-    "jacobian_numbers": Limit(2**27, "starts × strings × parameters where values refine a model: a gigabyte, and a copy or two"),
+    "jacobian_numbers": Limit(
+        2**27, "starts × strings × parameters when a model is refined on values: a gigabyte, plus a copy or two"
+    ),
 }
 
 

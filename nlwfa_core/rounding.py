@@ -37,12 +37,11 @@ IntArray = npt.NDArray[np.int64]
 
 # τ; scores whose difference is smaller than this, relative to the largest, are equal.
 RELATIVE_ERROR = 2.0**-29
-# Numbers of a block: 8 MB.
-BLOCK = 2**20
+NUMBERS_AT_ONCE = 2**20  # float64 numbers of a block: 8 MB
 
 
 def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """The products of some states and a matrix, rows that are zero by the rule set to 0. In place.
+    """Set the rows of products that are zero by the rule to 0, in place.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray)
         states @ A, as computed.
     states : array, shape (n, k)
     magnitudes : array, shape (k, m)
-        |A|, or for a product of matrices the product of their magnitudes.
+        |A|; for a product of matrices, the product of their magnitudes.
 
     Examples
     --------
@@ -59,15 +58,15 @@ def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray)
     ([[5.551115123125783e-17]], [[0.0]])
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        places = candidates(sizes(products), sizes(states) * largest_gain(magnitudes))
-    if len(places):
-        bounds = RELATIVE_ERROR * (np.abs(states[places]) @ magnitudes)
-        products[places[(np.abs(products[places]) <= bounds).all(axis=1)]] = 0.0
+        rows = candidates(sizes(products), sizes(states) * largest_gain(magnitudes))
+    if len(rows):
+        bounds = RELATIVE_ERROR * (np.abs(states[rows]) @ magnitudes)
+        products[rows[(np.abs(products[rows]) <= bounds).all(axis=1)]] = 0.0
     return products
 
 
 def flush_product(state: FloatArray, matrix: FloatArray) -> FloatArray:
-    """sᵀA, the zero vector where only rounding is left: one state of one string, as it is written out by hand.
+    """sᵀA for one state, or the zero vector if only rounding is left.
 
     Parameters
     ----------
@@ -79,7 +78,9 @@ def flush_product(state: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """The same for each entry on its own, where the columns of A are different questions: weights and next-symbol scores. In place.
+    """Set single entries of products that are zero by the rule to 0, in place: for weights and next-symbol scores.
+
+    `flush_rows` treats a row as one state; here, each column of A is a result of its own.
 
     >>> states, A = np.array([[0.1, 0.2, -0.3]]), np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     >>> flush_entries(states @ A, states, np.abs(A)).tolist()
@@ -88,13 +89,13 @@ def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArr
     with np.errstate(over="ignore", invalid="ignore"):
         largest = RELATIVE_ERROR * magnitudes.max(axis=0, initial=0.0)
         size, width = sizes(states), states.shape[1]
-        high, long = max(1, BLOCK // max(products.shape[1], 1)), max(1, BLOCK // max(width, 1))
+        high, long = max(1, NUMBERS_AT_ONCE // max(products.shape[1], 1)), max(1, NUMBERS_AT_ONCE // max(width, 1))
         for start in range(0, len(products), high):
             block = products[start : start + high]
-            # Exact zeros need no rule: over a large alphabet most entries are.
+            # Skip exact zeros: over a large alphabet, most entries are.
             rows, columns = np.nonzero((np.abs(block) <= size[start : start + high, None] * largest) & (block != 0))
-            for some in range(0, len(rows), long):
-                row, column = rows[some : some + long], columns[some : some + long]
+            for first in range(0, len(rows), long):
+                row, column = rows[first : first + long], columns[first : first + long]
                 bounds = RELATIVE_ERROR * np.einsum("nk,kn->n", np.abs(states[start + row]), magnitudes[:, column])
                 vanish = np.isfinite(bounds) & (np.abs(block[row, column]) <= bounds)
                 block[row[vanish], column[vanish]] = 0.0
@@ -102,24 +103,24 @@ def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArr
 
 
 def flush_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray) -> FloatArray:
-    """The states of a prefix tree, those that are zero by the rule, and all behind them, set to 0. In place.
+    """Set the states of a prefix tree that are zero by the rule, and all their descendants, to 0, in place.
 
     Parameters
     ----------
     states : array, shape (num_nodes, k)
-        Each node's is its parent's times A_σ.
+        The state of each node: its parent's, times A_σ.
     parent, symbol : arrays, shape (num_nodes,)
-        As in `trie.Trie`: a parent stands before its children, and the first node is the root.
+        As in `trie.Trie`: a parent comes before its children, and the first node is the root.
     magnitudes : array, shape (num_symbols, k, k)
         |A_σ|.
     """
     size = sizes(states)
     with np.errstate(over="ignore", invalid="ignore"):
-        places = 1 + candidates(size[1:], size[parent[1:]] * largest_gain(magnitudes)[symbol[1:]])
+        rows = 1 + candidates(size[1:], size[parent[1:]] * largest_gain(magnitudes)[symbol[1:]])
     zero = np.zeros(len(states), dtype=bool)
-    zero[vanishing(places, states[places], states[parent[places]], symbol[places], magnitudes)] = True
+    zero[vanishing(rows, states[rows], states[parent[rows]], symbol[rows], magnitudes)] = True
     ancestors = parent
-    while zero.any() and (ancestors > 0).any():  # those one step up, then those of two, four, eight …
+    while zero.any() and (ancestors > 0).any():  # zeros one step up, then two, four, eight …
         zero |= zero[ancestors] & (ancestors >= 0)
         ancestors = np.where(ancestors > 0, ancestors[ancestors], -1)
     if zero.any():
@@ -127,23 +128,25 @@ def flush_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitu
     return states
 
 
-def vanishing(places: IntArray, after: FloatArray, before: FloatArray, symbols: IntArray, magnitudes: FloatArray) -> IntArray:
-    """Those of some places whose state is zero by the rule.
+def vanishing(rows: IntArray, after: FloatArray, before: FloatArray, symbols: IntArray, magnitudes: FloatArray) -> IntArray:
+    """Select the rows whose state is zero by the rule.
 
     Parameters
     ----------
-    places : array, shape (n,)
+    rows : array, shape (n,)
+        Numbers of the rows.
     after, before : arrays, shape (n, k)
-        The state there, and the one that it comes from.
+        The state of each row, and the state before its last symbol.
     symbols : array, shape (n,)
+        This symbol.
     magnitudes : array, shape (num_symbols, k, k)
     """
-    zero = np.zeros(len(places), dtype=bool)
+    zero = np.zeros(len(rows), dtype=bool)
     for symbol in np.unique(symbols).tolist():
-        some = np.flatnonzero(symbols == symbol)
-        bounds = RELATIVE_ERROR * (np.abs(before[some]) @ magnitudes[symbol])
-        zero[some] = (np.abs(after[some]) <= bounds).all(axis=1)
-    return places[zero]
+        members = np.flatnonzero(symbols == symbol)
+        bounds = RELATIVE_ERROR * (np.abs(before[members]) @ magnitudes[symbol])
+        zero[members] = (np.abs(after[members]) <= bounds).all(axis=1)
+    return rows[zero]
 
 
 def sizes(states: FloatArray) -> FloatArray:
@@ -154,9 +157,9 @@ def sizes(states: FloatArray) -> FloatArray:
 
 
 def largest_gain(magnitudes: FloatArray) -> FloatArray:
-    """τ times the largest row sum of |A|: what a state's size is multiplied by at most, times the relative error.
+    """τ times the largest row sum of |A|: the largest factor by which A can multiply a state's size, times τ.
 
-    Of a matrix (k, m), or of each of a stack (num_symbols, k, m).
+    For a matrix (k, m), or for each of a stack (num_symbols, k, m).
     """
     with np.errstate(over="ignore", invalid="ignore"):
         gain: FloatArray = RELATIVE_ERROR * magnitudes.sum(axis=-1).max(axis=-1, initial=0.0)
@@ -164,6 +167,8 @@ def largest_gain(magnitudes: FloatArray) -> FloatArray:
 
 
 def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
-    """Where sizes are so small that the rule has to be asked: what satisfies it satisfies this, too. Exact zeros need no rule, and
-    where numbers overflow there is none."""
+    """The positions of sizes small enough for the rule to apply: a cheap, necessary condition for it.
+
+    Exact zeros are left out, and so is whatever overflows.
+    """
     return np.flatnonzero((after <= bounds) & (after > 0) & (bounds < np.inf))

@@ -58,8 +58,8 @@ class Dyck:
         if self.leaf <= 0:
             raise RecipeError(f"split + wrap: {self.split + self.wrap:g} given; it must stay below 1, to leave something to S → []")
         if 2 * self.split + self.wrap >= 1:
-            given = 2 * self.split + self.wrap
-            raise RecipeError(f"2·split + wrap, the expected number of S a rule makes: {given:g} given, it must stay below 1")
+            expected = 2 * self.split + self.wrap
+            raise RecipeError(f"2·split + wrap, the expected number of S a rule makes: {expected:g} given, it must stay below 1")
 
     @property
     def leaf(self) -> float:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .words import BLOCK, IntArray, Word, Words
+from .words import SYMBOLS_AT_ONCE, IntArray, Word, Words
 
 PARTS = 8  # fingerprints are sorted in this many parts, one after the other: all at once would take several times the memory
 MAX_KEYS_PER_MARK = 64  # with more possible keys than this for each key, sorting is faster than marking
@@ -80,8 +80,8 @@ def _group(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
     is_first = np.zeros(len(inverse), dtype=bool)
     is_first[inverse] = True
     number = np.cumsum(is_first, dtype=np.min_scalar_type(len(inverse)))
-    for start in range(0, len(inverse), BLOCK):
-        inverse[start : start + BLOCK] = number[inverse[start : start + BLOCK]]
+    for start in range(0, len(inverse), SYMBOLS_AT_ONCE):
+        inverse[start : start + SYMBOLS_AT_ONCE] = number[inverse[start : start + SYMBOLS_AT_ONCE]]
     inverse -= 1
     return np.flatnonzero(is_first), inverse
 

@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 LAMBDA = "λ"  # the written form of the empty word
-BLOCK = 2**15  # symbols that are processed together: few enough for the results to stay in the processor's cache
+SYMBOLS_AT_ONCE = 2**15  # symbols that are processed together: few enough for the results to stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ class Words:
         """Copy the words at `indices`, in that order: in int64, or packed as these are."""
         chosen = np.asarray(indices)
         taken = np.zeros(len(chosen) + 1, dtype=np.int64)
-        for start in range(0, len(chosen), BLOCK):
-            rows = chosen[start : start + BLOCK].astype(np.int64)
+        for start in range(0, len(chosen), SYMBOLS_AT_ONCE):
+            rows = chosen[start : start + SYMBOLS_AT_ONCE].astype(np.int64)
             taken[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.cumsum(taken, out=taken)
         words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets)
@@ -181,12 +181,12 @@ class Words:
         return Words(words.symbols, smallest(offsets)) if packed else words
 
     def blocks(self) -> Iterator[IntArray]:
-        """The words' numbers in order, a block at a time: as many as have `BLOCK` symbols, or one."""
+        """The words' numbers in order, a block at a time: as many as have `SYMBOLS_AT_ONCE` symbols, or one."""
         start = 0
         while start < len(self):
-            last_symbol = min(int(self.offsets[start]) + BLOCK, len(self.symbols))
+            last_symbol = min(int(self.offsets[start]) + SYMBOLS_AT_ONCE, len(self.symbols))
             last_word = int(np.searchsorted(self.offsets, self.offsets.dtype.type(last_symbol), side="right")) - 1
-            end = max(start + 1, min(start + BLOCK, last_word))
+            end = max(start + 1, min(start + SYMBOLS_AT_ONCE, last_word))
             yield np.arange(start, end)
             start = end
 

@@ -83,7 +83,7 @@ def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_every_default_is_in_force_here_and_documented() -> None:
     text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
     for name, limit in limits.LIMITS.items():
-        assert f"| `{name}` | {limit.default:,} |" in text
+        assert f"| `{name}` | {limit.default:,} | {limit.what} |" in text
         assert limits.IN_FORCE[name] == limits.ceiling(name) == limit.default
 
 

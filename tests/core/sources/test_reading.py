@@ -29,8 +29,8 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     for name in (
         "sources.files.BLOCK_BYTES",
         "sources.files.PIECE_BYTES",
-        "strings.words.BLOCK",
-        "strings.grouping.BLOCK",
+        "strings.words.SYMBOLS_AT_ONCE",
+        "strings.grouping.SYMBOLS_AT_ONCE",
     ):
         monkeypatch.setattr(f"nlwfa_core.{name}", request.param)
     monkeypatch.setattr("nlwfa_core.strings.sample.MERGE_PARTS_BELOW_MEAN_LENGTH", 2 if request.param == 5 else 16)

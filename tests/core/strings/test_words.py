@@ -77,8 +77,8 @@ def test_symbols_outside_the_alphabet_are_refused(word: Word, bad: int) -> None:
 def test_distinct_words_stand_where_they_first_stood(collide: bool, rows: list[Word]) -> None:
     """Fingerprints in blocks of three symbols; and all the same, so that the slow way has to tell words apart."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nlwfa_core.strings.words.BLOCK", 3)
-        patch.setattr("nlwfa_core.strings.grouping.BLOCK", 3)
+        patch.setattr("nlwfa_core.strings.words.SYMBOLS_AT_ONCE", 3)
+        patch.setattr("nlwfa_core.strings.grouping.SYMBOLS_AT_ONCE", 3)
         if collide:
             patch.setattr("nlwfa_core.strings.grouping._fingerprints", lambda words: np.zeros(len(words), dtype=np.uint64))
         first, inverse = distinct(Words.of(rows))
