@@ -18,7 +18,7 @@ from nlwfa_core.learning.completion import complete, fit_completed, linear_trans
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.options import Options, Refinement
 from nlwfa_core.learning.reading import as_network
-from nlwfa_core.learning.refine_values import TOGETHER
+from nlwfa_core.learning.refine_values import STARTS_PER_BATCH
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.nlwfa import NLWFA
@@ -137,7 +137,7 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
             learned = fit_values(given, options, transform="sqrt")
             models = (fit_spectral(H, svd, full), fit_spectral(H, svd, k * k), learned.model)
             errors.append([below, *(_relative(model.weights(held_out), true) for model in models)])
-            starts.append(min(restarts, TOGETHER * (len(learned.report.logs[-1].losses) - 1)))
+            starts.append(min(restarts, STARTS_PER_BATCH * (len(learned.report.logs[-1].losses) - 1)))
         below, *others, refined = np.array(errors).T
         counts = (int((refined < RECOVERED).sum()), int((refined < below).sum()), int(np.median(starts)))
         rows.append([k, *map(_spread, (below, *others, refined)), *counts])

@@ -47,7 +47,7 @@ class Network:
     def tensors(self) -> list[torch.Tensor]:
         return [self.initial, self.common, self.own, *self.decoder, self.output]
 
-    def surprise(self, batch: Batch) -> torch.Tensor:
+    def bits_per_symbol(self, batch: Batch) -> torch.Tensor:
         """Bits per symbol, the ends counted."""
         maps = self.common + self.own
         state = self.initial.expand(len(batch.symbols), -1)
@@ -73,7 +73,7 @@ class Training:
             done = (number + place / len(batches)) / self.epochs
             self.optimizer.param_groups[0]["lr"] = self.rate * 0.5 * (1 + math.cos(math.pi * done))
             self.optimizer.zero_grad()
-            self.trained.surprise(batch).backward()
+            self.trained.bits_per_symbol(batch).backward()
             torch.nn.utils.clip_grad_norm_(self.trained.tensors, LARGEST_GRADIENT)
             self.optimizer.step()
             share = max(1 - AVERAGING, 1 / (2 + (number * len(batches) + place) / 10))
@@ -81,4 +81,4 @@ class Training:
                 for average, tensor in zip(self.averaged.tensors, self.trained.tensors, strict=True):
                     average.lerp_(tensor, share)
         with torch.no_grad():
-            return float(self.averaged.surprise(judges))
+            return float(self.averaged.bits_per_symbol(judges))

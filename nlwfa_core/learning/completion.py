@@ -1,7 +1,8 @@
-"""Spectral learning from some of H's cells: matrix completion, then a WFA (Balle and Mohri 2012, *Spectral learning of general
-weighted automata via constrained matrix completion*, for the idea; alternating least squares as Koren, Bell, Volinsky 2009).
+"""Spectral learning from some of H's cells: complete the matrix, then take the WFA of its factors.
 
-With H ≈ L Rᵀ over P', any such factorisation gives an automaton: α₀ = L[λ], α∞ = R[λ], A_σ = (L_P)⁺ L_σ.
+The idea is that of Balle and Mohri 2012, *Spectral learning of general weighted automata via constrained matrix completion*; the
+method is alternating least squares (Koren, Bell, Volinsky 2009). Any factorisation H ≈ L Rᵀ over P' gives an automaton:
+α₀ = L[λ], α∞ = R[λ], A_σ = (L_P)⁺ L_σ.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .progress import CancelCheck, Progress, Report, check_cancelled, never, sil
 from .spectral import truncated_svd
 
 FIRST_RIDGE = 10.0
-HALVING = 4
+SWEEPS_PER_HALVING = 4  # of the ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,19 +54,19 @@ def complete(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Completion:
-    """Alternating least squares on the cells that H stores: min Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²).
+    """Complete H by alternating least squares on the cells that it stores: min Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²).
 
-    A sweep solves for every row of L, then for every row of R, and costs O(nnz·k² + (m + n)·k³). The first starts from the
-    truncated SVD of H with unknown cells at 0. The ridge falls from FIRST_RIDGE by half each HALVING sweeps until it is the one
-    asked for: from a small one at once, the sweeps end in worse places.
+    A sweep solves for every row of L, then for every row of R, and costs O(nnz·k² + (m + n)·k³). The first one starts from the
+    truncated SVD of H with 0 in the unknown cells. The ridge starts at FIRST_RIDGE and is halved every SWEEPS_PER_HALVING sweeps
+    down to `ridge`; sweeps with a small ridge from the start end in worse minima.
 
     Parameters
     ----------
     hankel : HankelMatrix
-        As `observed_hankel` makes it.
+        From `hankel.values.observed_hankel`.
     rank : int
     ridge : float
-        Relative to H's largest entry: H is divided by it. Values that are wrong by some per cent want some 0.001.
+        Relative to H's largest entry. About 0.001 suits values with errors of a few per cent.
     sweeps : int
         At least 1.
 
@@ -80,21 +81,21 @@ def complete(
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite known entry other than zero: there is nothing to complete")
     if not ridge > 0:
-        raise RecipeError(f"ridge: {ridge} given, a number above 0 needed: rows with few known cells have no other bound")
+        raise RecipeError(f"ridge: {ridge} given, a number above 0 needed: nothing else bounds rows with few known cells")
     if sweeps < 1:
         raise RecipeError(f"sweeps: {sweeps} given, at least 1 needed")
     H = sparse.csr_array(matrix / scale)
     pattern = sparse.csr_array((np.ones_like(H.data), H.indices, H.indptr), shape=H.shape)
-    turned, turned_pattern = H.T.tocsr(), pattern.T.tocsr()
+    transposed, transposed_pattern = H.T.tocsr(), pattern.T.tocsr()
     rows = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))
     start = truncated_svd(H, rank)
     R = start.right * np.sqrt(start.singular_values)
     losses = np.empty(sweeps)
     for sweep in range(sweeps):
         check_cancelled(cancelled)
-        bound = max(ridge, FIRST_RIDGE * 0.5 ** (sweep / HALVING))
-        L = _solved(H, pattern, R, bound)
-        R = _solved(turned, turned_pattern, L, bound)
+        current_ridge = max(ridge, FIRST_RIDGE * 0.5 ** (sweep / SWEEPS_PER_HALVING))
+        L = _least_squares(H, pattern, R, current_ridge)
+        R = _least_squares(transposed, transposed_pattern, L, current_ridge)
         residual = np.einsum("ck,ck->c", L[rows], R[H.indices]) - H.data
         losses[sweep] = residual @ residual / (H.data @ H.data)
         report(Progress("completion", sweep + 1, sweeps, float(losses[sweep])))
@@ -103,7 +104,7 @@ def complete(
     return Completion(Q @ U, D * scale, Vt.T, losses)
 
 
-def _solved(H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge: float) -> FloatArray:
+def _least_squares(H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge: float) -> FloatArray:
     """The best L for a given R, shape (num_rows, k): each row's own k × k normal equations."""
     k = R.shape[1]
     squares = pattern @ (R[:, :, None] * R[:, None, :]).reshape(len(R), k * k)
@@ -112,9 +113,9 @@ def _solved(H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge
 
 
 def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
-    """The WFA of a completed H; its transitions rest on the rows with at least as many known cells as it has states.
+    """The WFA of a completed H. Its transitions use only rows with at least as many known cells as it has states.
 
-    A row with fewer is not determined by them.
+    Fewer cells do not determine a row.
     """
     states = completion.left * completion.singular_values  # (num_rows, rank)
     known = observed_transitions(hankel, states.shape[1])
@@ -122,14 +123,14 @@ def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
 
 
 def linear_transitions(states: FloatArray, shifted: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> FloatArray:
-    """A_σ of least squares: Σ ‖z_u A_σ − z_{uσ}‖² over the known pairs, of least norm; shape (num_symbols, rank, rank).
+    """The A_σ of least norm that minimise Σ ‖z_u A_σ − z_{uσ}‖² over the known pairs, shape (num_symbols, rank, rank).
 
     Parameters
     ----------
     states : array, shape (num_rows, rank)
-        The first rows are those of the prefixes.
+        The prefixes' rows come first.
     shifted, known : arrays, shape (num_prefixes, num_symbols)
-        The row of uσ, and whether the pair u, uσ takes part.
+        The row of uσ, and whether the pair u, uσ counts.
     """
     pairs = [np.flatnonzero(column) for column in known.T]
     solved = [np.linalg.pinv(states[u]) @ states[shifted[u, symbol]] for symbol, u in enumerate(pairs)]

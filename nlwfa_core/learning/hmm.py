@@ -1,12 +1,12 @@
 """A hidden Markov model learned by EM (Baum, Petrie, Soules, Weiss 1970; Rabiner 1989, §III), as a WFA of string probabilities.
 
-The end of the string is a symbol that states emit, and the last one: the model emits x⊣. A state emits first and moves then, so
-A_σ = diag(emission of σ) T and α∞ = emission of ⊣: scores and weights are the WFA's own, exactly.
+The end of the string is a symbol that states emit last: the model emits x⊣. A state emits first and then moves, so
+A_σ = diag(emission of σ) T and α∞ = emission of ⊣: scores and weights are exactly those of the WFA.
 
-The E step runs over the prefix tree, whose nodes are the distinct prefixes: forward once a prefix, and backward once a prefix too,
-because what the strings below it need of the backward pass is their sum, weighted with their counts. An iteration costs
-O(num_nodes · num_states²) whatever the strings' number. (hmmlearn goes string by string and takes no counts; its forward pass is
-the oracle in the tests, its time stands in docs/benchmarks.md.)
+The E step runs over the prefix tree, whose nodes are the distinct prefixes: once forward and once backward for each prefix. Once is
+enough because the strings below a prefix need only the sum of their backward passes, weighted by their counts. An iteration costs
+O(num_nodes · num_states²), whatever the number of strings. (hmmlearn processes string by string and takes no counts. The tests
+compare with its forward pass; docs/benchmarks.md has its time.)
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class HMM:
 
 @dataclass(frozen=True, eq=False)
 class Expectations:
-    """What the E step expects of the hidden states, given the strings: counts shaped as the fields of HMM, and the likelihood.
+    """The result of the E step: expected counts of the hidden states, shaped as the fields of HMM, and the likelihood.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class Expectations:
     log_likelihood: float
 
     def maximised(self, pseudo_count: float) -> HMM:
-        """The M step: relative frequencies, `pseudo_count` added to each emission."""
+        """The M step: relative frequencies, after adding `pseudo_count` to each emission."""
         return HMM(_shares(self.initial), _shares(self.moves.T).T, _shares(self.emissions + pseudo_count))
 
 
 def _shares(counts: FloatArray) -> FloatArray:
-    """Each column over its sum. A state that nothing reaches, or that only ends, has a column of zeros: any shares will do."""
+    """Divide each column by its sum. A state never reached, or one that only ends, has a column of zeros: any shares will do."""
     counts = counts + np.finfo(float).tiny
     shares: FloatArray = counts / counts.sum(axis=0)
     return shares
@@ -89,17 +89,17 @@ class PrefixTree:
 
     @property
     def num_predictions(self) -> int:
-        """Symbols and ends of the strings as drawn."""
+        """Symbols and ends of all strings, repeated ones included."""
         return int(self.begins.sum())
 
     def expect(self, model: HMM) -> Expectations:
-        """One forward and one backward pass, each distribution scaled to sum 1, so that no length underflows."""
+        """One forward and one backward pass. Each distribution is scaled to sum 1, so that no length underflows."""
         trie, end = self.trie, model.emissions[-1]
         levels = list(zip(trie.levels[1:-1].tolist(), trie.levels[2:].tolist(), strict=True))
         emitted = model.emissions[trie.symbol]  # (num_nodes, k): of the symbol that led to each node; the root's row is not used
         forward = np.empty((trie.num_nodes, len(end)))  # states of each prefix, given the prefix
-        joint = np.zeros_like(forward)  # states in front of the last symbol, times its emission, over its probability
-        chances = np.ones(trie.num_nodes)  # of the last symbol, given what stands before it
+        joint = np.zeros_like(forward)  # states before the last symbol, times its emission, over its probability
+        chances = np.ones(trie.num_nodes)  # of the last symbol, given the symbols before it
         forward[0] = model.initial
         for start, stop in levels:
             level = slice(start, stop)
@@ -109,11 +109,11 @@ class PrefixTree:
             forward[level] = joint[level] @ model.moves
         stops = forward @ end
         backward = np.outer(self.ends / stops, end)  # Σ over strings below: count × P(rest | state) / P(rest | prefix)
-        behind = np.zeros_like(backward)  # the same, in front of the move that follows the last symbol
+        behind = np.zeros_like(backward)  # the same, before the move that follows the last symbol
         for start, stop in reversed(levels):
             level, parents = slice(start, stop), trie.parent[start:stop]
             behind[level] = backward[level] @ model.moves.T
-            first = np.flatnonzero(np.diff(parents, prepend=-1))  # siblings stand side by side
+            first = np.flatnonzero(np.diff(parents, prepend=-1))  # siblings are adjacent
             backward[parents[first]] += np.add.reduceat(behind[level] * (emitted[level] / chances[level, None]), first, axis=0)
         emissions = np.vstack((np.asarray(self.by_symbol @ (joint * behind)), (self.ends / stops) @ forward * end))
         log_likelihood = self.begins @ np.log2(chances) + self.ends @ np.log2(stops)
@@ -121,7 +121,7 @@ class PrefixTree:
 
 
 def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMM:
-    """Where EM starts: moves drawn evenly from all distributions, emissions around the frequencies of the symbols."""
+    """A start for EM: moves drawn uniformly from all distributions, emissions near the frequencies of the symbols."""
     symbols = np.append(tree.by_symbol @ tree.begins, tree.ends.sum())
     emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=(len(symbols), num_states))
     initial, *moves = rng.dirichlet(np.ones(num_states), size=num_states + 1)
@@ -181,7 +181,7 @@ def fit_hmm(
     validation : Sample, optional
         For early stopping: the model with the fewest bits per symbol on it is returned. Without it, the last model is.
     report, cancelled : callables
-        The loss that is reported is the bits per symbol of the training strings.
+        The reported loss is the bits per symbol of the training strings.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def activate(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
 
 
 class _Tanh(torch.autograd.Function):
-    """numpy's tanh: five times as quick as torch's."""
+    """numpy's tanh, which is five times as fast as torch's."""
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor) -> torch.Tensor:
@@ -46,7 +46,7 @@ class _Tanh(torch.autograd.Function):
 class SparseRows:
     """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients.
 
-    Each row may stand for several: `counts`, shape (num_rows,), says for how many.
+    Each row may represent several equal ones: `counts`, shape (num_rows,), says how many.
     """
 
     def __init__(self, matrix: sparse.csr_array, counts: npt.NDArray[Any] | None = None) -> None:
@@ -63,7 +63,7 @@ class SparseRows:
 
 
 def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """‖Y D − H‖² without the dense product: ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², C the rows' counts. Same gradient, to rounding.
+    """‖Y D − H‖² without the dense product: ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², C the rows' counts. Same gradient, up to rounding.
 
     Costs O(nnz·k + (num_rows + n)·k²). The three terms cancel near zero: float64 keeps about 1e-16 of ‖H‖².
     """
@@ -76,7 +76,7 @@ def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Ten
 
 
 class _WrittenOut(torch.autograd.Function):
-    """An error of Y D whose gradients, towards Y and D, were found with it."""
+    """An error of Y D that computes its gradients towards Y and D together with its value."""
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -114,7 +114,7 @@ class _ObservedError(_WrittenOut):
 
 
 class _Product(torch.autograd.Function):
-    """H W with H constant: the gradient towards W is Hᵀ G. The products are scipy's: torch's own CSR is still a beta."""
+    """H W with H constant: the gradient towards W is Hᵀ G."""
 
     @staticmethod
     def forward(ctx: Any, dense: torch.Tensor, matrix: sparse.csr_array, transposed: sparse.csr_array) -> torch.Tensor:
@@ -127,9 +127,9 @@ class _Product(torch.autograd.Function):
 
 
 class BatchedSquaredError:
-    """Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖² and its gradient, written out: a third of autograd's time, and no array past a block's.
+    """Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖² and its gradient, in a third of autograd's time, with no array larger than a block.
 
-    A block is some symbols and some classes. Its states stand in columns: these products are quickest that way round.
+    A block is some symbols and some classes. States are columns here, which makes these products quickest.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What learners tell while they work, and how they are stopped."""
+"""What learners report while they work, and how they are stopped."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 from ..errors import Cancelled
 from ..strings.words import FloatArray, IntArray
 
-# What losses are.
+# Kinds of loss.
 RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0
 BITS = "bits per symbol"
-# The rows whose states are shown while they form: the most frequent prefixes come first in a basis.
+# How many states are shown during training: those of the first rows, because the most frequent prefixes come first in a basis.
 MAX_SHOWN = 100
 
 
 @dataclass(frozen=True, eq=False)
 class RowStates:
-    """Where the most frequent prefixes are in the middle of a training.
+    """The states of the most frequent prefixes during training.
 
     Attributes
     ----------
     rows : array, shape (n,)
         Rows of the Hankel matrix, all of them prefixes of its basis.
     states : array, shape (n, rank)
-        As the stage has them by now.
+        The states so far.
     targets : array, shape (n, rank), or None
-        Where the stage wants them, if that stays in one place.
+        The states that the stage aims at, if they stay the same during training.
     """
 
     rows: IntArray
@@ -48,13 +48,13 @@ class Progress:
     stage : str
         "data", "hankel", "factorisation", "transitions", "scores", …
     step, total : int
-        Steps done and steps in all (epochs, for networks).
+        Steps done, and all steps (epochs, for networks).
     loss : float or None
         The stage's loss after `step` epochs.
     measure : str
-        What the loss is: `RELATIVE` or `BITS`.
+        The kind of loss: `RELATIVE` or `BITS`.
     look : callable or None
-        Gives the states after this step. For whoever hears the report, before the next step: most never ask, so none are computed.
+        Returns the states after this step. Only valid before the next step; states are computed only if it is called.
     """
 
     stage: str
@@ -70,27 +70,27 @@ CancelCheck = Callable[[], bool]
 
 
 def silent(progress: Progress) -> None:
-    """A report that nobody reads."""
+    """Report to nobody."""
 
 
 def never() -> bool:
-    """A cancel check that never cancels."""
+    """Never cancel."""
     return False
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingLog:
-    """How the training of a network went.
+    """How a training went.
 
     Attributes
     ----------
     stage : str
     losses : array, shape (epochs + 1,) or fewer
-        Loss after 0, 1, … epochs; the weights that a learner gives back are those of the smallest.
+        Loss after 0, 1, … epochs. A learner returns the weights of the smallest loss.
     diverged_at : int or None
-        The epoch after which the loss was no longer a finite number, where that happened.
+        The epoch after which the loss was no longer a finite number, if that happened.
     measure : str
-        What the losses are: `RELATIVE` or `BITS`.
+        The kind of loss: `RELATIVE` or `BITS`.
     """
 
     stage: str
@@ -99,7 +99,7 @@ class TrainingLog:
     measure: str = RELATIVE
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
-        """Epochs and losses for a curve: evenly spaced, the last one among them."""
+        """Evenly spaced epochs and their losses, for a curve; the last epoch is included."""
         count = len(self.losses)
         epochs = (
             np.unique(np.linspace(0, count - 1, min(num_points, count)).round().astype(int)) if count else np.empty(0, dtype=int)
@@ -108,7 +108,7 @@ class TrainingLog:
 
     @property
     def summary(self) -> str:
-        """The stage with its best loss, and whether it was still falling when the epochs ran out."""
+        """The stage with its best loss, and whether the loss was still falling at the last epoch."""
         if not len(self.losses):
             return f"{self.stage}: no loss"
         best = int(np.argmin(self.losses))
@@ -117,7 +117,7 @@ class TrainingLog:
 
     @property
     def message(self) -> str | None:
-        """A sentence for the user where something went wrong."""
+        """A sentence for the user if something went wrong, else None."""
         best = float(np.min(self.losses)) if len(self.losses) else float("nan")
         if self.diverged_at is not None:
             return (
@@ -133,6 +133,6 @@ class TrainingLog:
 
 
 def check_cancelled(cancelled: CancelCheck) -> None:
-    """Raise Cancelled if it was asked for."""
+    """Raise Cancelled if `cancelled()` returns true."""
     if cancelled():
         raise Cancelled

@@ -1,4 +1,4 @@
-"""Training of recurrent networks: AdamW on the cross-entropy of the next symbol, the end of the string among them."""
+"""Train recurrent networks, by AdamW on the cross-entropy of the next symbol, the end of the string included."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .networks import half_cosine, one_thread
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
 BATCH = 64  # strings
-CLIP = 1.0  # norm of a gradient, at most
+MAX_GRADIENT_NORM = 1.0
 
 
 class Network(nn.Module):
-    """Embedding, one recurrent layer, softmax. The beginning of a string is a symbol of its own, read from a state of zeros."""
+    """Embedding, one recurrent layer, softmax. The beginning of a string is a symbol of its own; the first state is zero."""
 
     def __init__(self, kind: str, num_symbols: int, num_states: int, dropout: float) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Network(nn.Module):
         self.output = nn.Linear(num_states, num_symbols + 1, dtype=DTYPE)
 
     def loss(self, batch: PackedSequence) -> torch.Tensor:
-        """Mean −ln of the probability of what followed; steps are (symbol read, symbol that followed, how often)."""
+        """Mean −ln of the probability of what followed. Steps are (symbol read, symbol that followed, count)."""
         read, followed, times = batch.data.T
         packed = batch._replace(data=self.dropout(self.embedding(read)))
         hidden, _ = self.layer(packed)
@@ -46,7 +46,7 @@ class Network(nn.Module):
         return mean
 
     def frozen(self) -> RecurrentModel:
-        """The model that this network is by now."""
+        """The network as it is now, as a model."""
         with torch.no_grad():
             read, carried, read_bias, carried_bias = self.layer.all_weights[0]
             inputs = self.embedding.weight @ read.T + read_bias
@@ -55,12 +55,12 @@ class Network(nn.Module):
 
 
 def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]:
-    """One epoch: all strings as drawn, in random order; equal ones of a batch are one sequence with their number."""
+    """One epoch: all strings, repeated ones included, in random order. Equal strings of a batch are one sequence with a count."""
     drawn = rng.permutation(np.repeat(np.arange(len(train.words)), train.counts))
     for start in range(0, len(drawn), BATCH):
         chosen, counts = np.unique(drawn[start : start + BATCH], return_counts=True)
         words = train.words.take(chosen)
-        end = train.num_symbols  # read at the beginning, follows at the end
+        end = train.num_symbols  # what is read first, and what follows last
         steps = [
             np.stack((np.append(end, word), np.append(word, end), np.full(len(word) + 1, count)), axis=1)
             for word, count in zip(np.split(words.symbols, words.offsets[1:-1]), counts, strict=True)
@@ -161,7 +161,7 @@ def fit_recurrent(
                 optimizer.zero_grad()
                 loss = network.loss(batch)
                 loss.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(network.parameters(), CLIP)
+                nn.utils.clip_grad_norm_(network.parameters(), MAX_GRADIENT_NORM)
                 optimizer.step()
                 losses.append(loss.item())
             if not np.isfinite(losses).all():

@@ -1,6 +1,6 @@
-"""A third step of learning: all parameters together, on the rows of H (Li, Rabusseau, Precup 2018, §4.4).
+"""A third step: train all parameters together, on the rows of H (Li, Rabusseau, Precup 2018, §4.4).
 
-The two steps before fit rows of H, and then maps between codes of rows; neither sees what errors add up to when map follows map.
+The first two steps fit rows of H, then maps between codes of rows. Neither sees how errors add up when one map follows another.
 Here the model itself is rolled out along the basis, each prefix once.
 """
 
@@ -29,8 +29,9 @@ def refine_hankel(
 ) -> Steps:
     """Minimise Σ_{u ∈ P'} w_u ‖φ'(G_u(α₀)) − H_u‖² ([P] §4.4) over all parameters, by full-batch Adamax.
 
-    The rows are those that the model's own states reach: with boundary symbols, of prefixes that begin with ⊢. Rows that were never
-    seen count as zeros, unless rows have weights. The best epoch's parameters come back, or the given ones where none is better.
+    It uses the rows that the model's own states reach; with boundary symbols, those of prefixes that begin with ⊢. Rows that were
+    never observed count as zeros, unless rows have weights. Returns the parameters of the best epoch, or those of `steps` if no
+    epoch improves on them.
     """
     transitions, decoder, nonlinear = steps.transitions, steps.decoder, steps.nonlinear
     tree, rows = _reached(hankel, len(transitions[0]))
@@ -41,9 +42,9 @@ def refine_hankel(
     for symbol in range(len(transitions[0])):
         following = hankel.shifted[rows, symbol]
         outside = np.flatnonzero(following >= hankel.num_prefixes)  # else it is a node of its own
-        edges.append((symbol, rollout.place[torch.from_numpy(outside)], following[outside]))
+        edges.append((symbol, rollout.row[torch.from_numpy(outside)], following[outside]))
     in_order = np.empty_like(rows)
-    in_order[rollout.place.numpy()] = rows
+    in_order[rollout.row.numpy()] = rows
     matched = np.concatenate((in_order, *(following for _, _, following in edges)))
     weights = None if hankel.row_weights is None else hankel.row_weights[matched]
     scale = float(abs(hankel.matrix).max())  # losses and gradients of the size that the first step has
@@ -63,7 +64,7 @@ def refine_hankel(
     @torch.no_grad()
     def look() -> RowStates:
         states = rollout.states(start, transition_step(maps, nonlinear[0]))
-        return RowStates(rows[nodes_shown], states[rollout.place[torch.from_numpy(nodes_shown)]].numpy())
+        return RowStates(rows[nodes_shown], states[rollout.row[torch.from_numpy(nodes_shown)]].numpy())
 
     schedule = Schedule(options.epochs, options.rate, "cosine")
     leave_saddle = None if any(nonlinear) else lambda: nudge(tensors, options.seed)

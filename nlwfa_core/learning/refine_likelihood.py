@@ -1,7 +1,7 @@
-"""A third step of learning: all parameters together, on what follows each prefix of the training strings.
+"""A third step: train all parameters together, on what follows each prefix of the training strings.
 
-The model is rolled out along the tree of the strings, each distinct prefix once. It makes of an NL-WFA a recurrent network, the
-link that the paper's conclusion names; a WFA goes the same way, so linear and nonlinear are compared on equal terms.
+The model is rolled out along the tree of the strings, each distinct prefix once. This makes an NL-WFA a recurrent network, the link
+that the paper's conclusion names. WFA are trained in the same way, so linear and nonlinear models are compared on equal terms.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ from .options import Refinement
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, Step, transition_step
 
-SMALLEST_PROBABILITY = 1e-8  # what is impossible must not stop the training
-LARGEST_GRADIENT = 1.0
-SMALLEST_CONDITIONAL = 1e-3
-SMALLEST_SHARE = 1e-8
-# Random divisions of the strings into batches, taken in turn: their trees are built once.
+MIN_PROBABILITY = 1e-8  # added to each, so that a string which the model gives 0 does not stop the training
+MAX_GRADIENT_NORM = 1.0
+MIN_CONDITIONAL = 1e-3  # smaller conditional probabilities are raised to it before the softmax is fitted to their logarithms
+MIN_VARIANCE = 1e-8  # of a direction of the states, relative to the largest one: smaller ones are raised to it
+# Random divisions of the strings into batches, used in turn, so that their trees are built only once.
 DIVISIONS = 4
-# What is judged and kept is a running average over about 1 / (1 − AVERAGING) steps (Polyak and Juditsky 1992), fewer at first.
+# The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps (Polyak and Juditsky 1992),
+# and over fewer steps at first.
 AVERAGING = 0.998
 
 
 @dataclass
 class _Trained:
-    """A model's parameters as tensors, and what it says with them. A WFA's only layer is its transitions.
+    """A model's parameters as tensors, and the bits per symbol that it has with them. A WFA's only layer is its transitions.
 
-    A layer of the transitions is `deviations`, a map for each symbol, plus `common`, which all share: what few strings say of a
-    rare symbol adds to what many say of all, and weight decay draws symbols towards each other.
+    A layer of the transitions is the sum of `deviations`, a map for each symbol, and `common`, which all symbols share. So a rare
+    symbol, with few strings of its own, also learns from all others, and weight decay draws the symbols' maps towards each other.
     """
 
     model: WFA | NLWFA
@@ -79,15 +80,15 @@ class _Trained:
             return WFA(initial, transitions[0], output[:, 0])
         return replace(self.model, initial=initial, transitions=transitions, decoder=to_arrays(self.decoder), output=output)
 
-    def surprise(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
-        """Bits per symbol on some strings, as `metrics.scores.next_symbol_score` has it: of |scores|, normalised."""
+    def bits_per_symbol(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
+        """Bits per symbol on some strings, from normalised |scores|, as in `metrics.scores.next_symbol_score`."""
         scores = self._scores(tree, lambda values: torch.nn.functional.dropout(values, dropout) if dropout else values)
         if isinstance(self.model, NLWFA) and self.model.reading.link == "softmax":
-            logs = torch.log_softmax(scores, dim=1)[tree.nodes, tree.symbols]
+            logs = torch.log_softmax(scores, dim=1)[tree.rows, tree.symbols]
         else:
             sizes = scores.abs()
             sums = sizes.sum(dim=1) + torch.finfo(sizes.dtype).tiny
-            logs = torch.log(sizes[tree.nodes, tree.symbols] / sums[tree.nodes] + SMALLEST_PROBABILITY)
+            logs = torch.log(sizes[tree.rows, tree.symbols] / sums[tree.rows] + MIN_PROBABILITY)
         bits: torch.Tensor = -(logs * tree.shares).sum() / math.log(2)
         return bits
 
@@ -146,28 +147,28 @@ def refine_likelihood(
 ) -> tuple[WFA | NLWFA, TrainingLog]:
     """Minimise the bits per symbol of the training strings over all parameters of a model.
 
-    A network becomes a distribution: what it gives a string is the product of its normalised scores from there on. If its outputs
-    are conditional probabilities, with a nonlinear termination, it goes on with a softmax, fitted to what it said before. Kept are
-    the parameters of the epoch with the fewest bits per symbol on the validation strings (without any, on the training strings);
-    if no epoch has fewer than the given model, it comes back as it was.
+    A network becomes a distribution: from then on, a string's weight is the product of its normalised scores. If its outputs are
+    conditional probabilities, with a nonlinear termination, it gets a softmax instead, fitted to its outputs so far. The result is
+    the epoch with the fewest bits per symbol on the validation strings, or on the training strings if there are no others; if no
+    epoch has fewer than the given model, that model is returned unchanged.
 
     Parameters
     ----------
     shown : (array, Words), optional
-        Rows of a Hankel matrix, and their prefixes as strings: their states can be looked at meanwhile.
+        Rows of a Hankel matrix, and their prefixes as strings, whose states can be looked at during training.
 
     Returns
     -------
     model : WFA or NLWFA
     log : TrainingLog
-        Bits per symbol, on the strings that choose; the first entry is the given model's.
+        Bits per symbol on the validation strings (see above); the first entry is the given model's.
 
     Raises
     ------
     Cancelled
     """
-    judges = train if validation is None else validation
-    before = next_symbol_score(model, judges).bits_per_symbol
+    held_out = train if validation is None else validation
+    before = next_symbol_score(model, held_out).bits_per_symbol
     starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
     rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
     tree = Trie.of(prefixes, model.num_symbols)
@@ -176,32 +177,32 @@ def refine_likelihood(
     runs = []
     for number, start in enumerate(starts):
 
-        def told(epoch: int, bits: float, by_now: _Trained, done: int = number * options.epochs) -> None:
+        def report_epoch(epoch: int, bits: float, current: _Trained, first: int = number * options.epochs) -> None:
             def look() -> RowStates:
-                return RowStates(rows, by_now.learned().states(tree)[tree.ends])
+                return RowStates(rows, current.learned().states(tree)[tree.ends])
 
-            report(Progress("refinement", done + epoch, total, bits, BITS, look if shown else None))
+            report(Progress("refinement", first + epoch, total, bits, BITS, look if shown else None))
 
-        runs.append(_train_from(start, train, judges, options, told, cancelled))
+        runs.append(_train_from(start, train, held_out, options, report_epoch, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
-    after = next_symbol_score(best, judges).bits_per_symbol
+    after = next_symbol_score(best, held_out).bits_per_symbol
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
     if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
-        best = replace(best, initial=best.initial / mass)  # next symbols don't say how much all strings weigh together
+        best = replace(best, initial=best.initial / mass)  # scores of next symbols do not depend on the total weight
     return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure=BITS)
 
 
 def _train_from(
     model: WFA | NLWFA,
     train: Sample,
-    judges: Sample,
+    validation: Sample,
     options: Refinement,
-    told: Callable[[int, float, _Trained], None],
+    report_epoch: Callable[[int, float, _Trained], None],
     cancelled: CancelCheck,
 ) -> tuple[WFA | NLWFA, list[float]]:
-    """One training from one start: the best epoch's model, and each epoch's bits per symbol on the strings that choose."""
+    """Train from one start. Returns the best epoch's model, and each epoch's bits per symbol on the validation strings."""
     torch.manual_seed(options.seed)  # of dropout
-    if not np.isfinite(next_symbol_score(model, train).bits_per_symbol):  # what happens has score 0, and no slope to climb
+    if not np.isfinite(next_symbol_score(model, train).bits_per_symbol):  # a string has score 0, where there is no gradient
         start = _Trained.of(model)
         nudge(start.tensors, options.seed)
         model = start.learned()
@@ -211,7 +212,7 @@ def _train_from(
     count = max(1, round(strings / options.batch))
     divisions = [train.split([strings // count] * count, options.seed + number) for number in range(min(DIVISIONS, options.epochs))]
     batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
-    judging = Continuations(judges, model.num_symbols)
+    validation_tree = Continuations(validation, model.num_symbols)
     best, losses = Best(model), list[float]()
     for epoch in range(options.epochs):
         for number, batch in enumerate(batches[epoch % len(batches)]):
@@ -219,16 +220,16 @@ def _train_from(
             done = (epoch + number / count) / options.epochs
             optimizer.param_groups[0]["lr"] = half_cosine(options.rate, math.pi * done)
             optimizer.zero_grad()
-            trained.surprise(batch, options.dropout).backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(trained.tensors, LARGEST_GRADIENT)
+            trained.bits_per_symbol(batch, options.dropout).backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(trained.tensors, MAX_GRADIENT_NORM)
             optimizer.step()
             share = max(1 - AVERAGING, 1 / (2 + (epoch * count + number) / 10))
             with torch.no_grad():
                 for average, tensor in zip(averaged.tensors, trained.tensors, strict=True):
                     average.lerp_(tensor, share)
         with torch.no_grad():
-            bits = float(averaged.surprise(judging))
-        told(epoch + 1, bits, averaged)
+            bits = float(averaged.bits_per_symbol(validation_tree))
+        report_epoch(epoch + 1, bits, averaged)
         if not np.isfinite(bits):
             break
         losses.append(bits)
@@ -237,7 +238,7 @@ def _train_from(
 
 
 def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """A network with normalised scores; a softmax's logits are fitted, by least squares, to the logarithms of what it said."""
+    """A network with normalised scores. The logits of a softmax are fitted by least squares to the logarithms of its outputs."""
     if isinstance(model, WFA):
         return model
     normalised = replace(model.reading, normalised=True)
@@ -245,16 +246,16 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
         return replace(model, reading=normalised)
     trie = Trie.of(train.words, model.num_symbols)
     weights = np.sqrt(trie.prefix_counts(train.counts))[:, None]
-    logs = np.log(np.maximum(model.next_scores(trie), SMALLEST_CONDITIONAL))
+    logs = np.log(np.maximum(model.next_scores(trie), MIN_CONDITIONAL))
     hidden = model.decode(model.states(trie))
     logits = np.linalg.lstsq(weights * hidden, weights * logs)[0]
     return replace(model, output=logits, reading=replace(normalised, link="softmax"))
 
 
 def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """The same function in other coordinates, where maps are linear: states z T for z, with E[(z T)ᵀ z T] = I along the strings.
+    """The same function in other coordinates, if maps are linear: states z T for z, with E[(z T)ᵀ z T] = I along the strings.
 
-    What singular vectors give is of very different sizes, and steps of one size would break the small ones.
+    States from singular vectors have entries of very different sizes, and steps of one size would ruin the small ones.
     """
     if isinstance(model, NLWFA) and model.nonlinear_transitions:
         return model
@@ -263,7 +264,7 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     sizes = np.linalg.norm(states, axis=1, keepdims=True)
     units = np.divide(states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0))
     values, vectors = np.linalg.eigh((units.T * weights) @ units / weights.sum())
-    roots = np.sqrt(values.clip(values.max() * SMALLEST_SHARE))
+    roots = np.sqrt(values.clip(values.max() * MIN_VARIANCE))
     T, inverse = vectors / roots, (vectors * roots).T
     if isinstance(model, WFA):
         return WFA(model.initial @ T, inverse @ model.transitions @ T, inverse @ model.termination)
@@ -275,7 +276,7 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
 
 
 def _random_like(model: WFA | NLWFA, seed: int) -> WFA | NLWFA:
-    """A model of the same shapes with random layers (Glorot and Bengio 2010)."""
+    """A model with layers of the same shapes, drawn at random (Glorot and Bengio 2010)."""
     rng = np.random.default_rng(seed)
 
     def drawn(array: FloatArray) -> FloatArray:

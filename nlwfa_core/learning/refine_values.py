@@ -1,7 +1,7 @@
-"""All parameters of a model together, on the values of strings: least squares over a roll-out, from many starts at once.
+"""A third step: fit all parameters of a model together to the values of strings, by least squares from many starts at once.
 
-The steps are Levenberg's (1944) and Marquardt's (1963). An output that is squared has no sign, so most starts end in poor minima:
-short strings find those that don't at little cost, and longer ones sharpen what they found.
+The method is Levenberg's (1944) and Marquardt's (1963). A squared output has no sign, so most starts end in poor minima. Short
+strings tell at little cost which do not; longer strings then refine those.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from .networks import one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Rollout, theta, transition_step
 
-TOGETHER = 128  # random starts in one batch
-# Batches take turns in how they balance the lengths: strings are divided by their length's usual size to these powers.
+STARTS_PER_BATCH = 128  # random starts
+# How strongly a batch balances strings of different lengths: values are divided by the root mean square of their length's values,
+# raised to one of these powers. Batches alternate.
 BALANCES = (1.0, 0.5)
-FEWEST = 8  # starts of a batch that are trained on all strings
-SPREAD = 0.5  # of random entries, times √inputs
-ENOUGH = 1e-24  # the relative loss below which other starts are not tried
-NUMBERS_AT_ONCE = 2**23
-DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-16, 1e10
-SLOW, PATIENCE = 1e-4, 5  # a start is left alone after so many steps that gain less than this share
+MIN_FULL_STARTS = 8  # starts of a batch that are trained on all strings
+START_SCALE = 0.5  # standard deviation of random entries, times √inputs
+SOLVED_LOSS = 1e-24  # the relative loss below which no other start is tried
+NUMBERS_PER_CHUNK = 2**23  # of derivatives that are held at once
+DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-2, 1e-16, 1e10
+# A start is given up after PATIENCE steps in a row that each lower its loss by less than the share MIN_GAIN.
+MIN_GAIN, PATIENCE = 1e-4, 5
 
 
 @one_thread()
 def refine_values(
     model: WFA | NLWFA,
-    given: ValuedStrings,
+    strings: ValuedStrings,
     *,
     restarts: int = 128,
     iterations: int = 30,
@@ -45,25 +47,26 @@ def refine_values(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> tuple[WFA | NLWFA, TrainingLog]:
-    """Minimise Σ (f(x) − value)² over all parameters of a model, from the model itself and from random ones of its shapes.
+    """Minimise Σ (f(x) − value)² over all parameters of a model, from the model itself and from random models of its shapes.
 
-    Random ones first see the shortest strings, as many as there are parameters; the best quarter then sees twice as many, and so
-    on to all. A step costs O(starts · parameters · (nodes of the strings' tree · num_states + parameters²)).
+    Random models are first trained on the shortest strings, as many as there are parameters; the best quarter of them then on
+    twice as many, and so on up to all strings. A step costs
+    O(starts · parameters · (nodes of the strings' tree · num_states + parameters²)).
 
     Parameters
     ----------
     model : WFA or NLWFA
-        Whose outputs are as decoded, or squared.
+        Its outputs may be squared, but not normalised.
     restarts : int
-        Random models, in batches of TOGETHER; the search ends early with one that gives the values to rounding.
+        The number of random models, in batches of STARTS_PER_BATCH. The search ends early with one that is exact up to rounding.
     iterations : int
-        Steps with each number of strings, at most.
+        At most this many steps with each number of strings.
 
     Returns
     -------
     model : WFA or NLWFA
-        That of the smallest error on all strings, never above the given one's. A network keeps the λ-column alone and scores no
-        next symbols.
+        The model with the smallest error on all strings, never larger than the given model's. A network keeps only its λ-column,
+        and so has no scores of next symbols.
     log : TrainingLog
         Of the given model, and after each batch.
 
@@ -76,16 +79,16 @@ def refine_values(
     for name, number in (("restarts", restarts), ("iterations", iterations)):
         if number < 0:
             raise RecipeError(f"{name}: {number} given, at least 0 needed")
-    problem = _Problem(model, given)
-    best, everything = problem.start, len(given.words)
-    sizes = [min(len(best), everything)]
-    most = max(min(restarts, TOGETHER) * sizes[0], (FEWEST + 1) * everything)  # strings × starts
+    problem = _Problem(model, strings)
+    best, num_strings = problem.start, len(strings.words)
+    sizes = [min(len(best), num_strings)]
+    most = max(min(restarts, STARTS_PER_BATCH) * sizes[0], (MIN_FULL_STARTS + 1) * num_strings)  # strings × starts
     limits.check_at_most("numbers in the Jacobians of a refinement", most * len(best), limits.most("jacobian_numbers"))
-    while sizes[-1] < everything:
-        sizes.append(min(2 * sizes[-1], everything))
-    plain = _LeastSquares(problem, everything, 0.0)
+    while sizes[-1] < num_strings:
+        sizes.append(min(2 * sizes[-1], num_strings))
+    plain = _LeastSquares(problem, num_strings, 0.0)
     losses = [float(plain.errors(best[None]))]
-    batches = [min(TOGETHER, restarts - done) for done in range(0, restarts, TOGETHER)] or [0]
+    batches = [min(STARTS_PER_BATCH, restarts - done) for done in range(0, restarts, STARTS_PER_BATCH)] or [0]
     generator = torch.Generator().manual_seed(seed)
     for number, batch in enumerate(batches):
         starts = problem.random(batch, generator)
@@ -93,29 +96,29 @@ def refine_values(
             report(Progress("refinement", number * len(sizes) + stage, len(batches) * len(sizes), losses[-1]))
             balanced = _LeastSquares(problem, size, BALANCES[number % len(BALANCES)])
             starts, errors = balanced.descend(starts, iterations, cancelled)
-            starts = starts[errors.argsort()[: max(FEWEST, len(starts) // 4)]]
+            starts = starts[errors.argsort()[: max(MIN_FULL_STARTS, len(starts) // 4)]]
         starts, errors = plain.descend(torch.cat((starts, best[None])), iterations, cancelled)
         best = starts[errors.argmin()]
         losses.append(float(errors.min()))
-        if losses[-1] < ENOUGH:
+        if losses[-1] < SOLVED_LOSS:
             break
     report(Progress("refinement", len(batches) * len(sizes), len(batches) * len(sizes), losses[-1]))
     return problem.model_of(best), TrainingLog("refinement", np.array(losses))
 
 
 class _Problem:
-    """A model's parameters as one vector, and what it is to give.
+    """A model's parameters as one vector, and the values that it should give.
 
     Attributes
     ----------
-    given : ValuedStrings
-        The shortest strings first, all values divided by one number.
+    strings : ValuedStrings
+        The shortest first, all values divided by one number.
     start : tensor, shape (num_parameters,)
-        The model's own.
+        The model's own parameters.
     """
 
-    def __init__(self, model: WFA | NLWFA, given: ValuedStrings) -> None:
-        largest = float(np.abs(given.values).max(initial=0.0))
+    def __init__(self, model: WFA | NLWFA, strings: ValuedStrings) -> None:
+        largest = float(np.abs(strings.values).max(initial=0.0))
         if not largest:
             raise RecipeError("every value is 0: there is nothing to refine by")
         self.model = model
@@ -126,8 +129,8 @@ class _Problem:
         # A power of 4: neither it nor its root rounds.
         scale = 4.0 ** np.ceil(np.log2(largest) / 2)
         self.unit = scale**0.5 if self.square else scale
-        ordered = given.take(np.argsort(given.words.lengths, kind="stable"))
-        self.given = replace(ordered, values=ordered.values / scale)
+        ordered = strings.take(np.argsort(strings.words.lengths, kind="stable"))
+        self.strings = replace(ordered, values=ordered.values / scale)
         arrays = (model.initial, *transitions, *decoder, model.termination / self.unit)
         self.shapes = [array.shape for array in arrays]
         self.start = torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
@@ -139,7 +142,7 @@ class _Problem:
 
     def random(self, number: int, generator: torch.Generator) -> torch.Tensor:
         """Normally distributed parameters, shape (number, num_parameters)."""
-        spreads = [SPREAD / shape[-2 if len(shape) > 1 else 0] ** 0.5 for shape in self.shapes]
+        spreads = [START_SCALE / shape[-2 if len(shape) > 1 else 0] ** 0.5 for shape in self.shapes]
         each = torch.cat([torch.full((int(np.prod(shape)),), at) for shape, at in zip(self.shapes, spreads, strict=True)])
         return each * torch.randn((number, len(each)), generator=generator, dtype=DTYPE)
 
@@ -154,22 +157,22 @@ class _Problem:
 
 
 class _LeastSquares:
-    """The relative squared error on the `number` shortest strings, and its descent for many vectors of parameters at once."""
+    """The relative squared error on the `number` shortest strings, minimised from many vectors of parameters at once."""
 
     def __init__(self, problem: _Problem, number: int, balance: float) -> None:
         self.problem = problem
-        part = problem.given.take(np.arange(number))
+        part = problem.strings.take(np.arange(number))
         trie = Trie.of(part.words, len(part.alphabet))
         self.rollout = Rollout(trie)
-        self.ends = self.rollout.place[torch.from_numpy(trie.ends)]
+        self.ends = self.rollout.row[torch.from_numpy(trie.ends)]
         lengths = part.words.lengths
         squares = np.bincount(lengths, weights=part.values**2) / np.maximum(np.bincount(lengths), 1)
-        usual = np.where(squares > 0, squares, 1.0) ** (balance / 2)
-        balanced = part.values / usual[lengths]
+        typical = np.where(squares > 0, squares, 1.0) ** (balance / 2)
+        balanced = part.values / typical[lengths]
         norm = float(np.sqrt(balanced @ balanced)) or 1.0
-        self.targets, self.weights = torch.from_numpy(balanced / norm), torch.from_numpy(1 / (usual[lengths] * norm))
-        # Of forward derivatives: how many columns of a Jacobian, and how many Jacobians.
-        self._columns = max(1, NUMBERS_AT_ONCE // (trie.num_nodes * max(shape[-1] for shape in problem.shapes)))
+        self.targets, self.weights = torch.from_numpy(balanced / norm), torch.from_numpy(1 / (typical[lengths] * norm))
+        # How many columns of a Jacobian, and how many Jacobians, are computed at once.
+        self._columns = max(1, NUMBERS_PER_CHUNK // (trie.num_nodes * max(shape[-1] for shape in problem.shapes)))
         self._jacobians = torch.func.vmap(self._jacobian, chunk_size=max(1, self._columns // len(problem.start)))
         self._all_residuals = torch.func.vmap(self._residuals)
 
@@ -191,27 +194,27 @@ class _LeastSquares:
         return columns(torch.eye(len(vector), dtype=DTYPE))
 
     def errors(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Shape (num_vectors,); ∞ where one is not a number."""
+        """Relative squared errors, shape (num_vectors,); ∞ in place of nan."""
         return self._all_residuals(vectors).square().sum(dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
 
     def descend(self, vectors: torch.Tensor, iterations: int, cancelled: CancelCheck) -> tuple[torch.Tensor, torch.Tensor]:
-        """Better vectors, and their errors: none ends above its own start."""
+        """Take steps from each vector. Returns the vectors and their errors, none larger than before."""
         vectors, errors = vectors.clone(), self.errors(vectors)
-        damping, slow = torch.full_like(errors, DAMPING), torch.zeros_like(errors)
+        damping, slow_steps = torch.full_like(errors, DAMPING), torch.zeros_like(errors)
         for _ in range(iterations):
             check_cancelled(cancelled)
-            going = torch.nonzero((errors > ENOUGH) & (slow < PATIENCE) & (damping < LARGEST_DAMPING))[:, 0]
-            if not len(going):
+            active = torch.nonzero((errors > SOLVED_LOSS) & (slow_steps < PATIENCE) & (damping < MAX_DAMPING))[:, 0]
+            if not len(active):
                 break
-            steps = self._steps(vectors[going], damping[going])
-            moved = vectors[going] + steps
-            after, before = self.errors(moved), errors[going]
+            steps = self._steps(vectors[active], damping[active])
+            moved = vectors[active] + steps
+            after, before = self.errors(moved), errors[active]
             better = after < before
             gains = torch.where(better, 1 - after / before, 1.0)
-            vectors[going] = torch.where(better[:, None], moved, vectors[going])
-            errors[going] = torch.where(better, after, before)
-            damping[going] = torch.where(better, damping[going] / 4, damping[going] * 6).clamp(min=SMALLEST_DAMPING)
-            slow[going] = torch.where(gains < SLOW, slow[going] + 1, 0.0)
+            vectors[active] = torch.where(better[:, None], moved, vectors[active])
+            errors[active] = torch.where(better, after, before)
+            damping[active] = torch.where(better, damping[active] / 4, damping[active] * 6).clamp(min=MIN_DAMPING)
+            slow_steps[active] = torch.where(gains < MIN_GAIN, slow_steps[active] + 1, 0.0)
         return vectors, errors
 
     def _steps(self, vectors: torch.Tensor, damping: torch.Tensor) -> torch.Tensor:
@@ -220,6 +223,6 @@ class _LeastSquares:
         squares = J.mT @ J
         diagonal = squares.diagonal(dim1=1, dim2=2).mean(dim=1) + torch.finfo(DTYPE).tiny
         damped = squares + (damping * diagonal)[:, None, None] * torch.eye(J.shape[2], dtype=DTYPE)
-        # Where overflow made the system unsolvable the step is no number, and refused by its error.
+        # If overflow makes the system unsolvable, the step is nan, and so is its error: the step is rejected.
         steps: torch.Tensor = torch.linalg.solve_ex(damped, -(J.mT @ residuals[:, :, None]))[0][:, :, 0]
         return steps

@@ -1,4 +1,4 @@
-"""A model rolled out along a prefix tree with gradients: states of one length and symbol at once."""
+"""Roll a model out along a prefix tree, with gradients: all states of one length and last symbol in one product."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Step = Callable[[torch.Tensor, int], torch.Tensor]
 
 
 class Rollout:
-    """What to compute in which order along a tree.
+    """The order in which the states of a tree's nodes are computed: by length, then by last symbol.
 
     Attributes
     ----------
-    place : tensor, shape (num_nodes,)
-        Where each node of the tree stands in what `states` gives: by length, then symbol.
+    row : tensor, shape (num_nodes,)
+        The row of each node in what `states` returns.
     """
 
     def __init__(self, trie: Trie) -> None:
         order = np.lexsort((trie.symbol, trie.depth))
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        self.place = torch.from_numpy(place)
-        parents, symbols = place[trie.parent[order[1:]]], trie.symbol[order[1:]]
+        row = np.empty_like(order)
+        row[order] = np.arange(len(order))
+        self.row = torch.from_numpy(row)
+        parents, symbols = row[trie.parent[order[1:]]], trie.symbol[order[1:]]
         self._levels = []
         bounds = (trie.levels - 1).tolist()
         for above, (start, end) in zip(trie.levels.tolist(), pairwise(bounds[1:]), strict=False):
@@ -37,13 +37,13 @@ class Rollout:
             self._levels.append((torch.from_numpy(parents[start:end] - above), runs))
 
     def states(self, initial: torch.Tensor, step: Step) -> torch.Tensor:
-        """The state of every node, shape (num_nodes, num_states), in the order of `place`.
+        """The state of every node, shape (num_nodes, num_states), in the order of `row`.
 
         Parameters
         ----------
         initial : tensor, shape (num_states,)
         step : callable
-            (states (n, num_states), symbol) -> the states one symbol further.
+            (states (n, num_states), symbol) -> the states after that symbol.
         """
         level = initial[None]
         levels = [level]
@@ -55,15 +55,15 @@ class Rollout:
 
 
 def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """`kernels.activate` by torch's own tanh: `refine_values` differentiates what is rolled out by torch's function transforms."""
+    """`kernels.activate` with torch's own tanh, because `refine_values` needs torch's function transforms."""
     return torch.tanh(values) if nonlinear else values
 
 
 def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
-    """G_σ as a step, given its layers, shapes (num_maps, width_i, width_{i+1}).
+    """G_σ as a step, from its layers, shapes (num_maps, width_i, width_{i+1}).
 
-    `unit` divides each state by its length, which linear models allow whose scores count up to a factor: states of long prefixes
-    would vanish.
+    With `unit`, each state is divided by its norm, or those of long prefixes would vanish. That is for linear models whose scores
+    matter up to a factor.
     """
     by_symbol = [layer.unbind() for layer in layers]
 
@@ -76,14 +76,14 @@ def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool 
 
 
 class Continuations(Rollout):
-    """The prefix tree of some strings, and what followed each prefix: each (prefix, symbol or end) once.
+    """The prefix tree of some strings, and what followed each prefix: each pair of prefix and symbol (or end) once.
 
     Attributes
     ----------
-    nodes, symbols : tensors, shape (num_continuations,)
-        Where the prefix stands, and what followed; num_symbols is the end.
+    rows, symbols : tensors, shape (num_continuations,)
+        The prefix's row in `states`, and the symbol that followed; num_symbols is the end.
     shares : tensor, shape (num_continuations,)
-        How often, as a share of all.
+        How often the pair occurs, as a share of all.
     """
 
     def __init__(self, sample: Sample, num_symbols: int) -> None:
@@ -91,7 +91,7 @@ class Continuations(Rollout):
         super().__init__(trie)
         begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
         last = np.flatnonzero(ends)
-        self.nodes = self.place[torch.from_numpy(np.concatenate((trie.parent[1:], last)))]
+        self.rows = self.row[torch.from_numpy(np.concatenate((trie.parent[1:], last)))]
         self.symbols = torch.from_numpy(np.concatenate((trie.symbol[1:], np.full(len(last), num_symbols))))
         times = np.concatenate((begins[1:], ends[last]))
         self.shares = torch.from_numpy(times / times.sum())

@@ -19,12 +19,12 @@ from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
 from .reading import mapped_rows
 
-# Up to this many cells a full dense SVD costs less than setting up an iterative one.
+# A full dense SVD of up to this many cells is quicker than an iterative one.
 DENSE_CELLS = 40_000
-# Singular values this near to each other, relative to the largest, are equal: which vectors an SVD gives them is rounding.
-EQUAL = 1e-10
-# Of entries whose magnitudes differ by less than this, the first is taken as the largest.
-NEARLY = 1 - 1e-6
+# Singular values closer than this, relative to the largest, count as equal: only rounding decides which vectors an SVD gives them.
+EQUAL_WITHIN = 1e-10
+# Of entries whose magnitudes are in a ratio above this one, the first counts as the largest.
+NEARLY_ONE = 1 - 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class TruncatedSVD:
     numerical_rank : int
         How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε.
     parts : array, shape (k,)
-        The part of the matrix that each vector lives in (see `truncated_svd`); −1 for a value of 0 without vectors, which are 0.
+        The part of the matrix in which each vector is not 0 (see `truncated_svd`); −1 for a singular value 0, whose vectors are 0.
     """
 
     left: FloatArray
@@ -51,17 +51,17 @@ class TruncatedSVD:
 
 
 def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
-    """Rank-k SVD of a sparse matrix, the same on every processor but for the last digits.
+    """Compute the rank-k SVD of a sparse matrix, the same on every processor up to the last digits.
 
-    Rows and columns may fall into parts that share no entry, as Dyck's do by bracket depth. Each part is factorised on its own, so
-    singular vectors are exactly 0 outside their part, and equal values of two parts can't mix. Equal values within a part
-    have no vectors of their own, only a space that they span: `_canonical` chooses its basis.
+    Rows and columns may fall into parts that share no entry, as those of Dyck strings do by bracket depth. Each part is factorised
+    on its own, so singular vectors are exactly 0 outside their part, and equal singular values of two parts can't mix. Equal
+    singular values within a part determine only the space of their vectors: `_canonical` chooses its basis.
 
     Parameters
     ----------
     block : sparse array, shape (num_prefixes, num_suffixes)
     rank : int
-        At least 1; where the block has fewer rows or columns, as many values come back as it has.
+        At least 1. If the block has fewer rows or columns, the result has as many values as the smaller number.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     values, owners, numbers = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for part in parts:
         # No singular value of a part is above its norm, and the parts that follow have smaller ones.
-        if len(values) >= k and part.norm < NEARLY * np.partition(values, -k)[-k]:
+        if len(values) >= k and part.norm < NEARLY_ONE * np.partition(values, -k)[-k]:
             break
         U, D, V = _decomposed(part.cells, k)
         values = np.concatenate((values, D))
@@ -99,7 +99,7 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rows and columns of a matrix that share no entry with others: their numbers, ascending, their entries, the Frobenius norm."""
+    """Rows and columns of a matrix that share no entry with others: ascending indices, their entries, and the Frobenius norm."""
 
     rows: IntArray
     columns: IntArray
@@ -108,7 +108,7 @@ class _Part:
 
 
 def _parts(block: sparse.csr_array) -> list[_Part]:
-    """The parts with an entry other than 0, the largest norm first."""
+    """The parts that have an entry other than 0, in descending order of their norms."""
     cells = block.tocoo()
     filled = cells.data != 0
     data, (rows, columns) = cells.data[filled], (index[filled].astype(np.int64) for index in cells.coords)
@@ -118,22 +118,22 @@ def _parts(block: sparse.csr_array) -> list[_Part]:
     members, order = np.argsort(label, kind="stable"), np.argsort(label[rows], kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(label, minlength=number))))
     bounds = np.concatenate(([0], np.cumsum(np.bincount(label[rows], minlength=number))))
-    place = np.empty(size, dtype=np.int64)
-    place[members] = np.arange(size) - starts[label[members]]  # within its part, rows first
+    local = np.empty(size, dtype=np.int64)
+    local[members] = np.arange(size) - starts[label[members]]  # index within the part, rows first
     parts = []
     for part in np.flatnonzero(np.diff(bounds)).tolist():
         inside, own = members[starts[part] : starts[part + 1]], order[bounds[part] : bounds[part + 1]]
         height = int(np.searchsorted(inside, num_rows))
         shape = height, len(inside) - height
-        own_cells = sparse.coo_array((data[own], (place[rows[own]], place[num_rows + columns[own]] - height)), shape=shape)
+        own_cells = sparse.coo_array((data[own], (local[rows[own]], local[num_rows + columns[own]] - height)), shape=shape)
         parts.append(_Part(inside[:height], inside[height:] - num_rows, own_cells, float(np.linalg.norm(data[own]))))
     return sorted(parts, key=lambda part: -part.norm)
 
 
 def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """U, D, V of one part, to min(rank, its rows, its columns) values, the same on every processor but for the last digits."""
+    """U, D, V of one part with min(rank, its rows, its columns) values, the same on every processor up to the last digits."""
     smaller = min(block.shape)
-    k, size = min(rank, smaller), rank + 1  # one more: is the last value equal to what is left out?
+    k, size = min(rank, smaller), rank + 1  # one more, to see whether the last value equals the next one
     while True:
         if block.shape[0] * block.shape[1] <= DENSE_CELLS or 3 * size > smaller:
             U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
@@ -153,25 +153,27 @@ def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatAr
         U[:, equal], V[:, equal] = U[:, equal] @ turn, V[:, equal] @ turn
     U, D, V = U[:, :k], D[:k], V[:, :k]
     sizes = np.abs(V)
-    largest = (sizes >= NEARLY * sizes.max(axis=0)).argmax(axis=0)
+    largest = (sizes >= NEARLY_ONE * sizes.max(axis=0)).argmax(axis=0)
     signs = np.where(V[largest, np.arange(k)] < 0, -1.0, 1.0)
     return U * signs, D, V * signs
 
 
 def _clusters(values: FloatArray) -> IntArray:
-    """Numbers the distinct ones of falling singular values, shape (n,): equal ones share a number.
+    """Number descending singular values, shape (n,), so that equal ones share a number.
 
     >>> _clusters(np.array([1.0, 0.5, 0.5 - 1e-15, 0.1])).tolist()
     [0, 1, 1, 2]
     """
-    return np.concatenate((np.zeros(min(len(values), 1)), np.cumsum(-np.diff(values) > EQUAL * values[:1].sum()))).astype(np.int64)
+    return np.concatenate((np.zeros(min(len(values), 1)), np.cumsum(-np.diff(values) > EQUAL_WITHIN * values[:1].sum()))).astype(
+        np.int64
+    )
 
 
 def _canonical(V: FloatArray) -> FloatArray:
-    """The rotation of an orthonormal basis to one that the space alone decides, shape (r, r).
+    """The rotation of an orthonormal basis to one that depends only on the space, shape (r, r).
 
-    The first vector is the projection of the axis nearest to the space, the first of several that are equally near. The next one
-    is that of what is left of the space, and so on.
+    The first vector is the projection of the axis nearest to the space, or of the first of several equally near axes. The next
+    vector is found in the same way in the rest of the space, and so on.
 
     >>> V = np.linalg.qr(np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 2.0]]))[0]
     >>> np.abs(V @ _canonical(V)).round(12).tolist()
@@ -180,16 +182,16 @@ def _canonical(V: FloatArray) -> FloatArray:
     left, turn = V.copy(), np.empty((V.shape[1], V.shape[1]))
     for column in range(V.shape[1]):
         sizes = np.linalg.norm(left, axis=1)
-        nearest = int((sizes >= NEARLY * sizes.max()).argmax())
+        nearest = int((sizes >= NEARLY_ONE * sizes.max()).argmax())
         turn[:, column] = left[nearest] / sizes[nearest]
         left -= np.outer(left @ turn[:, column], turn[:, column])
-    # Orthogonal but for rounding, which the last directions of a large space would show.
+    # Rounding makes the last directions of a large space visibly not orthogonal.
     Q, R = np.linalg.qr(turn)
     return Q * np.sign(np.diag(R))
 
 
 def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What scipy's `svds(block, k, solver="arpack")` computes, in falling order, without what it does around each product."""
+    """What scipy's `svds(block, k, solver="arpack")` computes, in descending order, without its overhead for each product."""
     tall = block.shape[0] >= block.shape[1]
     X = block if tall else block.T.tocsr()
     transposed, width = X.T.tocsr(), X.shape[1]
@@ -213,7 +215,7 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     Returns
     -------
     WFA
-        With min(rank, numerical rank) states, at least 1: directions without a singular value carry nothing.
+        With min(rank, numerical rank) states, at least 1: directions with a singular value of 0 carry nothing.
     """
     k = max(1, min(rank, svd.numerical_rank))
     V = svd.right[:, :k]
@@ -221,7 +223,7 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     rows = hankel.matrix @ V  # (num_rows, k)
     # H_λ V = U D, so its pseudo-inverse is D⁻¹ Uᵀ.
     inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0)  # (num_prefixes, k), transposed
-    # The rows uσ that hold something, symbol by symbol: few of all, and the shared zero row is the last one.
+    # The rows uσ that are not zero, symbol by symbol. They are few, and the shared zero row is the last row.
     filled = np.diff(hankel.matrix.indptr) > 0
     pairs = np.flatnonzero(hankel.shifted <= np.flatnonzero(filled).max(initial=-1))
     pairs = pairs[filled[hankel.shifted.ravel()[pairs]]]
@@ -234,14 +236,14 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
 
 
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
-    """H_λ as it is factorised: rows times the square roots of their weights, so that squared errors count as often as they do."""
+    """H_λ with each row times the square root of its weight, so that squared errors are weighted as the rows are."""
     if hankel.row_weights is None:
         return hankel.block
     return sparse.csr_array(sparse.diags_array(np.sqrt(hankel.row_weights[: hankel.num_prefixes])) @ hankel.block)
 
 
 def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
-    """Spectral learning where rows have weights, or boundary symbols: α₀ and A_σ of the maps that a model needs, α∞ for λ's column.
+    """Spectral learning from rows with weights or boundary symbols: α₀, the A_σ that a model needs, and λ's column as α∞.
 
     States are z_u = h_uᵀ V, rows z_uᵀ Vᵀ; A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖².
 

@@ -1,4 +1,4 @@
-"""Step 2 of NL-WFA learning: one small network a symbol (Li, Rabusseau, Precup 2018, §4.2).
+"""Step 2 of NL-WFA learning: one small network for each symbol (Li, Rabusseau, Precup 2018, §4.2).
 
 g_σ(z) = θ(θ(zᵀE)F), k → 2k → k, hidden and output units θ, squared error between g_σ(φ(H_u)) and φ(H_{uσ}) over u ∈ P.
 """
@@ -30,7 +30,7 @@ def fit_transitions(
 ) -> tuple[tuple[FloatArray, ...], TrainingLog]:
     """Train all symbols' networks at once, as one batched product, by full-batch Adamax.
 
-    The symbols share no weight and Adamax works entry by entry, so this is the same as training them one by one. Prefixes with the
+    The symbols share no weights and Adamax works entry by entry, so this is the same as training them one by one. Prefixes with the
     same state are computed once.
 
     Parameters
@@ -43,7 +43,7 @@ def fit_transitions(
         θ is tanh if the learner's second step is nonlinear, else the identity. Without hidden units (`width_transitions` 0),
         g_σ(z) = θ(zᵀF). The number of states is that of `latent`.
     weights : array, shape (num_prefixes, num_symbols), or None
-        How much each pair (u, σ) counts; None: all alike.
+        How much each pair (u, σ) counts; None: all the same.
 
     Returns
     -------
@@ -61,52 +61,52 @@ def fit_transitions(
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
     layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
-    each = np.ones(shifted.shape) if weights is None else weights
-    counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), each)
+    pair_weights = np.ones(shifted.shape) if weights is None else weights
+    counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), pair_weights)
     error = BatchedSquaredError(states, targets, counts / norm, nonlinear)
 
     def loss() -> torch.Tensor:
         return squared_error(error, layers) + spread / norm
 
-    places = _first_reached(shifted, min(MAX_SHOWN, num_prefixes))
+    earlier = _earlier_rows(shifted, min(MAX_SHOWN, num_prefixes))
 
     def look() -> RowStates:
-        reached = latent[: len(places)].copy()
-        for row, (parent, symbol) in enumerate(places):
+        reached = latent[: len(earlier)].copy()
+        for row, (parent, symbol) in enumerate(earlier):
             if parent >= 0:
                 state = reached[parent]
                 for layer in layers:
                     state = state @ layer[symbol].detach().numpy()
                     state = np.tanh(state) if nonlinear else state
                 reached[row] = state
-        return RowStates(np.arange(len(places)), reached, latent[: len(places)])
+        return RowStates(np.arange(len(earlier)), reached, latent[: len(earlier)])
 
     schedule = Schedule(options.epochs_transitions, options.rate_transitions, options.schedule)
     log = train(layers, loss, "transitions", schedule, report, cancelled, look=look)
     return to_arrays(layers), log
 
 
-def _first_reached(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int, int]]:
-    """Of the first rows, the row before and the symbol that leads from there; (−1, −1) where no map leads from an earlier row."""
-    places = [(-1, -1)] * number
+def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int, int]]:
+    """For each of the first rows, an earlier row and the symbol that leads from it to this one; (−1, −1) if there is none."""
+    earlier = [(-1, -1)] * number
     parents, symbols = np.nonzero(shifted[:number] < number)
     for parent, symbol in zip(parents.tolist(), symbols.tolist(), strict=True):
         if parent < (row := int(shifted[parent, symbol])):
-            places[row] = parent, symbol
-    return places
+            earlier[row] = parent, symbol
+    return earlier
 
 
 def _class_targets(
     latent: FloatArray, shifted: npt.NDArray[np.int32], classes: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, float, float]:
-    """What the squared error over prefixes is, class by class: Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖², W = Σ w.
+    """The squared error over the prefixes of one class: Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖², W = Σ w.
 
     Returns
     -------
     counts : array, shape (num_symbols, num_classes)
         W.
     means : array, shape (num_symbols, num_classes, rank)
-        t̄, of each symbol and class of prefixes the weighted mean of φ(H_{uσ}).
+        t̄, the weighted mean of φ(H_{uσ}) over each class of prefixes, for each symbol.
     norm, spread : float
         Σ w ‖t‖² (1 if that is 0), and the second term, which no network can lower.
     """

@@ -1,1 +1,13 @@
-"""Models of functions over strings: WFA, NL-WFA, n-gram, recurrent networks; their weights, their states, their files."""
+"""Functions over strings: what a learner returns, and what scores are computed from.
+
+- `model`: what every model can do: weights of strings, and scores of what comes next.
+- `wfa`: `WFA`, weighted finite automata.
+- `nlwfa`: `NLWFA`, their nonlinear version, whose maps are small networks.
+- `reading`: what is done with a network's outputs.
+- `ngram`, `recurrent`: the uniform model, n-grams, and GRU and LSTM, which the automata are compared with.
+- `sampling`: strings drawn from any model.
+- `files`: models in folders.
+
+Models are frozen values, evaluated with numpy. `learning` makes them from data; the true models of generated strings are in
+`sources`.
+"""

@@ -39,7 +39,7 @@ def test_states_are_those_of_the_model() -> None:
     trie = Trie.of(all_words(2, 4), 2)
     rollout = Rollout(trie)
     step = transition_step([torch.from_numpy(layer) for layer in model.transitions], True)
-    states = rollout.states(torch.from_numpy(model.initial), step)[rollout.place]
+    states = rollout.states(torch.from_numpy(model.initial), step)[rollout.row]
     np.testing.assert_allclose(states.numpy(), model.states(trie), rtol=1e-12)
 
 
@@ -52,7 +52,7 @@ def test_what_is_minimised_is_what_is_reported(learner: str, statistic: str, tra
     tree = Continuations(VALIDATION, 2)
     wanted = next_symbol_score(start, VALIDATION).bits_per_symbol
     if np.isfinite(wanted):
-        assert float(_Trained.of(start).surprise(tree).detach()) == pytest.approx(wanted, rel=1e-4)
+        assert float(_Trained.of(start).bits_per_symbol(tree).detach()) == pytest.approx(wanted, rel=1e-4)
     if not (isinstance(start, NLWFA) and start.reading.link == "softmax"):
         assert wanted == pytest.approx(next_symbol_score(model, VALIDATION).bits_per_symbol, rel=1e-6)
 
