@@ -1,9 +1,9 @@
-"""Lessons: Markdown files with steps that point at the lab's own pages and controls, read into frozen values.
+"""Read lessons from Markdown files, whose steps refer to the lab's pages and controls, into frozen values.
 
-A file begins with a heading between two lines of `---` (title, minutes, summary; `recipe`, fields that the lesson starts from;
-`strings`, strings of its own), then a step a `## ` line. Below that stand `name: value` lines (page, show, `do: label | fields`,
-models), a blank line, the text, and a question with its answer, which begins with `? `. Text is Markdown and is written by the
-lab's authors, never by its users.
+A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
+lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
+`do: label | fields`, models), a blank line, the text, and optionally a question, which begins with `? `, and its answer. The text
+is Markdown; the lab's authors write it, never its users.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ STEP = ("page", "show", "do", "models")
 
 @dataclass(frozen=True)
 class Action:
-    """Something that a step does at a click.
+    """A button of a step, which sets fields of the recipe.
 
     Attributes
     ----------
     label : str
     fields : tuple of (str, str)
-        What is set, under a recipe's flat names.
+        The fields to set and their values, under a recipe's flat names.
     recipe : Recipe or None
-        All that the sidebar says then; None if the fields are set in whatever recipe stands there.
+        The whole recipe after the click; None if the fields are set in the recipe that the sidebar holds.
     """
 
     label: str
@@ -42,7 +42,7 @@ class Action:
     recipe: Recipe | None
 
     def applied(self, recipe: Recipe) -> Recipe:
-        """The recipe that this leads to. Raises RecipeError if it can't be."""
+        """Return the recipe after the click. Raises RecipeError if the fields do not fit it."""
         return self.recipe or with_fields(recipe, dict(self.fields))
 
 
@@ -54,14 +54,14 @@ class Step:
     ----------
     title, text : str
     pages : tuple of str
-        Where it is done: the first of these that the lab has.
+        The pages of the step, by preference: the first that the lab has is opened.
     show : tuple of str
-        The controls of the sidebar that it is about; none: all.
+        The sidebar's controls that the step needs; if empty, all of them.
     actions : tuple of Action
     models : tuple of Recipe
-        What should be trained already when somebody gets here.
+        Models that are shipped, so that they need no training at this step.
     question, answer : str
-        Empty where nothing is asked.
+        Empty if the step has no question.
     """
 
     title: str
@@ -76,16 +76,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson.
+    """A lesson with its steps.
 
     Attributes
     ----------
     name : str
-        The file's, without its ending; the address says it.
+        The file's name without number and ending; the address contains it.
     title, summary : str
     minutes : int
     strings : bytes
-        Strings of its own, a line each, as if they had been uploaded; empty where it has none.
+        The lesson's own strings, one on each line, used like an upload; empty if it has none.
     steps : tuple of Step
     """
 
@@ -98,30 +98,30 @@ class Lesson:
 
 
 def read_lessons(folder: Path) -> dict[str, Lesson]:
-    """Name -> lesson, in the order of the files' names; a number that a name begins with is only there for the order.
+    """Read all lessons of a folder: name -> lesson, in the order of the file names. A leading number only sets the order.
 
     Raises
     ------
     RecipeError
-        If a file can't be read: which, and the line.
+        If a file has an error; the message names the file and the line.
     """
-    found = {}
+    lessons = {}
     for path in sorted(folder.glob("*.md")):
         name = path.stem.split("-", 1)[1] if path.stem[0].isdigit() else path.stem
         try:
-            found[name] = read_lesson(name, path.read_text(encoding="utf-8"))
+            lessons[name] = read_lesson(name, path.read_text(encoding="utf-8"))
         except RecipeError as error:
             raise RecipeError(f"{path.name}: {error}") from None
-    return found
+    return lessons
 
 
 def read_lesson(name: str, text: str) -> Lesson:
-    """A lesson from its file's text.
+    """Read a lesson from its file's text.
 
     Raises
     ------
     FormatError
-        With the line that is wrong.
+        With the number of the line that has the error.
     """
     lines = text.split("\n")
     if lines[0].strip() != "---" or "---" not in lines[1:]:
@@ -139,17 +139,17 @@ def read_lesson(name: str, text: str) -> Lesson:
     if base and strings:
         upload = {"source": "upload", "upload": hashlib.sha256(strings).hexdigest()}
         base = base.changed(data=base.data.changed(**upload, upload_test=upload["upload"]))
-    starts = [place for place, line in enumerate(lines) if line.startswith("## ")]
+    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
     if not starts:
         raise FormatError("a lesson needs a step: a line that begins with ##", end + 1)
-    if stray := [place for place in range(end + 1, starts[0]) if lines[place].strip()]:
+    if stray := [index for index in range(end + 1, starts[0]) if lines[index].strip()]:
         raise FormatError("text before the first step", stray[0] + 1)
     steps = [_step(lines[start:stop], start + 1, base) for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)]
     return Lesson(name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps))
 
 
 def _step(lines: list[str], first: int, base: Recipe | None) -> Step:
-    blank = next((place for place, line in enumerate(lines) if not line.strip()), len(lines))
+    blank = next((index for index, line in enumerate(lines) if not line.strip()), len(lines))
     values: dict[str, str] = {}
     actions, models = [], []
     for line, key, value in _pairs(lines[1:blank], first + 1, STEP):
@@ -165,17 +165,17 @@ def _step(lines: list[str], first: int, base: Recipe | None) -> Step:
     if not pages:
         raise FormatError("a step needs a page", first)
     if unknown := [name for name in show if name not in FIELDS]:
-        raise FormatError(f"show: {unknown[0]!r} is no control", first)
+        raise FormatError(f"show: {unknown[0]!r} is not a control", first)
     body = lines[blank:]
-    asked = [place for place, line in enumerate(body) if line.startswith("? ")]
-    if len(asked) > 1:
-        raise FormatError("a step asks one question", first + blank + asked[1])
-    cut = asked[0] if asked else len(body)
-    question = body[cut][2:].strip() if asked else ""
+    questions = [index for index, line in enumerate(body) if line.startswith("? ")]
+    if len(questions) > 1:
+        raise FormatError("a step asks one question", first + blank + questions[1])
+    cut = questions[0] if questions else len(body)
+    question = body[cut][2:].strip() if questions else ""
     answer = "\n".join(body[cut + 1 :]).strip()
     text = "\n".join(body[:cut]).strip()
-    if not text or (asked and not answer):
-        raise FormatError("a step needs text, and an answer where it asks", first)
+    if not text or (questions and not answer):
+        raise FormatError("a step needs text, and an answer if it asks a question", first)
     return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), question, answer)
 
 
@@ -204,7 +204,7 @@ def _set(recipe: Recipe, text: str, line: int) -> Recipe:
 
 
 def _models(text: str, base: Recipe, line: int) -> Iterator[Recipe]:
-    """`SP@3 both.non@5 num_strings=200`: learners at ranks, all with the fields that stand beside them."""
+    """Read `SP@3 both.non@5 num_strings=200`: learners at ranks, all with the fields beside them."""
     words = text.split()
     fields = " ".join(word for word in words if "=" in word)
     for word in words:

@@ -1,4 +1,4 @@
-"""What processes and folders take of the machine. Linux tells in /proc; elsewhere memory is not known.
+"""Measure the memory of processes and the size of folders. Linux reports memory in /proc; on other systems it is unknown.
 
 Source: https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html and proc_meminfo.5.
 """
@@ -17,64 +17,64 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 @dataclass(frozen=True)
 class Memory:
-    """Of the machine, in bytes: all there is, and what programs could still get."""
+    """The machine's memory in bytes: all of it, and what is still available to programs."""
 
     total: int
     available: int
 
 
 def resident_bytes(pids: Iterable[int], proc: Path = PROC) -> int | None:
-    """Memory that processes hold now, pages that they share counted in each; those that are gone hold none.
+    """Sum the resident memory of processes in bytes. Shared pages count once for each; processes that have ended count 0.
 
-    None where the system does not tell.
+    None if the system does not report it.
     """
     if not (proc / "self" / "statm").exists():
         return None
     return sum(_pages(proc / str(pid) / "statm") for pid in pids) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _pages(place: Path) -> int:
+def _pages(statm: Path) -> int:
     try:
-        return int(place.read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError):  # it ended just now
+        return int(statm.read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError):  # the process has just ended
         return 0
 
 
 def memory(proc: Path = PROC) -> Memory | None:
-    """None where the system does not tell."""
+    """Read the machine's memory; None if the system does not report it."""
     try:
         lines = (proc / "meminfo").read_text(encoding="ascii").splitlines()
-        found = {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)}
-        return Memory(found["MemTotal"], found["MemAvailable"])
+        sizes = {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)}
+        return Memory(sizes["MemTotal"], sizes["MemAvailable"])
     except (OSError, KeyError, ValueError, IndexError):
         return None
 
 
 def folder_bytes(folder: Path) -> int:
-    """What the files below a folder hold; links count nothing, and what goes meanwhile neither."""
+    """Sum the bytes of the files below a folder. Links are not followed; files that disappear meanwhile count 0."""
     total = 0
-    for place, _, names in os.walk(folder):
+    for path, _, names in os.walk(folder):
         for name in names:
             try:
-                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - ten thousand runs: three times as fast
+                total += os.lstat(os.path.join(path, name)).st_size  # noqa: PTH118 - three times as fast for 10,000 runs
             except OSError:
                 continue
     return total
 
 
 def free_bytes(folder: Path) -> int:
-    """What is left on a folder's disk. Raises OSError if the folder is gone."""
+    """Return the free bytes on a folder's disk. Raises OSError if the folder does not exist."""
     return shutil.disk_usage(folder).free
 
 
-def amount(number: float | None) -> str:
-    """Bytes, as they are written: powers of 1000.
+def format_bytes(number: float | None) -> str:
+    """Write a number of bytes, in powers of 1000.
 
-    >>> amount(999), amount(74_000_000), amount(1_234_567_890), amount(None)
-    ('999 bytes', '74 MB', '1.2 GB', 'not known here')
+    >>> format_bytes(999), format_bytes(74_000_000), format_bytes(1_234_567_890), format_bytes(None)
+    ('999 bytes', '74 MB', '1.2 GB', 'unknown')
     """
     if number is None:
-        return "not known here"
+        return "unknown"
     for unit in UNITS:
         if number < 999.5 or unit == UNITS[-1]:
             break

@@ -1,8 +1,8 @@
-"""One visual language for all figures: the colour, dash and marker of each model, and the scales of colours."""
+"""Give each model one colour, dash and marker in all figures, and figures their scales of colours."""
 
 from __future__ import annotations
 
-# Okabe and Ito's palette: told apart by colour-blind people, and on white as on black.
+# Okabe and Ito's palette: colour-blind people can distinguish its colours, on white and on black.
 COLOURS = {
     "SP": "#0072B2",
     "fac.non": "#E69F00",
@@ -28,15 +28,16 @@ MARKERS = {
 }
 CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
-GREY = "#7a8699"  # read on white as on black, and no class's colour
-# Sequential scales that begin dark enough to be told from a white page.
+GREY = "#7a8699"  # readable on white and on black, and not the colour of any class
+# Sequential scales whose first colours are dark enough to be visible on a white page.
 BLUES = ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170")
 REDS = ("#fcc5b0", "#fca58a", "#fb8767", "#f4674a", "#e44a36", "#cd3027", "#b01c20", "#8f121b", "#6b0a14")
-MONOSPACE = {"family": "Source Code Pro, monospace"}  # of strings, so that brackets can be told apart
+MONOSPACE = {"family": "Source Code Pro, monospace"}  # for strings, so that brackets are easy to distinguish
 
 
 def kind_of(name: str) -> str:
-    """
+    """Return the name under which a model has its colour.
+
     >>> kind_of("5-gram"), kind_of("SP")
     ('n-gram', 'SP')
     """
@@ -44,9 +45,10 @@ def kind_of(name: str) -> str:
 
 
 def colour_of(name: str) -> str:
+    """Return the colour of a model, or the accent colour for an unknown name."""
     return COLOURS.get(kind_of(name), ACCENT)
 
 
 def scale(colours: tuple[str, ...], reverse: bool = False) -> list[list[object]]:
-    """A Plotly colour scale of evenly spaced colours."""
-    return [[place / (len(colours) - 1), colour] for place, colour in enumerate(colours[::-1] if reverse else colours)]
+    """Make a Plotly colour scale of evenly spaced colours."""
+    return [[index / (len(colours) - 1), colour] for index, colour in enumerate(colours[::-1] if reverse else colours)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core.lab.machine import PROC, amount, folder_bytes, free_bytes, memory, resident_bytes
+from nlwfa_core.lab.machine import PROC, folder_bytes, format_bytes, free_bytes, memory, resident_bytes
 
 linux = pytest.mark.skipif(not (PROC / "self" / "statm").exists(), reason="there is no /proc")
 HUNGRY = "import sys; kept = bytearray(50_000_000); print('ready', flush=True); sys.stdin.read()"
@@ -53,7 +53,7 @@ def test_a_folder_holds_what_was_written(tmp_path: Path) -> None:
 
 
 def test_amounts_have_units() -> None:
-    assert [amount(number) for number in (0, 999.4, 999.6, 999_600, 10**15)] == [
+    assert [format_bytes(number) for number in (0, 999.4, 999.6, 999_600, 10**15)] == [
         "0 bytes",
         "999 bytes",
         "1 kB",
