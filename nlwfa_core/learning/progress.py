@@ -112,7 +112,7 @@ class TrainingLog:
         if not len(self.losses):
             return f"{self.stage}: no loss"
         best = int(np.argmin(self.losses))
-        falling = " at the last epoch (still falling: train longer)" if best == len(self.losses) - 1 > 0 else ""
+        falling = " at the last epoch; more epochs may lower it" if best == len(self.losses) - 1 > 0 else ""
         return f"{self.stage}: best {self.measure} {self.losses[best]:.4g}{falling}"
 
     @property

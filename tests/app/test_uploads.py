@@ -43,7 +43,7 @@ def test_test_strings_and_solution_of_ones_own_are_used() -> None:
     trained(go(app, "train"), "train.start")
     assert not complaints(app)
     best = " ".join(caption.value for caption in app.caption)
-    assert "50 test strings, weighed by their true probabilities" in best and "at best" in best
+    assert "50 test strings, weighted by their true probabilities" in best and "at best" in best
 
 
 def test_a_solution_may_come_before_its_test_strings() -> None:
