@@ -89,7 +89,7 @@ def test_a_basis_larger_than_the_sample_uses_what_exists_and_says_so() -> None:
     recipe = recipe_of("SP").changed(data=DATA.changed(num_strings=3), hankel=HankelRecipe(num_prefixes=900, num_suffixes=50_000))
     result = run(recipe)
     told = [note for note in result.notes if "; the sample has only " in note]
-    assert len(told) == 2 and "900 prefixes" in told[0] and "50,000 suffixes" in told[1] and "and all are used." in told[0]
+    assert len(told) == 2 and "900 prefixes" in told[0] and "50,000 suffixes" in told[1] and "so all of them are used." in told[0]
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
