@@ -46,7 +46,7 @@ def entry(value: float, level: float, digits: int = 3) -> str:
 
 
 def text(written: str) -> str:
-    """What a user wrote, as upright text in which no character means anything; long texts are cut in the middle.
+    """What a user wrote, as upright text in which no character has a meaning. Long texts are cut in the middle.
 
     >>> text("a_b")
     '\\\\text{a{\\\\_}b}'

@@ -1,4 +1,4 @@
-"""What is taken home: it runs, it says the same numbers, it is read back, and a user's text stays text."""
+"""Exports: programs run and print the same numbers, files are read back, and a user's text stays text."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> FileShelf:
 
 @pytest.fixture(scope="module")
 def hostile(shelf: FileShelf) -> Recipe:
-    """A recipe of strings whose symbols mean something to HTML, Markdown, Python or Graphviz."""
+    """A recipe of strings whose symbols have a meaning in HTML, Markdown, Python or Graphviz."""
     lines = "\n".join(" ".join(HOSTILE[start:] + HOSTILE[:start]) for start in range(len(HOSTILE)))
     tests = "<img/src=x/onerror=alert(2)> <script>alert(1)</script>\n"
     upload, upload_test = (shelf.put(text.encode()) for text in (lines * 3, tests))
@@ -119,7 +119,7 @@ def test_the_notebook_runs_and_ends_with_the_runs_scores(recipe: Recipe, tmp_pat
 
 
 @pytest.mark.parametrize("learner", ["HMM", "fac.non"])
-def test_notebooks_are_the_same_bytes_and_hold_no_text_of_a_users(learner: str, hostile: Recipe) -> None:
+def test_notebooks_are_the_same_bytes_and_hold_no_text_of_a_user(learner: str, hostile: Recipe) -> None:
     recipe = hostile.with_learner(learner)
     book = notebook(recipe)
     nbformat.validate(nbformat.reads(book, as_version=4))
@@ -143,7 +143,7 @@ def test_a_state_that_always_stops_has_no_symbols() -> None:
     assert back.weights(Words.of([(), (0,), (0, 0)])).tolist() == [0.5, 0.5, 0.0]
 
 
-def test_what_pautomac_can_not_say_is_told(learned: Result) -> None:
+def test_automata_that_a_format_can_not_express_are_refused(learned: Result) -> None:
     with pytest.raises(RecipeError, match="needs probabilities, and the lowest weight here is -"):
         pautomac(squared_automaton(2, 2, 0))
     with pytest.raises(RecipeError, match="state 0's transitions and its end sum to 0.9 here"):
@@ -157,7 +157,7 @@ def test_what_pautomac_can_not_say_is_told(learned: Result) -> None:
 
 
 def test_openfst_arcs_sum_to_the_automatons_weights() -> None:
-    """The text's own meaning, by hand: paths from state 0, weights −ln, label 0 read as nothing."""
+    """What the text means, computed from its lines: paths from state 0, weights −ln, label 0 reads no symbol."""
     arcs, final = [], {}
     for row in (line.split("\t") for line in openfst(AUTOMATON).splitlines()):
         if len(row) == 4:
@@ -233,7 +233,7 @@ def test_data_is_read_back_as_it_was() -> None:
 
 
 class Reader(HTMLParser):
-    """Which elements and addresses a page has, and its text."""
+    """Collects the elements, addresses and text of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -251,7 +251,7 @@ class Reader(HTMLParser):
         self.text += data
 
 
-def test_the_report_is_whole_and_hostile_symbols_are_text_in_it(hostile: Recipe, shelf: FileShelf) -> None:
+def test_the_report_needs_no_other_file_and_hostile_symbols_are_text_in_it(hostile: Recipe, shelf: FileShelf) -> None:
     result, data = run(hostile, files=shelf.get), load_data(hostile.data, shelf.get)
     prepared = prepare(hostile, files=shelf.get)
     references = {"<b>uniform</b>": evaluate(Uniform(data.train.num_symbols), data.test)}
@@ -279,7 +279,7 @@ def test_the_report_of_networks_has_their_losses_and_warnings(learned: Result) -
     assert "data:image/png" not in report(opponent, data, None, {})
 
 
-def test_the_report_of_a_linear_model_says_what_is_known_of_the_rank(learned: Result) -> None:
+def test_the_report_of_a_linear_model_says_how_far_the_rank_is_known(learned: Result) -> None:
     data = load_data(SMALL.data)
     text = report(learned, data, build_hankel(data.train, SMALL.hankel), {})
     assert "<th>numerical rank of H_λ</th><td>at least 2</td>" in text and "spectral radius" in text

@@ -1,4 +1,4 @@
-"""Calculations by hand are read back as a student reads them, and done again."""
+"""Calculations by hand are read back as a student reads them, and repeated."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def network(reading: str, link: str, normalised: bool, tanh: bool = True, k: int
 
 
 def blocks(text: str) -> dict[str, FloatArray]:
-    """Name -> numbers, as they are written."""
+    """Name -> numbers as written."""
     lines = text.splitlines()
-    found = {}
-    for place, line in enumerate(lines):
+    numbers = {}
+    for index, line in enumerate(lines):
         if match := HEADER.match(line):
-            rows = lines[place + 1 : place + 1 + int(match["rows"])]
+            rows = lines[index + 1 : index + 1 + int(match["rows"])]
             values = np.array([[float(cell.removeprefix("≈")) for cell in row.split()] for row in rows])
             assert values.shape == (int(match["rows"]), int(match["columns"]))
-            found[match["name"]] = values
-    return found
+            numbers[match["name"]] = values
+    return numbers
 
 
-def said(text: str) -> float:
+def written_weight(text: str) -> float:
     return float(text.strip().rpartition(" = ")[2])
 
 
@@ -75,28 +75,28 @@ def test_the_steps_of_hand_worked_automata_are_exact(reference) -> None:  # type
     alphabet = Alphabet(AB.symbols[: reference.wfa.num_symbols])
     for word, value in reference.values.items():
         text = by_hand(reference.wfa, word, alphabet).text(12)
-        assert said(text) == value
+        assert written_weight(text) == value
         read = blocks(text)
         state = read["α₀ᵀ"]
-        for place, symbol in enumerate(word):
+        for t, symbol in enumerate(word):
             state = state @ read[f"A_{alphabet.symbols[symbol]}"]
-            assert (state == read[f"z{place + 1}"]).all()
+            assert (state == read[f"z{t + 1}"]).all()
         assert float((state @ read["α∞"])[0, 0]) == value
 
 
 @pytest.mark.parametrize("digits", [3, 6, 10])
-def test_a_calculator_comes_to_the_weight_within_the_rounding(digits: int) -> None:
+def test_a_calculator_gets_the_weight_up_to_rounding(digits: int) -> None:
     rng = np.random.default_rng(1)
     model = WFA(rng.normal(size=3), 0.5 * rng.normal(size=(2, 3, 3)), rng.normal(size=3))
     for word in ((), (0,), (1, 0), (0, 1, 1, 0)):
         read = blocks(text := by_hand(model, word, AB).text(digits))
         state = read["α₀ᵀ"]
-        for place, symbol in enumerate(word):
+        for t, symbol in enumerate(word):
             state = state @ read[f"A_{'ab'[symbol]}"]
-            assert state == pytest.approx(read[f"z{place + 1}"], rel=30 * 10.0**-digits, abs=30 * 10.0**-digits)
+            assert state == pytest.approx(read[f"z{t + 1}"], rel=30 * 10.0**-digits, abs=30 * 10.0**-digits)
         again = float((state @ read["α∞"])[0, 0])
         assert again == pytest.approx(weight(model, word), abs=100 * 10.0**-digits)
-        assert said(text) == pytest.approx(weight(model, word), rel=0.5000001 * 10.0 ** (1 - digits))
+        assert written_weight(text) == pytest.approx(weight(model, word), rel=0.5000001 * 10.0 ** (1 - digits))
 
 
 @pytest.mark.parametrize(("reading", "link", "normalised"), OPTIONS)
@@ -110,9 +110,9 @@ def test_networks_are_written_layer_by_layer(reading: str, link: str, normalised
         theta = np.tanh if tanh else np.asarray
         state = read["α₀ᵀ"]
         ends = ("⊣",) if reading == "boundary" and not normalised else ()
-        for place, symbol in enumerate([*("ab"[symbol] for symbol in word), *ends]):
+        for t, symbol in enumerate([*("ab"[symbol] for symbol in word), *ends]):
             state = theta(theta(state @ read[f"G_{symbol},1"]) @ read[f"G_{symbol},2"])
-            assert state == pytest.approx(read[f"z{place + 1}"], rel=1e-9)
+            assert state == pytest.approx(read[f"z{t + 1}"], rel=1e-9)
         if reading != "conditional" and not normalised:
             value = float((theta(state @ read["C,1"]) @ read["D"])[0, 0])
             assert (value**2 if link == "square" else value) == pytest.approx(weight(model, word), rel=1e-8)
@@ -124,13 +124,13 @@ def test_networks_are_written_layer_by_layer(reading: str, link: str, normalised
 @pytest.mark.parametrize(
     ("reading", "link", "normalised"), [option for option in OPTIONS if option[0] == "conditional" or option[2]]
 )
-def test_a_chain_is_the_product_of_what_came(reading: str, link: str, normalised: bool) -> None:
+def test_a_chain_is_the_product_of_its_scores(reading: str, link: str, normalised: bool) -> None:
     model, word = network(reading, link, normalised), (1, 0)
     text = by_hand(model, word, AB).text(12)
     read = blocks(text)
-    chances = [read[f"p{place}"][0, symbol] for place, symbol in enumerate((*word, 2))]
+    chances = [read[f"p{t}"][0, symbol] for t, symbol in enumerate((*word, 2))]
     assert float(np.prod(chances)) == pytest.approx(weight(model, word), rel=1e-9)
-    assert said(text) == pytest.approx(weight(model, word), rel=1e-9)
+    assert written_weight(text) == pytest.approx(weight(model, word), rel=1e-9)
 
 
 def test_each_number_is_a_rounding_of_the_exact_one() -> None:
@@ -159,7 +159,7 @@ def test_formulas_show_small_models_in_full_and_large_ones_cut() -> None:
     assert r"17\text{ more}" in steps and r"\cdots" in weight
 
 
-def test_formulas_hold_no_symbol_that_latex_could_take_for_a_command() -> None:
+def test_formulas_hold_no_symbol_that_latex_could_read_as_a_command() -> None:
     alphabet = Alphabet(("$x$", r"\href{x}", "<b>", "a"))
     model = WFA(np.ones(1), np.ones((4, 1, 1)), np.ones(1))
     word = (0, 1, 2, 3)
@@ -169,7 +169,7 @@ def test_formulas_hold_no_symbol_that_latex_could_take_for_a_command() -> None:
     assert "A_<b>" in by_hand(model, word, alphabet).text()
 
 
-def test_formulas_nest_their_brackets_rightly() -> None:
+def test_formulas_nest_their_brackets() -> None:
     models: list[WFA | NLWFA] = [BINARY.wfa, *(network(*options, k=k) for options in OPTIONS for k in (1, 7))]
     for model, word in product(models, [(), (0, 1), (1,) * 30]):
         for formula in by_hand(model, word, AB).latex():

@@ -50,18 +50,18 @@ def test_small_matrices_are_written_in_full_and_large_ones_by_their_corners() ->
         assert lines[0] == r"0 & 1 & 2 & 3 & \cdots & 9"
         assert lines[4] == r"\vdots & \vdots & \vdots & \vdots & \ddots & \vdots"
         assert lines[5] == r"90 & 91 & 92 & 93 & \cdots & 99"
-    named = matrix(large, lambda place: f"r{place}", lambda place: f"c{place}")
+    named = matrix(large, lambda i: f"r{i}", lambda j: f"c{j}")
     assert r" & c0 & c1 & c2 & c3 & \cdots & c9 \\ \hline r0 & 0" in named and r"\\ r9 & 90" in named
     assert sized(np.zeros((1000, 2)), "x") == r"\underset{1{,}000 \times 2}{x}"
 
 
 @given(st.text(min_size=1, max_size=30))
 def test_what_a_user_wrote_is_one_group_with_no_command_of_its_own(written: str) -> None:
-    found = text(written)
-    assert found.startswith(r"\text{") and found.endswith("}")
-    inside = found.removeprefix(r"\text{").removesuffix("}")
-    for known in (r"{\textbackslash }", r"{\textasciicircum }", r"{\textasciitilde }", r"\ "):
-        inside = inside.replace(known, "")
+    latex = text(written)
+    assert latex.startswith(r"\text{") and latex.endswith("}")
+    inside = latex.removeprefix(r"\text{").removesuffix("}")
+    for escaped in (r"{\textbackslash }", r"{\textasciicircum }", r"{\textasciitilde }", r"\ "):
+        inside = inside.replace(escaped, "")
     for special in "{}$%#&_":
         inside = inside.replace(rf"{{\{special}}}", "")
     assert "\\" not in inside and "$" not in inside and "\n" not in inside

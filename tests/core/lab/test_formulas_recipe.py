@@ -1,4 +1,4 @@
-"""Formulas say what the code does: which steps there are, and how a model is read."""
+"""Formulas say what the code does: which steps there are, and how outputs are read."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def recipe_of(learner: str, statistic: str, transform: str, objective: str = "no
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("objective", REFINEMENTS)
-def test_formulas_stand_for_what_is_done(learner: str, statistic: str, transform: str, objective: str) -> None:
+def test_formulas_agree_with_the_steps_of_the_learner(learner: str, statistic: str, transform: str, objective: str) -> None:
     recipe = recipe_of(learner, statistic, transform, objective)
-    found = dict(steps(recipe))
-    for formula in found.values():
+    formulas = dict(steps(recipe))
+    for formula in formulas.values():
         assert formula.count("{") == formula.count("}") and "%" not in formula
         assert formula.count(r"\begin") == formula.count(r"\end") == formula.count("gathered") / 2
-    titles = " ".join(found)
+    titles = " ".join(formulas)
     assert ("The matrix" in titles) == (transform != "none")
     assert ("Step 3" in titles) == (objective != "none")
     converted = learner == "SP" and statistic != "string" and not recipe.hankel.bounded
     assert ("Back to strings" in titles) == converted
     assert ("Read as" in titles) == (transform != "none" or recipe.hankel.bounded)
-    text = " ".join(found.values())
+    text = " ".join(formulas.values())
     assert bool(re.search("w_|_w", text)) == (transform == "row")
     assert (r"\phi'" in text) == LEARNERS[learner].networks
     assert (r"\dashv" in text) == (recipe.hankel.bounded and transform != "row")
@@ -50,7 +50,7 @@ def test_the_order_is_that_of_the_code() -> None:
         assert list(steps(recipe_of("SP", "factor", "none", objective)))[-1][0].startswith(last)
 
 
-def test_entries_are_told_in_words() -> None:
+def test_entries_in_words() -> None:
     assert entries(HankelRecipe()) == "the share of training strings that equal $uv$"
     assert entries(HankelRecipe(transform="row")).endswith("that equal $uv$, divided by the sum of its row")
     bounded = HankelRecipe(statistic="factor", transform="row", bounded=True)

@@ -1,4 +1,4 @@
-"""Spectral learning on the board: the numbers are the learner's, and those that come out by hand."""
+"""Spectral learning on the board: its numbers are the learner's, and agree with a calculation on paper."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_geometric_series_on_paper() -> None:
 
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
-def test_what_is_shown_is_what_the_experiment_learns(statistic: str, transform: str) -> None:
+def test_the_steps_show_the_model_that_the_experiment_learns(statistic: str, transform: str) -> None:
     bounded = needs_boundary("SP", statistic, transform)
     options = HankelRecipe(num_prefixes=30, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded)
     result = run(Recipe(data=DATA, hankel=options, learning=LearningRecipe(rank=3)))
@@ -75,15 +75,15 @@ def test_what_is_shown_is_what_the_experiment_learns(statistic: str, transform: 
     alphabet = hankel_alphabet(data.alphabet, options.statistic, options.bounded)
     for word, weight in zip(STRINGS, learned.model.weights(words), strict=True):
         assert by_hand(learned.model, word, alphabet).weight == pytest.approx(weight, rel=1e-9, abs=1e-15)
-    found = [list(steps(learned, options, alphabet, data.train, symbol, word)) for symbol in (0, 1) for word in STRINGS]
+    boards = [list(steps(learned, options, alphabet, data.train, symbol, word)) for symbol in (0, 1) for word in STRINGS]
     converted = statistic != "string" and not bounded
-    for board in found:
+    for board in boards:
         assert len(board) == 6 if converted else 5
         for step in board:
             for formula in (step.formula, *step.numbers):
                 assert formula.count("{") == formula.count("}") and formula.count(r"\begin") == formula.count(r"\end")
             assert step.notice.count("$") % 2 == 0 and step.title.count("$") % 2 == 0
-    assert ("back to strings" in [step.name for step in found[0]]) == converted
+    assert ("back to strings" in [step.name for step in boards[0]]) == converted
 
 
 def test_the_share_is_that_of_the_sample() -> None:
@@ -94,13 +94,13 @@ def test_the_share_is_that_of_the_sample() -> None:
         assert f"{share} of the training strings are $x$." in last.notice
 
 
-def test_weights_below_zero_are_pointed_at() -> None:
+def test_negative_weights_get_a_remark() -> None:
     learned = spectral(exact_hankel(lambda words: -COIN.wfa.weights(words), full_basis(2, 2)), 2)
     sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "b")))
     *_, last = steps(learned, HankelRecipe(), sample.alphabet, sample, 0, (0,))
     assert "no probability" in last.notice and re.search(r"f\(x\)=-0.125", last.notice)
 
 
-def test_a_rank_that_the_basis_does_not_allow() -> None:
+def test_a_rank_that_the_basis_does_not_allow_is_refused() -> None:
     with pytest.raises(RecipeError, match="rank: 8 given, allowed are 1 … 7"):
         spectral(exact_hankel(COIN.wfa.weights, full_basis(2, 2)), 8)
