@@ -113,8 +113,9 @@ def read_limits(data: bytes) -> dict[str, int]:
         raise RecipeError(f"the limits' file is not TOML: {error}") from None
     for name, value in numbers.items():
         if name not in LIMITS:
-            near = get_close_matches(name, LIMITS) or LIMITS
-            raise RecipeError(f"{name[:40]!r} is no limit; {'nearest' if near is not LIMITS else 'there are'}: {', '.join(near)}")
+            near = get_close_matches(name, LIMITS)
+            names = f"nearest: {', '.join(near)}" if near else f"the limits are: {', '.join(LIMITS)}"
+            raise RecipeError(f"{name[:40]!r} is not the name of a limit; {names}")
         if type(value) is not int or not 1 <= value <= LARGEST:
             raise RecipeError(f"{name}: {str(value)[:40]} given, a whole number from 1 to {LARGEST:,} needed")
     return numbers

@@ -53,4 +53,4 @@ def test_widgets_end_where_the_limits_do(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_followed_are_said_on_the_page(tmp_path: Path) -> None:
     ((exceptions, errors),) = lab_with("rnk = 2\n", tmp_path)  # type: ignore[misc]
     assert exceptions == [] and len(errors) == 1
-    assert "limits.toml: 'rnk' is no limit; nearest: rank" in errors[0].replace("\\", "")
+    assert "limits.toml: 'rnk' is not the name of a limit; nearest: rank" in errors[0].replace("\\", "")

@@ -39,10 +39,10 @@ def test_a_file_sets_limits() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rnk = 3", "'rnk' is no limit; nearest: rank"),
-        ("session_job = 3", "'session_job' is no limit; nearest: session_jobs"),
-        ("zzzzzz = 3", "'zzzzzz' is no limit; there are: file_bytes, pasted_bytes, "),
-        ("[limits]\nrank = 3", "'limits' is no limit"),
+        ("rnk = 3", "'rnk' is not the name of a limit; nearest: rank"),
+        ("session_job = 3", "'session_job' is not the name of a limit; nearest: session_jobs"),
+        ("zzzzzz = 3", "'zzzzzz' is not the name of a limit; the limits are: file_bytes, pasted_bytes, "),
+        ("[limits]\nrank = 3", "'limits' is not the name of a limit"),
         ('rank = "3"', "rank: 3 given, a whole number from 1 to 9,007,199,254,740,991 needed"),
         ("rank = true", "rank: True given, a whole number"),
         ("rank = 2.5", "rank: 2.5 given, a whole number"),
@@ -77,7 +77,7 @@ def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert limits.settings() == ({"rank": 6}, None)
     (tmp_path / "other.toml").write_text("rnk = 6")
     given, problem = limits.settings()
-    assert given == {} and str(problem).endswith("other.toml: 'rnk' is no limit; nearest: rank")
+    assert given == {} and str(problem).endswith("other.toml: 'rnk' is not the name of a limit; nearest: rank")
 
 
 def test_every_default_is_in_force_here_and_documented() -> None:
