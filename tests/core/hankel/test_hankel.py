@@ -60,7 +60,7 @@ def test_estimates_are_counts(strings: list[Word], num_prefixes: int, num_suffix
 
 @given(strings_of, st.data())
 def test_estimates_are_counts_over_any_basis(strings: list[Word], data: st.DataObject) -> None:
-    """Prefixes and suffixes that the sample never shows, in any order."""
+    """Also with prefixes and suffixes that the sample does not contain, in any order."""
     grown: list[Word] = [()]
     for _ in range(data.draw(st.integers(0, 6))):
         child = (*data.draw(st.sampled_from(grown)), data.draw(st.integers(0, 2)))
@@ -72,7 +72,7 @@ def test_estimates_are_counts_over_any_basis(strings: list[Word], data: st.DataO
 
 
 @given(strings_of)
-def test_zero_rows_outside_the_basis_are_one(strings: list[Word]) -> None:
+def test_zero_rows_outside_the_basis_share_one_row(strings: list[Word]) -> None:
     hankel = estimate_hankel(sample_of(strings), select_basis(sample_of(strings), 4, 4))
     outside = hankel.matrix[hankel.num_prefixes :]
     empty = np.flatnonzero(np.diff(outside.indptr) == 0)
@@ -106,7 +106,7 @@ def test_exact_blocks_hold_the_values() -> None:
     assert hankel.num_closure_rows == hankel.matrix.shape[0] == 7
 
 
-def test_all_that_exist_are_used_when_more_are_asked_for() -> None:
+def test_all_prefixes_are_used_if_there_are_fewer_than_requested() -> None:
     basis = select_basis(sample_of([(0, 1), (0,)]), 1000, 1000)
     assert (list(basis.prefixes), list(basis.suffixes)) == ([(), (0,), (0, 1)], [(), (0,), (1,), (0, 1)])
 
@@ -123,7 +123,7 @@ def test_all_that_exist_are_used_when_more_are_asked_for() -> None:
         ([(), (3,)], [()], "symbol 3 is not in the alphabet of 3 symbols"),
     ],
 )
-def test_unsound_bases_are_refused(prefixes: list[Word], suffixes: list[Word], message: str) -> None:
+def test_invalid_bases_are_refused(prefixes: list[Word], suffixes: list[Word], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Basis(Words.of(prefixes), Words.of(suffixes), 3)
 

@@ -84,7 +84,7 @@ def test_conversions_invert(reference: Reference) -> None:
 
 @pytest.mark.parametrize("reference", DISTRIBUTIONS, ids=repr)
 def test_conversions_are_sums(reference: Reference) -> None:
-    """Prefix and factor weights against sums over all strings up to a length, where what is left out is small."""
+    """Prefix and factor weights against sums over all strings up to a length; the rest of the sum is small."""
     wfa = reference.wfa
     longest = 14 if wfa.num_symbols == 1 else 10
     strings, words = all_words(wfa.num_symbols, longest), list(all_words(wfa.num_symbols, 2))
@@ -115,7 +115,7 @@ def test_spectral_learning_recovers_strings_from_every_statistic(reference: Refe
 
 
 def bounded_weights(wfa: WFA, statistic: str, words: Words) -> np.ndarray:
-    """How often words over the alphabet with boundary symbols stand in ⊢x⊣ (or begin x⊣)."""
+    """How often words over the alphabet with boundary symbols occur in ⊢x⊣ (or begin x⊣)."""
     end, begin = wfa.num_symbols, wfa.num_symbols + 1
     prefix, factor = prefix_automaton(wfa), factor_automaton(wfa)
     suffix = WFA(factor.initial, wfa.transitions, wfa.termination)  # how often a string ends with a word

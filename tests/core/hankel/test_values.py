@@ -68,7 +68,7 @@ def test_an_observed_zero_is_not_an_unknown_cell() -> None:
     assert not observed_transitions(hankel, 2).any()
 
 
-def test_unsound_values_are_refused() -> None:
+def test_invalid_values_are_refused() -> None:
     with pytest.raises(RecipeError, match="values must be finite numbers, got inf"):
         valued({(): np.inf})
     with pytest.raises(RecipeError, match=r"1 words with values of shape \(2,\)"):

@@ -98,7 +98,7 @@ def test_draws_in_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Trie.of(words, 2).num_nodes > 100
 
 
-def test_what_is_no_distribution_is_not_drawn_from() -> None:
+def test_nothing_is_drawn_from_what_is_not_a_distribution() -> None:
     one = np.array([1.0])
     with pytest.raises(RecipeError, match="not a probability distribution: the sum over all strings is 2, 1 needed"):
         sample_words(WFA(one, np.array([[[0.5]]]), one), 10, seed=0)

@@ -220,7 +220,7 @@ def test_frequencies_are_shares_of_all_that_was_read() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=3).map(tuple), min_size=1, max_size=30), st.integers(1, 6), sizes)
 def test_frequent_strings_are_exact(words: list[Word], num_frequent: int, size: int) -> None:
-    """Read often from the beginning on, they are never dropped, whatever comes between."""
+    """Strings that are read often from the beginning are never dropped, whatever comes between."""
     frequent = [(2, 2, 2, 2, index) for index in range(num_frequent)]
     stream = [word for rare in words for word in (*frequent, rare)]
     counts = count_strings(cut(written(stream, 6), size), max_distinct=2 * num_frequent + 2)
@@ -235,7 +235,7 @@ def test_the_bound_in_words() -> None:
 
 
 @pytest.mark.parametrize("max_distinct", [0, -1])
-def test_something_must_be_held(max_distinct: int) -> None:
+def test_at_least_one_string_is_held(max_distinct: int) -> None:
     counts = count_strings([b"1 1\n0\n"])
     for call in (lambda: count_strings([b"1 1\n0\n"], max_distinct), lambda: merge(counts, counts, max_distinct)):
         with pytest.raises(RecipeError, match=f"max_distinct: {max_distinct} given, at least 1 needed"):
@@ -269,7 +269,7 @@ def test_merging_changes_neither_side() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_larger_alphabet_holds(order: int) -> None:
+def test_the_larger_alphabet_is_used(order: int) -> None:
     small, large = [(1,), (0, 1)], [(0, 1), (299,)]
     one, other = [count_strings([written(words, size)], 2) for words, size in ((small, 2), (large, 300))][::order]
     merged = merge(one, other)

@@ -1,4 +1,4 @@
-"""Files read a block after the other, of any size, give what a plain reading of the whole text gives."""
+"""Files read a block at a time, with blocks of any size, give the same as a plain reading of the whole text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CELLS = st.text("abλ é,\n", max_size=4)
 
 @pytest.fixture(autouse=True, params=[1, 5, 2**15])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How much is read at once: a line, some, all; and short words are merged twice, or once."""
+    """The size of a block: a line, some lines, the file; and short words are merged twice, or once."""
     for name in (
         "sources.files.BLOCK_BYTES",
         "sources.files.PIECE_BYTES",

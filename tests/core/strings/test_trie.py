@@ -94,7 +94,7 @@ def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
 @pytest.mark.parametrize("few", [0, 1, rolling.NUMBERS_PER_CALL])
 @given(rows=word_lists, copies=st.integers(1, 6))
 def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: int) -> None:
-    """However many share their prefixes, for some or all of their length, and step together; and no step is taken for nothing."""
+    """However many words share prefixes and take their steps together; and no step is taken twice."""
     words, writer = Words.of(rows * copies), Writer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rolling, "NUMBERS_PER_CALL", few)
@@ -103,7 +103,7 @@ def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: 
     assert writer.steps <= len(words.symbols)
 
 
-def test_a_word_given_often_is_stepped_through_once() -> None:
+def test_a_repeated_word_is_stepped_through_once() -> None:
     writer = Writer()
     assert end_states(Words.of([(0, 2, 1)] * 7), 3, np.zeros(1), writer)[:, 0].tolist() == [132.0] * 7
     assert writer.steps == 3

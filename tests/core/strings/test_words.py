@@ -74,8 +74,8 @@ def test_symbols_outside_the_alphabet_are_refused(word: Word, bad: int) -> None:
 
 @pytest.mark.parametrize("collide", [False, True])
 @given(rows=word_lists)
-def test_distinct_words_stand_where_they_first_stood(collide: bool, rows: list[Word]) -> None:
-    """Fingerprints in blocks of three symbols; and all the same, so that the slow way has to tell words apart."""
+def test_distinct_words_come_with_their_first_positions(collide: bool, rows: list[Word]) -> None:
+    """With fingerprints in blocks of three symbols; and with equal fingerprints, so that the dictionary has to tell words apart."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nlwfa_core.strings.words.SYMBOLS_AT_ONCE", 3)
         patch.setattr("nlwfa_core.strings.grouping.SYMBOLS_AT_ONCE", 3)
@@ -104,7 +104,7 @@ def test_samples_are_counters(rows: list[Word], data: st.DataObject) -> None:
 
 
 @given(word_lists.filter(len), st.integers(0, 5), st.data())
-def test_a_split_deals_out_the_strings_as_drawn(rows: list[Word], seed: int, data: st.DataObject) -> None:
+def test_a_split_deals_out_each_string_once(rows: list[Word], seed: int, data: st.DataObject) -> None:
     sample = Sample.of(Words.of(rows), AB)
     size = data.draw(st.integers(0, len(rows)))
     parts = sample.split([size, len(rows) - size], seed)
