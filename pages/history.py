@@ -10,18 +10,18 @@ sidebar.page_recipe(
 )
 view.stop_if_off()
 with widgets.errors_as_messages():
-    shelf = view.shelf()
-    choices = view.choices(shelf)
+    run_list = view.run_list()
+    choices = view.choices(run_list)
     if not choices.total:
-        view.undo_bar(shelf)
-        view.nothing_yet(shelf)
+        view.undo_bar(run_list)
+        view.nothing_yet(run_list)
     else:
-        view.go_on_bar(shelf, choices)
-        query = view.query_controls(shelf, choices)
-        page = view.page_of(shelf, query)
-        picked = view.table(shelf, page, query)
-        view.undo_bar(shelf)  # at the place of the button that deleted
-        view.actions(shelf, picked, choices.tags)
-        view.one_run(shelf, picked)
-        view.watch(shelf, page, query)
-    view.import_control(shelf)
+        view.interrupted_bar(run_list, choices)
+        query = view.query_controls(run_list, choices)
+        page = view.page_of(run_list, query)
+        picked = view.table(run_list, page, query)
+        view.undo_bar(run_list)  # at the place of the button that deleted
+        view.actions(run_list, picked, choices.tags)
+        view.one_run(run_list, picked)
+        view.watch(run_list, page, query)
+    view.import_control(run_list)

@@ -34,7 +34,7 @@ def train_shown_runs(recipe: Recipe, key: str) -> None:
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
     """Those runs whose alphabet is that of `data`; a note says why each of the others is left out."""
-    kept = {}
+    comparable_runs = {}
     for name, run in recipes.items():
         try:
             alphabet = cache.data(run.data).alphabet
@@ -42,10 +42,10 @@ def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
             notes(f"{name} is left out: {error}")
             continue
         if alphabet == data.alphabet:
-            kept[name] = run
+            comparable_runs[name] = run
         else:
             notes(f"{name} is left out: it was learned from another alphabet than the sidebar's strings.")
-    return kept
+    return comparable_runs
 
 
 def pin(name: str, recipe: Recipe | None) -> None:

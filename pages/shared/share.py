@@ -20,8 +20,7 @@ def shown_controls() -> tuple[str, ...]:
     if choice := address.value(SHOW):
         names = choice.split(",")
         if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
-            known = [name for name in names if name not in unknown]
-            address.set_value(SHOW, ",".join(known))
+            address.set_value(SHOW, ",".join(name for name in names if name not in unknown))
             text = f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. Examples: rank, learner, source."
             error_toast(text)
             return shown_controls()

@@ -29,13 +29,18 @@ UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
 DEFAULTS = flat(DEFAULT)
-KEPT, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
+VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
-STACK, LAST = "undo.stack", "undo.last"
+UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
-NAMES = {"refine": "refinement", "upload": "strings", "data_seed": "seed of the strings", "learning_seed": "seed of the networks"}
+FIELD_NAMES = {
+    "refine": "refinement",
+    "upload": "strings",
+    "data_seed": "seed of the strings",
+    "learning_seed": "seed of the networks",
+}
 
-Moment = tuple[Recipe, dict[str, Any]]
+SidebarState = tuple[Recipe, dict[str, Any]]
 
 
 def recipe_controls() -> Recipe:
@@ -57,8 +62,8 @@ def recipe_controls() -> Recipe:
         learning = _learning_controls(DEFAULT.learning)
         refinement = _refinement_controls(DEFAULT.refinement, LEARNERS[learning["learner"]].networks)
     hankel["bounded"] = needs_boundary(learning["learner"], hankel["statistic"], hankel["transform"])
-    st.session_state[KEPT] = {key: st.session_state[key] for key in DEFAULTS if key in st.session_state}
-    st.session_state[KEPT] |= {key: data[key] for key in UPLOADS}
+    st.session_state[VALUES] = {key: st.session_state[key] for key in DEFAULTS if key in st.session_state}
+    st.session_state[VALUES] |= {key: data[key] for key in UPLOADS}
     recipe = Recipe(
         data=DataRecipe(**data),
         hankel=HankelRecipe(**hankel),
@@ -87,7 +92,7 @@ def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
 
 def saved_values() -> dict[str, Any]:
     """The values of all controls, including hidden ones."""
-    return dict(st.session_state[KEPT])
+    return dict(st.session_state[VALUES])
 
 
 def set_values(values: dict[str, Any]) -> None:
@@ -142,7 +147,7 @@ def _apply_preset() -> None:
 
 def _restore() -> None:
     """Restore the values of controls that were hidden for a while."""
-    for key, value in st.session_state.get(KEPT, {}).items():
+    for key, value in st.session_state.get(VALUES, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
 
@@ -288,7 +293,7 @@ def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) 
     return st.number_input(label, smallest, largest, min(default, largest), **_bound(key))
 
 
-def check_sayable(recipe: Recipe) -> None:
+def check_settable(recipe: Recipe) -> None:
     """Raise RecipeError if the sidebar can't be set to a recipe, though the library could run it."""
     learning, hankel = recipe.learning, recipe.hankel
     if not learning.kind.needs_hankel:
@@ -315,26 +320,26 @@ def check_sayable(recipe: Recipe) -> None:
 
 def undo_control(recipe: Recipe) -> None:
     """Remember a change, and draw the button that undoes the last one; its label names the change."""
-    stack: list[Moment] = st.session_state.setdefault(STACK, [])
-    last: Moment | None = st.session_state.get(LAST)
+    stack: list[SidebarState] = st.session_state.setdefault(UNDO_STACK, [])
+    last: SidebarState | None = st.session_state.get(UNDO_LAST)
     if last is not None and last[0] != recipe:
         stack.append(last)
         del stack[:-MAX_CHANGES]
-    st.session_state[LAST] = (recipe, saved_values())
-    label = f"Undo: {described(stack[-1][0], recipe)}" if stack else "Undo"
+    st.session_state[UNDO_LAST] = (recipe, saved_values())
+    label = f"Undo: {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
     icon = ":material/undo:"
     st.button(label, key="undo", icon=icon, type="tertiary", on_click=_undo, disabled=not stack, help=label if stack else None)
 
 
 def _undo() -> None:
-    st.session_state[LAST] = None
-    set_values(st.session_state[STACK].pop()[1])
+    st.session_state[UNDO_LAST] = None
+    set_values(st.session_state[UNDO_STACK].pop()[1])
 
 
-def described(before: Recipe, after: Recipe) -> str:
+def describe_change(before: Recipe, after: Recipe) -> str:
     """A change in a few words, for a label.
 
-    >>> described(Recipe(), Recipe.from_json('{"learning": {"rank": 3}}'))
+    >>> describe_change(Recipe(), Recipe.from_json('{"learning": {"rank": 3}}'))
     'rank 10 → 3'
     """
     changes = differences(before, after)
@@ -342,7 +347,7 @@ def described(before: Recipe, after: Recipe) -> str:
         return "the last change"
     name, (old, new) = next(iter(changes.items()))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return f"{NAMES.get(name, name.replace('_', ' '))} {_written(name, old)} → {_written(name, new)}{more}"
+    return f"{FIELD_NAMES.get(name, name.replace('_', ' '))} {_written(name, old)} → {_written(name, new)}{more}"
 
 
 def _written(name: str, value: Any) -> str:

@@ -71,7 +71,7 @@ def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]]
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
         for measure in measures:
-            curves = {stage: (epochs, values) for stage, (given, epochs, values) in losses.items() if given == measure}
+            curves = {stage: (epochs, values) for stage, (name, epochs, values) in losses.items() if name == measure}
             alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
             height = HEIGHT if len(measures) == 1 else HEIGHT * 2 // 3
             st.echarts_chart(loss_options(curves, measure), key=f"{key}.{measure}", height=height, alt=alt)
@@ -128,7 +128,7 @@ def _pause(recipe: Recipe, epochs: int = 0) -> None:
         st.toast(escape_markdown(str(error)), icon=":material/info:", duration="long")
 
 
-def _go_on(*recipes: Recipe) -> None:
+def _play(*recipes: Recipe) -> None:
     for recipe in recipes:
         runs.play(recipe)
 
@@ -150,7 +150,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
             _hold_buttons(going[0], key)
         elif paused := [status.recipe for status in going if status.held]:
             text = "One of these runs is paused, by you on another page or by someone who waits for the same run."
-            st.button("Continue", key=f"{key}.play", on_click=_go_on, args=paused, icon=":material/play_arrow:", help=text)
+            st.button("Continue", key=f"{key}.play", on_click=_play, args=paused, icon=":material/play_arrow:", help=text)
         st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
     if show_losses:
         st.markdown(_stages(going[0]))
@@ -209,7 +209,7 @@ def _bar(status: JobStatus) -> tuple[float, str]:
     return share, f"{text} · about {duration(status.seconds_left)} left{' in this stage' if more else ''}"
 
 
-def _queue(number: int, place: int, status: JobStatus) -> str:
+def _queue(number: int, position: int, status: JobStatus) -> str:
     """The queue position of the first waiting run.
 
     >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
@@ -217,7 +217,7 @@ def _queue(number: int, place: int, status: JobStatus) -> str:
     """
     first = "Waiting" if number == 1 else f"{number} waiting, the first one"
     when = "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
-    return f"{first}: {_ordinal(place)} of {status.num_queued} in the queue{when}."
+    return f"{first}: {_ordinal(position)} of {status.num_queued} in the queue{when}."
 
 
 def _ordinal(number: int) -> str:

@@ -131,12 +131,12 @@ def typed_text(label: str, default: str, key: str, help: str = "") -> str:
 
     The text is `default` until somebody types, and stays when one looks at another page and comes back.
     """
-    place = f"typing.{key}"
-    saved: dict[str, Any] | None = st.session_state.get(place)
+    state_key = f"typing.{key}"
+    saved: dict[str, Any] | None = st.session_state.get(state_key)
     text, version = (saved["text"], saved["version"]) if saved else (default, f"default {default}")
     data = {"label": label, "help": help, "text": text, "version": version, "longest": MAX_TYPED}
     typed = _live_text_field(key=key, data=data, on_typed_change=lambda: None).typed
     if isinstance(typed, dict) and typed.get("version") == version and isinstance(typed.get("text"), str):
         text = typed["text"][:MAX_TYPED]
-        st.session_state[place] = {"text": text, "version": version}
+        st.session_state[state_key] = {"text": text, "version": version}
     return text

@@ -50,7 +50,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
         st.caption("Pin a run as A in the sidebar, then change something: this page then shows both side by side.")
         return recipes
     st.subheader("Side by side", anchor=False)
-    finished = {name: known for name, one in recipes.items() if (known := outcome(one))}
+    finished = {name: run for name, one in recipes.items() if (run := outcome(one))}
     number = len(recipes) - len(finished)
     training.train_controls(list(recipes.values()), f"Train {number} of {len(recipes)}", "compare.in_play")
     if finished:
@@ -117,7 +117,7 @@ def _sizes(recipe: Recipe) -> list[int]:
         key="sizes",
         bind="query-params",
         wrap=True,
-        help=f"Each model has k = {recipe.learning.rank}, as the sidebar says.",
+        help=f"Each model has k = {recipe.learning.rank}, as set in the sidebar.",
     )
 
 
@@ -137,7 +137,7 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     grid = sweep.points()
     if sweep.against != "rank":
         return grid
-    kept, refused = {}, Counter[str]()
+    allowed, refused = {}, Counter[str]()
     for point, one in grid.items():
         if one.learning.kind.needs_hankel:
             hankel = cache.hankel(recipe.data, one.hankel)
@@ -145,9 +145,9 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
                 size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
                 refused[f"{point.learner}: ranks up to {largest} only, because its matrix has {size}."] += 1
                 continue
-        kept[point] = one
+        allowed[point] = one
     widgets.notes(*refused)
-    return kept
+    return allowed
 
 
 def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:

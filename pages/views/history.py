@@ -46,8 +46,8 @@ SEARCH, ORDER, LAST, PAGE = "history.text", "history.order", "history.last", "hi
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
-    """The runs that this visitor may see; names, tags and deletions are for everyone, or for the visitor's own list."""
+class RunList:
+    """The runs that this visitor sees; names, tags and deletions are for everyone, or for the visitor's own list."""
 
     history: History
     labels: History | Own
@@ -60,29 +60,29 @@ def stop_if_off() -> None:
         st.stop()
 
 
-def shelf() -> Shelf:
-    """Raises RecipeError if the history can't be reached."""
+def run_list() -> RunList:
+    """The visitor's list of runs. Raises RecipeError if the history can't be reached."""
     mine = runs.own()
-    return Shelf(runs.history(), mine or runs.history(), mine.owner if mine else None)
+    return RunList(runs.history(), mine or runs.history(), mine.owner if mine else None)
 
 
-def choices(shelf: Shelf) -> Choices:
+def choices(run_list: RunList) -> Choices:
     with told():
-        return listing.choices(shelf.history, shelf.owner)
+        return listing.choices(run_list.history, run_list.owner)
 
 
-def nothing_yet(shelf: Shelf) -> None:
+def nothing_yet(run_list: RunList) -> None:
     """An empty history, and what to do next."""
     st.subheader("No run yet", anchor=False)
     st.markdown(
         "Train something, and it appears here at once: *Train* runs the sidebar's recipe, *Compare* a whole grid."
-        + ("" if shelf.owner else " Or import a bundle below that somebody exported from another lab.")
+        + ("" if run_list.owner else " Or import a bundle below that somebody exported from another lab.")
     )
     if st.button("Go to Train", key="history.train", type="primary", icon=":material/play_arrow:"):
         switch("train")
 
 
-def query_controls(shelf: Shelf, choices: Choices) -> Query:
+def query_controls(run_list: RunList, choices: Choices) -> Query:
     """Search, filters and order."""
     first, second, third, fourth = st.columns([4, 4, 3, 2], vertical_alignment="bottom")
     text = first.text_input(
@@ -121,7 +121,7 @@ def query_controls(shelf: Shelf, choices: Choices) -> Query:
         f"Filter ({used})" if used else "Filter", icon=":material/filter_list:", width="stretch", key="history.filter"
     ):
         chosen = [_several(label, options, key) for (label, options), key in zip(filters, FILTERS, strict=True)]
-    return Query(text or "", *map(tuple, chosen), order=order, last=last, owner=shelf.owner)
+    return Query(text or "", *map(tuple, chosen), order=order, last=last, owner=run_list.owner)
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
@@ -134,13 +134,13 @@ def _several(label: str, options: list[str], key: str) -> list[str]:
     return chosen
 
 
-def page_of(shelf: Shelf, query: Query) -> Listing:
+def page_of(run_list: RunList, query: Query) -> Listing:
     """The runs on the current page of the table; on the last page if the current one no longer exists."""
     with told():
-        page = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+        page = listing.listed(run_list.history, query, _offset(), PAGE_SIZE)
         if page.total and not page.runs:
             st.session_state[PAGE] = _num_pages(page)
-            page = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+            page = listing.listed(run_list.history, query, _offset(), PAGE_SIZE)
     return page
 
 
@@ -152,7 +152,7 @@ def _num_pages(page: Listing) -> int:
     return -(-page.total // PAGE_SIZE)
 
 
-def table(shelf: Shelf, page: Listing, query: Query) -> list[Run]:
+def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
     """The table; returns the ticked runs."""
     if not page.runs:
         st.markdown("**No matching runs.** Try fewer words or clear the filters.")
@@ -200,12 +200,12 @@ def _pager(page: Listing) -> None:
         right.number_input("Page", 1, _num_pages(page), key=PAGE, persist_state="session")
 
 
-def one_run(shelf: Shelf, picked: Sequence[Run]) -> None:
+def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
     """A ticked run in full: how it ended, its scores, curves and diagnostics, and all its options."""
     if len(picked) != 1:
         return
     with told():
-        rows = listing.chosen(shelf.history, [picked[0].key], shelf.owner)
+        rows = listing.chosen(run_list.history, [picked[0].key], run_list.owner)
     for run in rows.values():
         st.subheader(escape_markdown(history_tables.run_name(run)), anchor=False)
         zone = st.context.timezone
@@ -249,16 +249,16 @@ def expect() -> None:
     st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
 
 
-def watch(shelf: Shelf, page: Listing, query: Query) -> None:
+def watch(run_list: RunList, page: Listing, query: Query) -> None:
     """While runs on the page are queued or running, look for changes."""
     if any(run.state in UNDER_WAY for run in page.runs) or st.session_state.get(EXPECTED, 0.0) > monotonic():
-        st.fragment(_look, run_every=WATCH_SECONDS)(shelf, page, query)
+        st.fragment(_look, run_every=WATCH_SECONDS)(run_list, page, query)
 
 
 @errors_as_messages()
-def _look(shelf: Shelf, page: Listing, query: Query) -> None:
+def _look(run_list: RunList, page: Listing, query: Query) -> None:
     with told():
-        now = listing.listed(shelf.history, query, _offset(), PAGE_SIZE)
+        now = listing.listed(run_list.history, query, _offset(), PAGE_SIZE)
     if [(run.key, run.state) for run in now.runs] != [(run.key, run.state) for run in page.runs]:
         st.rerun()
     number = sum(run.state in UNDER_WAY for run in now.runs)
@@ -266,7 +266,7 @@ def _look(shelf: Shelf, page: Listing, query: Query) -> None:
         st.caption(f"{number} of these runs {'are' if number > 1 else 'is'} queued or running: the table updates itself.")
 
 
-def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
+def actions(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
     """Buttons for the ticked runs."""
     if not picked:
         st.markdown(
@@ -294,13 +294,13 @@ def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
         if again:
             text = "Start the unfinished runs again, from the beginning"
             st.button("Run again", key="history.again", icon=":material/replay:", on_click=_again, args=(again,), help=text)
-        _labels(shelf, picked, tags)
+        _labels(run_list, picked, tags)
         if done:
-            _export(shelf, done)
+            _export(run_list, done)
         if over:
             label = "Delete" if len(over) == 1 else f"Delete {len(over)}"
             st.button(
-                label, key="history.delete", icon=":material/delete:", on_click=_delete, args=(shelf, [run.key for run in over])
+                label, key="history.delete", icon=":material/delete:", on_click=_delete, args=(run_list, [run.key for run in over])
             )
     if len(over) < len(picked):
         st.caption("To delete a running job, open it and cancel it first.")
@@ -310,7 +310,7 @@ def actions(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
 
 def _open(run: Run) -> None:
     try:
-        recipe = _sayable(run)
+        recipe = _settable_recipe(run)
     except RecipeError as error:
         error_toast(f"{error} Nothing was changed.")
         return
@@ -318,10 +318,10 @@ def _open(run: Run) -> None:
     st.session_state[OPENED] = True
 
 
-def _sayable(run: Run) -> Recipe:
+def _settable_recipe(run: Run) -> Recipe:
     """A run's recipe. Raises RecipeError if the sidebar can't be set to it, or its strings are not on this server."""
     recipe = _recipe(run)
-    sidebar.check_sayable(recipe)
+    sidebar.check_settable(recipe)
     for name in recipe.data.uploads:
         try:
             cache.uploads().get(name)
@@ -357,25 +357,25 @@ def _again(unfinished: Iterable[Run]) -> None:
     expect()
 
 
-def go_on_bar(shelf: Shelf, choices: Choices) -> None:
+def interrupted_bar(run_list: RunList, choices: Choices) -> None:
     """Runs that were interrupted when a server stopped, with a button that starts them again."""
     if number := choices.states.get("interrupted"):
         with st.container(horizontal=True, key="history.interrupted", vertical_alignment="center"):
             st.markdown(f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a server stopped.")
-            st.button("Run again", key="history.go_on", icon=":material/replay:", on_click=_go_on, args=(shelf,))
+            st.button("Run again", key="history.go_on", icon=":material/replay:", on_click=_run_interrupted, args=(run_list,))
 
 
-def _go_on(shelf: Shelf) -> None:
+def _run_interrupted(run_list: RunList) -> None:
     try:
         with told():
-            interrupted = listing.listed(shelf.history, Query(states=("interrupted",), owner=shelf.owner), 0, MAX_RUNS)
+            interrupted = listing.listed(run_list.history, Query(states=("interrupted",), owner=run_list.owner), 0, MAX_RUNS)
     except RecipeError as error:
         error_toast(error)
     else:
         _again(run for run in interrupted.runs if history_tables.recipe_of(run))
 
 
-def _labels(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
+def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
     """A form: name and tags of one run, or tags to add to several."""
     one = picked[0] if len(picked) == 1 else None
     with st.popover("Name and tags" if one else f"Tag {len(picked)}", icon=":material/label:", key="history.labels"):
@@ -395,52 +395,54 @@ def _labels(shelf: Shelf, picked: Sequence[Run], tags: Sequence[str]) -> None:
                 placeholder="choose, or type a new one",
                 help=f"At most {MAX_TAGS}, each with at most {MAX_TAG} characters.",
             )
-            st.form_submit_button("Save", key="history.save", icon=":material/check:", on_click=_save, args=(shelf, picked, form))
+            st.form_submit_button(
+                "Save", key="history.save", icon=":material/check:", on_click=_save, args=(run_list, picked, form)
+            )
 
 
-def _save(shelf: Shelf, picked: Sequence[Run], form: str) -> None:
+def _save(run_list: RunList, picked: Sequence[Run], form: str) -> None:
     chosen = list(st.session_state.get(f"history.tags_of.{form}") or [])
     try:
         with told():
             for run in picked:
                 if len(picked) == 1:
-                    shelf.labels.rename(run.key, (st.session_state.get(f"history.name.{form}") or "").strip())
-                shelf.labels.tag(run.key, chosen if len(picked) == 1 else [*run.tags, *chosen])
+                    run_list.labels.rename(run.key, (st.session_state.get(f"history.name.{form}") or "").strip())
+                run_list.labels.tag(run.key, chosen if len(picked) == 1 else [*run.tags, *chosen])
     except RecipeError as error:
         error_toast(error)
 
 
-def _delete(shelf: Shelf, keys: list[str]) -> None:
+def _delete(run_list: RunList, keys: list[str]) -> None:
     try:
         with told():
-            shelf.labels.delete(keys)
+            run_list.labels.delete(keys)
     except RecipeError as error:
         error_toast(error)
     else:
         st.session_state[DELETED] = keys
 
 
-def undo_bar(shelf: Shelf) -> None:
+def undo_bar(run_list: RunList) -> None:
     """The last deletion, with an undo."""
     if keys := st.session_state.get(DELETED):
         with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
-            suffix = " from your list" if shelf.owner else ""
+            suffix = " from your list" if run_list.owner else ""
             st.markdown(f"**{len(keys)} run{'s' if len(keys) > 1 else ''} deleted**{suffix}.")
-            st.button("Undo", key="history.undo", icon=":material/undo:", type="primary", on_click=_restore, args=(shelf, keys))
+            st.button("Undo", key="history.undo", icon=":material/undo:", type="primary", on_click=_restore, args=(run_list, keys))
             st.button("Dismiss", key="history.dismiss", type="tertiary", on_click=st.session_state.pop, args=(DELETED, None))
 
 
-def _restore(shelf: Shelf, keys: list[str]) -> None:
+def _restore(run_list: RunList, keys: list[str]) -> None:
     try:
         with told():
-            shelf.labels.restore(keys)
+            run_list.labels.restore(keys)
     except RecipeError as error:
         error_toast(error)
     else:
         st.session_state.pop(DELETED, None)
 
 
-def _export(shelf: Shelf, done: Sequence[Run]) -> None:
+def _export(run_list: RunList, done: Sequence[Run]) -> None:
     """A bundle of finished runs; large ones are packed on demand.
 
     The button gets bytes: Streamlit loses a function that makes them if a part of the page redraws itself.
@@ -453,7 +455,7 @@ def _export(shelf: Shelf, done: Sequence[Run]) -> None:
         return
     try:
         with told():
-            data = _bundle(keys, shelf.owner, tuple(f"{run.name}\0{run.tags}" for run in done))
+            data = _bundle(keys, run_list.owner, tuple(f"{run.name}\0{run.tags}" for run in done))
     except RecipeError as error:
         st.caption(escape_markdown(str(error)))
         return
@@ -479,12 +481,12 @@ def _pack(keys: tuple[str, ...]) -> None:
     st.session_state[PACKED] = keys
 
 
-def import_control(shelf: Shelf) -> None:
+def import_control(run_list: RunList) -> None:
     """An uploader for bundles, unless visitors have their own lists.
 
     Everyone with the same recipe shares one result, so nobody may import results that others would take for this server's.
     """
-    if shelf.owner is not None:
+    if run_list.owner is not None:
         return
     with st.expander("Import a bundle", icon=":material/upload:", key="history.bring"):
         st.markdown("A file made by *Export*, here or in another lab. Runs that are already here stay as they are.")
@@ -505,7 +507,7 @@ def _import() -> None:
     except RecipeError as error:
         error_toast(f"{error} – Nothing was changed.")
     else:
-        new, known = len(imported.new), len(imported.known)
-        already = f"; {known} {'was' if known == 1 else 'were'} already here" if known else ""
+        new, old = len(imported.new), len(imported.known)
+        already = f"; {old} {'was' if old == 1 else 'were'} already here" if old else ""
         st.session_state.pop(DELETED, None)  # the deleted runs may be among them
         st.toast(f"{new} run{'' if new == 1 else 's'} imported{already}.", icon=":material/check:")

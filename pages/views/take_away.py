@@ -231,7 +231,7 @@ def _load_recipe() -> None:
     try:
         check_at_most("bytes in a recipe", file.size, MAX_RECIPE_BYTES)
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
-        sidebar.check_sayable(recipe)
+        sidebar.check_settable(recipe)
         for name in recipe.data.uploads:
             cache.uploads().get(name)
     except RecipeError as error:

@@ -121,6 +121,6 @@ def test_a_recipe_that_can_not_be_followed_changes_nothing(data: bytes, said: st
 
 def test_what_the_sidebar_can_say_is_let_through() -> None:
     for _, recipe in PRESETS.values():
-        sidebar.check_sayable(recipe)
+        sidebar.check_settable(recipe)
     with pytest.raises(RecipeError):
-        sidebar.check_sayable(Recipe().with_learner("GRU"))
+        sidebar.check_settable(Recipe().with_learner("GRU"))

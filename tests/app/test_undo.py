@@ -6,7 +6,7 @@ import pytest
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared.sidebar import described
+from pages.shared.sidebar import describe_change
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 
 
@@ -70,4 +70,4 @@ def test_what_lessons_set_is_undone():
     ],
 )
 def test_a_change_in_words(after, text):
-    assert described(Recipe(), after) == text
+    assert describe_change(Recipe(), after) == text
