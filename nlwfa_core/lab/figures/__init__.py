@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def plain(texts: Sequence[str]) -> list[str]:
-    """A user's strings, so that Plotly shows them as they are: it would take some HTML in labels for markup."""
+    """Escape a user's strings, because Plotly interprets some HTML in labels."""
     return [escape(text, quote=False) for text in texts]
 
 
 def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
+    """Give a figure its height in pixels, narrow margins and further settings; the figure is changed and returned."""
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
     return figure

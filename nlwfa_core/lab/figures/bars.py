@@ -1,4 +1,4 @@
-"""Counts and probabilities as bars."""
+"""Draw counts and next-symbol probabilities as bars."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ...strings.words import FloatArray, IntArray
 from ..palette import ACCENT, PATTERNS, colour_of, kind_of
 from . import layout, plain
 
-PINNED = {"A": "\\", "B": "x"}  # patterns of bars
+PIN_PATTERNS = {"A": "\\", "B": "x"}
 
 
 def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
-    """Plain counts."""
+    """Draw counts; names that are strings make a categorical axis."""
     labels = plain(names) if names and isinstance(names[0], str) else list(names)
     figure = go.Figure(go.Bar(x=labels, y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
     figure.update_xaxes(title=x_title, type="category" if names and isinstance(names[0], str) else None)
@@ -24,12 +24,12 @@ def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: s
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
-    """Next-symbol probabilities of several models, side by side; pinned ones, "A: SP, k = 3", are hatched."""
+    """Draw next-symbol probabilities of several models side by side; bars of pinned models ("A: SP, k = 3") are hatched."""
     figure = go.Figure()
     for name, values in shares.items():
         pin, _, learner = name.rpartition(": ")
         kind = kind_of(learner.split(",")[0])
-        look = {"color": colour_of(kind), "pattern": {"shape": PINNED.get(pin, PATTERNS.get(kind, ""))}}
+        look = {"color": colour_of(kind), "pattern": {"shape": PIN_PATTERNS.get(pin, PATTERNS.get(kind, ""))}}
         hover = f"{name}: %{{y:.4f}}<extra></extra>"
         figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, hovertemplate=hover))
     figure.update_xaxes(type="category", title="next symbol")

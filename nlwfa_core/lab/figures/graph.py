@@ -17,21 +17,21 @@ from ...strings.words import Alphabet, FloatArray
 from ..palette import ACCENT, GREY, MARK, MONOSPACE
 from . import layout
 
-MAX_STATES = 15  # beyond that, lines cover each other whatever the threshold
+MAX_STATES = 15  # with more, lines hide each other whatever the threshold
 ROUNDING = 1e-12  # weights below this share of the largest are never shown
-READABLE = 18  # transitions
+MAX_READABLE = 18  # transitions
 MAX_LABELS = 30
-NODE = 34  # pixels across
+NODE_PIXELS = 34
 BEND, LOOP = 0.13, 0.27
 ACCENT_IN_THE_DARK = "#56B4E9"
 SIDES = {
     (x, y): f"{('bottom', 'middle', 'top')[y]} {('left', 'center', 'right')[x]}" for x in range(3) for y in range(3)
-}  # where text stands that points outwards, by the signs of x and y
+}  # on which side of a point its text is, by the signs of x and y
 
 
 @dataclass(frozen=True)
 class Edge:
-    """All shown transitions of one sign between two states; symbol and weight of each."""
+    """The transitions of one sign between two states that are large enough to be drawn: symbol and weight of each."""
 
     source: int
     target: int
@@ -40,36 +40,36 @@ class Edge:
 
 
 def largest_weight(wfa: WFA) -> float:
-    """The largest |weight| of a transition."""
+    """Return the largest |weight| of a transition."""
     return float(np.abs(wfa.transitions).max(initial=0.0))
 
 
 def edges(wfa: WFA, smallest: float) -> list[Edge]:
-    """Transitions with |weight| ≥ smallest, and more than rounding, by source, target and sign.
+    """Collect the transitions with |weight| ≥ smallest that are not rounding errors, by source, target and sign.
 
     >>> wfa = WFA(np.ones(2), np.array([[[0.5, -0.2], [0.0, 0.01]]]), np.ones(2))
     >>> [(edge.source, edge.target, edge.negative, edge.weights) for edge in edges(wfa, 0.1)]
     [(0, 0, False, ((0, 0.5),)), (0, 1, True, ((0, -0.2),))]
     """
-    found: dict[tuple[int, int, bool], list[tuple[int, float]]] = {}
+    weights_of: dict[tuple[int, int, bool], list[tuple[int, float]]] = {}
     sizes = np.abs(wfa.transitions)
-    shown = (sizes >= smallest) & (sizes > ROUNDING * largest_weight(wfa))
-    for symbol, source, target in np.argwhere(shown).tolist():
+    large = (sizes >= smallest) & (sizes > ROUNDING * largest_weight(wfa))
+    for symbol, source, target in np.argwhere(large).tolist():
         weight = float(wfa.transitions[symbol, source, target])
-        found.setdefault((source, target, weight < 0), []).append((symbol, weight))
-    return [Edge(*place, tuple(weights)) for place, weights in sorted(found.items())]
+        weights_of.setdefault((source, target, weight < 0), []).append((symbol, weight))
+    return [Edge(*ends, tuple(weights)) for ends, weights in sorted(weights_of.items())]
 
 
 def readable_share(wfa: WFA) -> float:
-    """The smallest threshold, in steps of 5 % of the largest |weight|, that shows at most READABLE transitions."""
+    """Find the smallest threshold, in steps of 5 % of the largest |weight|, that shows at most MAX_READABLE transitions."""
     sizes = np.abs(wfa.transitions)
     steps = (step / 100 for step in range(0, 95, 5))
     largest = largest_weight(wfa)
-    return next((share for share in steps if (sizes >= max(share, ROUNDING) * largest).sum() <= READABLE), 0.95)
+    return next((share for share in steps if (sizes >= max(share, ROUNDING) * largest).sum() <= MAX_READABLE), 0.95)
 
 
 def weights_table(wfa: WFA, alphabet: Alphabet, smallest: float) -> dict[str, list[str]]:
-    """Columns from, symbol, to and weight, the largest |weight| first; initial and final weights, all of them, at the end."""
+    """Make the columns from, symbol, to and weight, the largest |weight| first; all initial and final weights come last."""
     rows = [(e.source, e.target, symbol, weight) for e in edges(wfa, smallest) for symbol, weight in e.weights]
     rows.sort(key=lambda row: -abs(row[3]))
     cells = [(f"{i + 1}", alphabet.symbols[symbol], f"{j + 1}", f"{weight:.4g}") for i, j, symbol, weight in rows]
@@ -79,38 +79,38 @@ def weights_table(wfa: WFA, alphabet: Alphabet, smallest: float) -> dict[str, li
 
 
 def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool = False, digits: int = 2) -> go.Figure:
-    """Transitions with |weight| ≥ smallest; beside each state its initial and its final weight.
+    """Draw the transitions with |weight| ≥ smallest, and beside each state its initial and its final weight.
 
-    Up to MAX_LABELS arrows carry their symbols and weights; with more, these are seen on hover alone.
+    Up to MAX_LABELS arrows have labels with symbols and weights; with more arrows, labels appear only on hover.
     """
     shown = edges(wfa, smallest)
     largest = largest_weight(wfa) or 1.0
     angles = np.pi / 2 - 2 * np.pi * np.arange(wfa.num_states) / wfa.num_states
-    places = np.column_stack((np.cos(angles), np.sin(angles))) * (wfa.num_states > 1)
+    positions = np.column_stack((np.cos(angles), np.sin(angles))) * (wfa.num_states > 1)
     figure = go.Figure()
     middles, texts, colours = [], [], []
     for edge in shown:
-        way = _way(edge, places)
+        curve = _curve(edge, positions)
         colour = MARK if edge.negative else (ACCENT_IN_THE_DARK if dark else ACCENT)
         width = 1.0 + 3.0 * max(abs(weight) for _, weight in edge.weights) / largest
         figure.add_trace(
             go.Scatter(
-                x=way[:, 0],
-                y=way[:, 1],
+                x=curve[:, 0],
+                y=curve[:, 1],
                 mode="lines+markers",
                 line={"color": colour, "width": width},
                 opacity=0.75,
                 marker={
                     "symbol": "arrow",
                     "angleref": "previous",
-                    "size": [0] * (len(way) - 1) + [11 + width],
-                    "standoff": [0] * (len(way) - 1) + [NODE / 2],
+                    "size": [0] * (len(curve) - 1) + [11 + width],
+                    "standoff": [0] * (len(curve) - 1) + [NODE_PIXELS / 2],
                     "color": colour,
                 },
                 hoverinfo="skip",
             )
         )
-        middles.append(_beside(way, len(edge.weights)))
+        middles.append(_label_position(curve, len(edge.weights)))
         texts.append("<br>".join(f"{escape(symbols[symbol], quote=False)}: {weight:.{digits}g}" for symbol, weight in edge.weights))
         colours.append(colour)
     if shown:
@@ -128,30 +128,30 @@ def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool =
                 hovertemplate="%{customdata}<br>%{text}<extra></extra>",
             )
         )
-    _add_states(figure, wfa, places, digits)
+    _add_states(figure, wfa, positions, digits)
     figure.update_xaxes(visible=False, range=[-1.65, 1.65], constrain="domain")
     figure.update_yaxes(visible=False, range=[-1.6, 1.6], scaleanchor="x", constrain="domain")
     return layout(figure, 560, showlegend=False, hovermode="closest")
 
 
-def _add_states(figure: go.Figure, wfa: WFA, places: FloatArray, digits: int) -> None:
+def _add_states(figure: go.Figure, wfa: WFA, positions: FloatArray, digits: int) -> None:
     figure.add_trace(
         go.Scatter(
-            x=places[:, 0],
-            y=places[:, 1],
+            x=positions[:, 0],
+            y=positions[:, 1],
             mode="markers+text",
             text=[str(state + 1) for state in range(wfa.num_states)],
             textfont={"color": "white", "size": 14},
-            marker={"size": NODE, "color": "#44546a", "line": {"color": "white", "width": 1.5}},
+            marker={"size": NODE_PIXELS, "color": "#44546a", "line": {"color": "white", "width": 1.5}},
             customdata=np.column_stack((wfa.initial, wfa.termination)),
             hovertemplate="state %{text}<br>α₀ %{customdata[0]:.6g}<br>α∞ %{customdata[1]:.6g}<extra></extra>",
         )
     )
-    outwards = places if wfa.num_states > 1 else np.array([[0.0, -1.0]])
+    outwards = positions if wfa.num_states > 1 else np.array([[0.0, -1.0]])
     figure.add_trace(
         go.Scatter(
-            x=places[:, 0] + 0.2 * outwards[:, 0],
-            y=places[:, 1] + 0.2 * outwards[:, 1],
+            x=positions[:, 0] + 0.2 * outwards[:, 0],
+            y=positions[:, 1] + 0.2 * outwards[:, 1],
             mode="text",
             text=[
                 f"{_weight('α₀', first, wfa.initial, digits)}<br>{_weight('α∞', last, wfa.termination, digits)}"
@@ -166,20 +166,20 @@ def _add_states(figure: go.Figure, wfa: WFA, places: FloatArray, digits: int) ->
 
 
 def _weight(name: str, value: float, values: FloatArray, digits: int) -> str:
-    """One of a state's weights; in the warning colour below 0, and ≈ 0 where it is no more than rounding."""
+    """Write one of a state's weights: in the warning colour below 0, and ≈ 0 if it is a rounding error."""
     if 0 < abs(value) < ROUNDING * float(np.abs(values).max()):
         return f"{name} ≈ 0"
-    written = f"{name} {value:.{digits}g}"
-    return f'<span style="color:{MARK}">{written}</span>' if value < 0 else written
+    text = f"{name} {value:.{digits}g}"
+    return f'<span style="color:{MARK}">{text}</span>' if value < 0 else text
 
 
 TURN = np.array([[0.57, 0.82], [-0.82, 0.57]])  # 55° clockwise
 
 
-def _way(edge: Edge, places: FloatArray) -> FloatArray:
-    """Points from one state to another, shape (n, 2): a bow to the left, wider for negative weights; a loop points outwards."""
+def _curve(edge: Edge, positions: FloatArray) -> FloatArray:
+    """Compute a curve from one state to another, shape (n, 2): bent to the left, more if negative; loops point outwards."""
     t = np.linspace(0.0, 1.0, 41)[:, None]
-    start, end = places[edge.source], places[edge.target]
+    start, end = positions[edge.source], positions[edge.target]
     if edge.source == edge.target:
         length = float(np.hypot(*start))
         outwards = start / length if length else np.array([0.0, 1.0])
@@ -190,13 +190,13 @@ def _way(edge: Edge, places: FloatArray) -> FloatArray:
         return loop
     straight = end - start
     bow = np.array([-straight[1], straight[0]]) * (2.2 if edge.negative else 1.0) * BEND
-    way: FloatArray = start + straight * t + bow * (4 * t * (1 - t))
-    return way
+    curve: FloatArray = start + straight * t + bow * (4 * t * (1 - t))
+    return curve
 
 
-def _beside(way: FloatArray, lines: int) -> FloatArray:
-    """Where an arrow's text stands: outside its bow, further out the more lines it has."""
-    middle = way[len(way) // 2]
-    out = middle - (way[0] + way[-1]) / 2
-    place: FloatArray = middle + out / (float(np.hypot(*out)) or 1.0) * (0.06 + 0.035 * lines)
-    return place
+def _label_position(curve: FloatArray, lines: int) -> FloatArray:
+    """Compute the position of an arrow's label: outside the curve, further out the more lines it has."""
+    middle = curve[len(curve) // 2]
+    out = middle - (curve[0] + curve[-1]) / 2
+    position: FloatArray = middle + out / (float(np.hypot(*out)) or 1.0) * (0.06 + 0.035 * lines)
+    return position

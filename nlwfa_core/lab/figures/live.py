@@ -1,4 +1,4 @@
-"""Curves that move while training runs, as ECharts options: ECharts updates in place, where Plotly draws anew."""
+"""Make ECharts options of the curves and points that move during training: ECharts updates in place, Plotly redraws."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ...jobs.snapshots import Snapshot
 from ...learning.progress import BITS, RELATIVE
 from ..palette import ACCENT, CLASSES, COLOURS, MUTED
 
-# The loss cancels to about rounding near zero, and can come out below it: a logarithmic axis needs an end.
+# Near zero the loss is a rounding error and may even be negative, but a logarithmic axis needs a lower end.
 LOWEST_LOSS = 1e-15
 STAGE_COLOURS = {"factorisation": ACCENT, "transitions": COLOURS["fac.non"], "refinement": COLOURS["tran.non"]}
 LOSS_NOTES = {
     RELATIVE: "The relative loss is the squared error over the targets' squared norm: 1 is as good as answering 0 everywhere.",
-    BITS: "Bits per symbol are those of the validation strings, the end counted; epoch 0 is the model that was to be refined.",
+    BITS: "Bits per symbol are those of the validation strings, the end counted; epoch 0 is the model before refinement.",
 }
 
 
 def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], measure: str = RELATIVE) -> dict[str, Any]:
-    """ECharts options of curves of one measure: stage -> (epochs, losses). Relative losses fall by powers of ten, bits do not."""
+    """Make the options of curves of one measure: stage -> (epochs, losses). The axis is logarithmic for relative losses only."""
     relative = measure == RELATIVE
     series = [
         {
@@ -46,23 +46,23 @@ def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], me
 
 
 def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
-    """ECharts options of states in the plane; points glide from one picture to the next.
+    """Make the options of states in the plane; points glide from one picture to the next.
 
     Parameters
     ----------
     labels : sequence of str
         The prefix of each point.
     classes : sequence of str
-        What colours it; a series each, in an order that does not depend on where the points are.
+        The class of each point; each class is a series, in an order that does not depend on the positions.
     """
     symbol = {"type": "scatter", "symbolSize": 9, "emphasis": {"focus": "series"}}
     rings = [
-        {"name": label, "value": list(place), "itemStyle": {"color": "transparent", "borderColor": MUTED, "borderWidth": 1.5}}
-        for label, place in zip(labels, picture.targets, strict=False)
+        {"name": label, "value": list(point), "itemStyle": {"color": "transparent", "borderColor": MUTED, "borderWidth": 1.5}}
+        for label, point in zip(labels, picture.targets, strict=False)
     ]
     series: list[dict[str, Any]] = [{**symbol, "name": "", "symbolSize": 13, "silent": True, "data": rings}]
     for number, name in enumerate(sorted(set(classes))):
-        chosen = [place for place, each in enumerate(classes) if each == name]
+        members = [index for index, each in enumerate(classes) if each == name]
         series.append(
             {
                 **symbol,
@@ -78,7 +78,7 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
                     "textBorderWidth": 0,
                 },
                 "labelLayout": {"hideOverlap": True},
-                "data": [{"name": labels[place], "value": list(picture.points[place])} for place in chosen],
+                "data": [{"name": labels[index], "value": list(picture.points[index])} for index in members],
             }
         )
     end = _round_up(max((abs(x) for point in (*picture.points, *picture.targets) for x in point), default=1.0))
@@ -96,7 +96,7 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
 
 
 def _round_up(size: float) -> float:
-    """1, 1.5, 2, 3, 5 or 7 times a power of ten: axes that stay where they are while points move a little.
+    """Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that axes stay the same while points move a little.
 
     >>> _round_up(0.21), _round_up(5.0), _round_up(0.0)
     (0.3, 5.0, 1.0)

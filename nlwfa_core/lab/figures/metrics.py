@@ -1,4 +1,4 @@
-"""Scores against the rank or the number of strings."""
+"""Draw scores against the rank or the number of strings."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ...metrics.seeds import Spread
 from ..palette import DASHES, MARKERS, colour_of, kind_of
 from . import layout
 
-Points = Mapping[int, Spread]
+Curve = Mapping[int, Spread]  # rank or number of strings -> score over seeds
 
 
 def metric_figure(
-    curves: Mapping[str, Points],
+    curves: Mapping[str, Curve],
     references: Mapping[str, float | Mapping[int, float]],
     metric: str,
     x_title: str = "rank k",
 ) -> go.Figure:
-    """Means over seeds, a line for each learner, bands of a standard deviation to both sides; ∞ along the upper edge.
+    """Draw means over seeds, a line for each learner, with bands of one standard deviation; ∞ is at the upper edge.
 
     Parameters
     ----------
     curves : mapping
-        Learner -> x -> values over seeds.
+        Learner -> x -> score over seeds.
     references : mapping
-        Model -> its score, a level line, or x -> its score.
+        Reference model -> its score (drawn as a horizontal line), or x -> its score.
     """
     finite = [v for points in curves.values() for s in points.values() for v in _reach(s)]
     finite += [
@@ -43,42 +43,44 @@ def metric_figure(
         _add_band(figure, name, points)
     for name, points in curves.items():
         _add_curve(figure, name, points, ceiling, x_title)
-    moving = [line for line in references.values() if isinstance(line, Mapping)]
-    tried = sorted({x for line in [*curves.values(), *moving] for x in line})
-    low, high = np.log10(tried[0] if tried else 1), np.log10(tried[-1] if tried else 1)
+    curved = [line for line in references.values() if isinstance(line, Mapping)]
+    xs = sorted({x for line in [*curves.values(), *curved] for x in line})
+    low, high = np.log10(xs[0] if xs else 1), np.log10(xs[-1] if xs else 1)
     span = max(high - low, 0.3)
-    room = 0.3 if len(moving) < len(references) else 0.05  # on the right, for the names of level lines
-    ticks = {"tickvals": tried, "ticktext": [f"{x:,}" for x in tried]}
-    figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + room * span], **ticks)
+    right_margin = 0.3 if len(curved) < len(references) else 0.05  # for the names of horizontal lines
+    ticks = {"tickvals": xs, "ticktext": [f"{x:,}" for x in xs]}
+    figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + right_margin * span], **ticks)
     figure.update_yaxes(title=SCORE_OF[metric].title)
     return layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
 
 
 def _reach(spread: Spread) -> list[float]:
-    """The ends of a band."""
+    """Return the ends of a band."""
     return [] if spread.mean is None else [spread.mean - (spread.sd or 0.0), spread.mean + (spread.sd or 0.0)]
 
 
 def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, float]) -> None:
     look = {"color": colour_of(name), "width": 1.5, "dash": DASHES[kind_of(name)]}
     if isinstance(line, Mapping):
-        shown = {x: value for x, value in line.items() if np.isfinite(value)}
+        finite = {x: value for x, value in line.items() if np.isfinite(value)}
         hover = f"{name}, %{{x:,}}: %{{y:.4f}}<extra></extra>"
-        figure.add_trace(go.Scatter(x=list(shown), y=list(shown.values()), mode="lines", name=name, line=look, hovertemplate=hover))
+        figure.add_trace(
+            go.Scatter(x=list(finite), y=list(finite.values()), mode="lines", name=name, line=look, hovertemplate=hover)
+        )
     elif np.isfinite(line):
         figure.add_hline(y=line, line=look, annotation_text=f"{name} {line:.3f}", annotation_position="top right")
 
 
-def _add_band(figure: go.Figure, name: str, points: Points) -> None:
-    """Nothing where no point has two finite values."""
-    known = [(x, s.mean, s.sd or 0.0) for x, s in points.items() if s.mean is not None]
-    if not any(sd for _, _, sd in known):
+def _add_band(figure: go.Figure, name: str, points: Curve) -> None:
+    """Add the band of a curve; none if no point has two finite values."""
+    finite = [(x, s.mean, s.sd or 0.0) for x, s in points.items() if s.mean is not None]
+    if not any(sd for _, _, sd in finite):
         return
-    there = [x for x, _, _ in known]
+    xs = [x for x, _, _ in finite]
     figure.add_trace(
         go.Scatter(
-            x=[*there, *there[::-1]],
-            y=[*(mean + sd for _, mean, sd in known), *(mean - sd for _, mean, sd in known[::-1])],
+            x=[*xs, *xs[::-1]],
+            y=[*(mean + sd for _, mean, sd in finite), *(mean - sd for _, mean, sd in finite[::-1])],
             mode="lines",
             fill="toself",
             fillcolor=colour_of(name),
@@ -92,7 +94,7 @@ def _add_band(figure: go.Figure, name: str, points: Points) -> None:
     )
 
 
-def _add_curve(figure: go.Figure, name: str, points: Points, ceiling: float, x_title: str) -> None:
+def _add_curve(figure: go.Figure, name: str, points: Curve, ceiling: float, x_title: str) -> None:
     colour = colour_of(name)
     figure.add_trace(
         go.Scatter(
@@ -108,19 +110,19 @@ def _add_curve(figure: go.Figure, name: str, points: Points, ceiling: float, x_t
             hovertemplate=f"{name}, {x_title} %{{x:,}}: %{{customdata}}<extra></extra>",
         )
     )
-    beyond = {x: spread for x, spread in points.items() if spread.num_infinite}
-    if beyond:
+    infinite = {x: spread for x, spread in points.items() if spread.num_infinite}
+    if infinite:
         figure.add_trace(
             go.Scatter(
-                x=list(beyond),
-                y=[ceiling] * len(beyond),
+                x=list(infinite),
+                y=[ceiling] * len(infinite),
                 mode="text",
-                text=["∞"] * len(beyond),
+                text=["∞"] * len(infinite),
                 textfont={"color": colour, "size": 20},
                 name=name,
                 legendgroup=name,
                 showlegend=not any(spread.mean is not None for spread in points.values()),
-                customdata=[f"{spread.num_infinite} of {spread.count}" for spread in beyond.values()],
+                customdata=[f"{spread.num_infinite} of {spread.count}" for spread in infinite.values()],
                 hovertemplate=f"{name}, {x_title} %{{x:,}}: %{{customdata}} not finite<extra></extra>",
             )
         )

@@ -15,8 +15,8 @@ from ..states import Projection
 from . import layout, plain
 
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
-MOST_DRAWN = 3000  # points that a browser draws one by one
-OVER = "#E69F00"  # of what is laid over something
+MAX_SVG_POINTS = 3000  # beyond that, points are drawn by WebGL
+SECOND_COLOUR = "#E69F00"  # of the model whose states are moved onto the first one's
 STEP_MS, MOVE_MS = 800, 400
 CONTROLS = 150  # pixels below the axes
 
@@ -31,27 +31,27 @@ def states_figure(
     three: bool = False,
     num_zero: int = 0,
 ) -> go.Figure:
-    """States of prefixes along their principal components; numbers colour on a scale, strings as classes.
+    """Draw states of prefixes along their principal components; numbers are coloured on a scale, strings as classes.
 
     Parameters
     ----------
     coordinates : array, shape (n, num_components)
     trajectory : (array, shape (steps, num_components), names), optional
-        One string's states, joined by a line.
+        One string's states, connected by a line.
     num_zero : int
-        How many of the states are the zero vector. It is marked, as it is a point like others only in the picture.
+        How many of the states are the zero vector. It is marked, because only the projection makes it look like other points.
     """
     names = plain(names)
     figure = go.Figure()
-    # Of Scattergl's classes Plotly's legend shows the last in the colour of the first.
-    scatter: Any = go.Scatter3d if three else go.Scatter if len(coordinates) <= MOST_DRAWN else go.Scattergl
+    # With Scattergl, Plotly's legend shows the last class in the colour of the first.
+    scatter: Any = go.Scatter3d if three else go.Scatter if len(coordinates) <= MAX_SVG_POINTS else go.Scattergl
     size = 4 if three else 7
 
     def axes_of(points: FloatArray) -> dict[str, FloatArray]:
         return {axis: points[:, index] for index, axis in enumerate("xyz" if three else "xy")}
 
     if len(colours) and isinstance(colours[0], str):
-        classes = sorted(set(colours))  # the order of all pages: a symbol keeps its colour
+        classes = sorted(set(colours))  # the same order on all pages, so that a symbol keeps its colour
         for number, name in enumerate(classes):
             chosen = np.array([colour == name for colour in colours])
             figure.add_trace(
@@ -124,17 +124,17 @@ def overlay_figure(
     titles: tuple[str, str],
     three: bool = False,
 ) -> go.Figure:
-    """Two models' states of the same prefixes in one frame, with a thin line between the two of each.
+    """Draw two models' states of the same prefixes in one frame, with a thin line between the two points of each prefix.
 
     Parameters
     ----------
     first, second : arrays, shape (n, num_components)
     projection : Projection
-        Of the first model's states.
+        The principal components of the first model's states.
     """
     names = plain(names)
     figure = go.Figure()
-    scatter: Any = go.Scatter3d if three else go.Scatter if len(first) <= MOST_DRAWN else go.Scattergl
+    scatter: Any = go.Scatter3d if three else go.Scatter if len(first) <= MAX_SVG_POINTS else go.Scattergl
     axes = "xyz" if three else "xy"
     gaps = np.full_like(first, np.nan)
     links = np.stack((first, second, gaps), axis=1).reshape(-1, first.shape[1])
@@ -147,7 +147,7 @@ def overlay_figure(
             name="the same prefix",
         )
     )
-    for points, title, colour, symbol in ((first, titles[0], ACCENT, "circle"), (second, titles[1], OVER, "diamond")):
+    for points, title, colour, symbol in ((first, titles[0], ACCENT, "circle"), (second, titles[1], SECOND_COLOUR, "diamond")):
         figure.add_trace(
             scatter(
                 **{axis: points[:, index] for index, axis in enumerate(axes)},
@@ -172,16 +172,18 @@ def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: d
 
 
 def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], three: bool = False) -> go.Figure:
-    """The way of one string through a figure of states, with a slider over its prefixes, Play and Pause.
+    """Add one string's way through a figure of states as an animation, with a slider over its prefixes, Play and Pause.
+
+    All frames are in the figure, so playing them makes no request to the server.
 
     Parameters
     ----------
     figure : Figure
-        Of `states_figure`; it is changed.
+        Made by `states_figure`; it is changed.
     points : array, shape (length + 1, num_components)
-        Of λ and every longer prefix.
+        The states of λ and every longer prefix, projected.
     names : sequence of str
-        The prefixes, as they are written.
+        The prefixes as text.
     """
     names = plain(names)
     kind: Any = go.Scatter3d if three else go.Scatter

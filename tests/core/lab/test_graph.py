@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlwfa_core.lab.figures.graph import MAX_STATES, READABLE, edges, graph_figure, largest_weight, readable_share, weights_table
+from nlwfa_core.lab.figures.graph import (
+    MAX_READABLE,
+    MAX_STATES,
+    edges,
+    graph_figure,
+    largest_weight,
+    readable_share,
+    weights_table,
+)
 from nlwfa_core.lab.palette import MARK
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet
@@ -46,7 +54,7 @@ def test_rounding_is_never_an_arrow() -> None:
 def test_the_usual_threshold_leaves_a_graph_that_can_be_read(k: int) -> None:
     wfa = random_wfa(k)
     shown = edges(wfa, readable_share(wfa) * largest_weight(wfa))
-    assert 0 < sum(len(edge.weights) for edge in shown) <= READABLE
+    assert 0 < sum(len(edge.weights) for edge in shown) <= MAX_READABLE
     figure = graph_figure(wfa, AB.symbols, readable_share(wfa) * largest_weight(wfa))
     arrows = [trace for trace in figure.data if trace.mode == "lines+markers"]
     assert len(arrows) == len(shown)
