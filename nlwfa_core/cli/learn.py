@@ -31,6 +31,7 @@ LEARNER_HELP = f"How to learn: {', '.join(HANKEL_LEARNERS)}."
 Learner = Annotated[str, typer.Option(help=LEARNER_HELP)]
 Rank = Annotated[int, typer.Option(help=HELP["rank"])]
 MAX_STATES = 20
+SEEDS = {"learning_seed", "refinement_seed"}
 
 
 @takes_fields(LEARNING)
@@ -106,7 +107,7 @@ def _recipe(learner: str | None, rank: int | None, chosen: Mapping[str, Any]) ->
         raise RecipeError("learner and rank are needed: --learner SP --rank 10, say, or --preset best with --validation")
     check_learner(learner)
     recipe = with_fields(Recipe(), {**chosen, "learner": learner, "rank": rank})
-    ignored = option_names(LEARNING, ignored_fields(recipe) & set(chosen))
+    ignored = option_names(LEARNING, (ignored_fields(recipe) & set(chosen)) - SEEDS)  # a seed without effect misleads nobody
     refinement = "" if recipe.refinement.objective == "none" else f" refined by {recipe.refinement.objective}"
     return recipe, (f"{learner}{refinement} does not use {listed(ignored)}.",) if ignored else ()
 
@@ -114,7 +115,7 @@ def _recipe(learner: str | None, rank: int | None, chosen: Mapping[str, Any]) ->
 def _check_preset(learner: str | None, rank: int | None, validation: Path | None, chosen: Mapping[str, Any]) -> None:
     """Raise RecipeError for an option that a preset would not follow, or if the preset has nothing to choose by."""
     named = [name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None]
-    if named := [*named, *option_names(LEARNING, set(chosen) - {"learning_seed", "refinement_seed"})]:
+    if named := [*named, *option_names(LEARNING, set(chosen) - SEEDS)]:
         raise RecipeError(f"preset: 'best' given, which chooses learner, rank and options itself: leave out {listed(named)}")
     if validation is None:
         raise RecipeError("preset: 'best' given, which chooses on validation strings: --validation is needed")

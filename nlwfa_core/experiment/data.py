@@ -1,4 +1,4 @@
-"""From a data recipe to strings: training, validation and test sets, and the true model where there is one."""
+"""From a data recipe to training, validation and test strings, and to the true model if it is known."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 from .recipe import DataRecipe
 
-# Neither validation nor test takes more than this share of a sample that is split.
+# Largest share of a file's strings for validation, and for testing.
 LARGEST_SHARE = 1 / 5
-# Random streams under one seed; the training strings have the seed itself.
+# Streams of random numbers under one seed. Training strings use the seed itself.
 VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a model is learned from and judged on.
+    """Strings to learn from and to score on.
 
     Attributes
     ----------
     train : Sample
     validation : TestSet or None
-        For choices (rank, options); None where the sample is too small to spare one.
+        For choosing a rank or options; None if the sample is too small to set any aside.
     test : TestSet
     true_model : Model or None
     title : str
-        What it is, for people.
+        Names the source for people.
     notes : tuple of str
-        What a user should know, a sentence each.
+        Sentences that a user should read.
     format : str
         The format of the uploaded training strings, one of FORMATS; empty for other sources.
     """
@@ -62,7 +62,7 @@ class Data:
         return self.train.num_strings, validation, self.test.sample.num_strings
 
     def share_seen(self) -> float:
-        """Share of the test strings, as drawn, that stand in the training sample."""
+        """The share of the test strings, counted with repetitions, that are also training strings."""
         joined = Words.of([*self.train.words, *self.test.sample.words])
         _, inverse = distinct(joined)
         seen = inverse[len(self.train.words) :] < len(self.train.words)
@@ -73,12 +73,12 @@ Files = Callable[[str], bytes]
 
 
 def no_files(name: str) -> bytes:
-    """Where nothing was uploaded."""
+    """Refuse to read: nothing has been uploaded."""
     raise RecipeError("No file was uploaded yet: upload one on the Data page, or choose another source.")
 
 
 def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
-    """Generate or read what a recipe describes.
+    """Generate or read the strings that a recipe describes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     Raises
     ------
     RecipeError
-        If the recipe can't be followed, or a file not read.
+        If the recipe can't be followed, or a file can't be read.
     """
     if SOURCES[recipe.source].generator is not None:
         return _generate(generator_of(recipe), recipe)
@@ -98,7 +98,7 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
 
 def _generate(generator: Generator, recipe: DataRecipe) -> Data:
     parts = []
-    # Streams of their own, so that more training strings leave the test strings as they are.
+    # Each set has its own random stream, so that more training strings do not change the test strings.
     for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test)):
         words = generator.draw(size, [recipe.seed, stream])
         sample = Sample.of(words, generator.alphabet)
@@ -108,10 +108,12 @@ def _generate(generator: Generator, recipe: DataRecipe) -> Data:
 
 
 def generator_of(recipe: DataRecipe) -> Generator:
-    """The generator of a source that draws its strings."""
+    """Make the generator of a source that draws its strings. Raises RecipeError for other sources."""
     source = SOURCES[recipe.source]
     if source.generator is None:
-        raise RecipeError(f"source: {recipe.source!r} given, which reads its strings from a file")
+        raise RecipeError(
+            f"source: {recipe.source!r} given, which reads its strings from a file; a source that draws them is needed"
+        )
     # The automaton has a random stream of its own, so it is independent of the strings drawn from it.
     return source.generator([recipe.seed, MODEL_STREAM], **{name: getattr(recipe, name) for name in source.options})
 
@@ -128,7 +130,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
     if rows:
         notes += rows.notes
-        # All over the larger alphabet: what the test alone uses has no transitions to learn, and costs the model its zeros.
+        # One alphabet for both. The model learns nothing about symbols that only test strings have, and gives these strings 0.
         sample = Sample(sample.words, sample.counts, rows.alphabet)
     model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
     test = None
@@ -145,20 +147,20 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     return replace(data, format=format)
 
 
-def on_itself(recipe: DataRecipe) -> bool:
-    """Whether the test file is the training file: then nothing is set aside. That is for samples too small to split."""
+def tests_on_training_strings(recipe: DataRecipe) -> bool:
+    """Whether the test file is the training file, as for samples too small to split: then nothing is set aside."""
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
 
 def _split(
     recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
 ) -> Data:
-    """Training, validation and (unless given) test part of one sample, at random."""
+    """Split a sample at random into training, validation and, unless there is a test set, test strings."""
     total = sample.num_strings
     if not total:
         raise RecipeError("the file holds no strings")
     largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
-    if on_itself(recipe):
+    if tests_on_training_strings(recipe):
         largest = 0
         notes += (
             f"All {total:,} strings are used both for learning and for scoring, so scores measure memory, not generalisation.",
@@ -166,11 +168,11 @@ def _split(
     num_validation = min(recipe.num_validation, largest)
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:
-        raise RecipeError(f"{total} strings given: to set a test part aside at least 3 are needed; or upload a test file")
+        raise RecipeError(f"{total} strings given, at least 3 needed to set some aside for testing; or upload a test file")
     remaining = total - num_validation - num_test
     num_train = min(recipe.num_strings, remaining)
     if num_train < remaining:
-        notes += (f"{num_train:,} of {remaining:,} training strings are used: the recipe allows no more.",)
+        notes += (f"Only {num_train:,} of {remaining:,} training strings are used, because the recipe asks for no more.",)
     train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
     held_out = test or _test_of(rest, model)
     notes += unseen_notes(train, held_out.sample)
@@ -184,7 +186,7 @@ def _test_of(sample: Sample, model: Model | None) -> TestSet:
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """A sentence, if test strings use symbols that no training string has: a model of string frequencies gives these 0."""
+    """Say how many test strings have symbols that no training string has: a model of string frequencies gives these strings 0."""
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
     new = np.unique(test.words.symbols[~seen[test.words.symbols]])

@@ -1,6 +1,7 @@
-"""A recipe's fields under one flat set of names: those of the lab's controls, of links and of lessons.
+"""A recipe's fields under flat names, which the lab's controls, options of commands and lessons use; and as the text of a link.
 
-Fields that several parts of a recipe call alike have names of their own here. `bounded` is missing: it follows from the others.
+Fields with one name in several parts of a recipe, such as `seed`, have different names here. `bounded` is left out: it follows from
+the others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import LEARNERS, REFINEMENTS, needs_boundary
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
-# Flat name -> (part, the part's own name), where they differ.
+# Flat name -> (part, name in that part), for names that differ.
 RENAMED = {
     "data_seed": ("data", "seed"),
     "learning_seed": ("learning", "seed"),
@@ -33,15 +34,16 @@ PARTS: dict[str, type[Record]] = {
     "learning": LearningRecipe,
     "refinement": RefinementRecipe,
 }
-# Flat name -> (part, the part's own name), for all.
+# Flat name -> (part, name in that part), for all fields.
 FIELDS = {
     name: (part, name)
     for part, record in PARTS.items()
     for name in record.model_fields
     if name != "bounded" and (part, name) not in RENAMED.values()
 } | RENAMED
+FLAT_NAMES = {own: name for name, own in FIELDS.items()}
 
-# Flat name -> what it means, in a line, for help texts.
+# Flat name -> one line of help.
 HELP = {
     "source": "Where the strings come from.",
     "num_strings": "How many strings to draw, or to learn from at most.",
@@ -82,7 +84,7 @@ HELP = {
     "refinement_seed": "Equal seeds refine equal models alike.",
 }
 
-# Flat name -> the limit that it is under.
+# Flat name -> name of the limit on its value.
 LIMITED = {
     **dict.fromkeys(("num_strings", "num_validation", "num_test"), "generated_strings"),
     **dict.fromkeys(("num_prefixes", "num_suffixes"), "basis"),
@@ -91,11 +93,11 @@ LIMITED = {
 }
 
 MAX_LINK = 2_000  # characters
-MAX_TEXT = 20_000  # bytes of JSON behind it: a small text must not unpack to a large one
+MAX_TEXT = 20_000  # bytes of JSON in a link: a short text must not unpack to a long one
 
 
 def flat(recipe: Recipe) -> dict[str, Any]:
-    """Flat name -> value. The hidden layers are text, as "2,1,2".
+    """List a recipe's fields: flat name -> value. The hidden layers are text, as "2,1,2".
 
     >>> flat(Recipe())["data_seed"], flat(Recipe())["hidden"]
     (0, '2,1,2')
@@ -105,7 +107,7 @@ def flat(recipe: Recipe) -> dict[str, Any]:
 
 
 def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
-    """A recipe with other values, given under flat names; text is read as what the field holds.
+    """Copy a recipe with other values, under flat names. Text is converted to the field's type.
 
     >>> with_fields(Recipe(), {"rank": "3", "learner": "both.non"}).learning.rank
     3
@@ -113,69 +115,72 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
     Raises
     ------
     RecipeError
-        If there is no such field, or it can't have that value.
+        If there is no such field, or the value is not allowed.
     """
     if unknown := [name for name in fields if name not in FIELDS]:
-        raise RecipeError(f"{unknown[0]!r} is no field of a recipe; there are {', '.join(sorted(FIELDS))}")
-    given: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        raise RecipeError(f"{unknown[0]!r} is not a field of a recipe; the fields are {', '.join(sorted(FIELDS))}")
+    by_part: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for name, value in fields.items():
         part, own = FIELDS[name]
-        given[part][own] = whole_numbers(name, value) if name == "hidden" and isinstance(value, str) else value
-    learning = recipe.learning.changed(**given["learning"])
-    hankel = {**dict(recipe.hankel), **given["hankel"]}
+        by_part[part][own] = whole_numbers(name, value) if name == "hidden" and isinstance(value, str) else value
+    learning = recipe.learning.changed(**by_part["learning"])
+    hankel = {**dict(recipe.hankel), **by_part["hankel"]}
     if learning.kind.needs_hankel:
         hankel["bounded"] = needs_boundary(learning.learner, hankel["statistic"], hankel["transform"])
     return recipe.changed(
-        data=recipe.data.changed(**given["data"]),
+        data=recipe.data.changed(**by_part["data"]),
         hankel=HankelRecipe(**hankel),
         learning=learning,
-        refinement=recipe.refinement.changed(**given["refinement"]),
+        refinement=recipe.refinement.changed(**by_part["refinement"]),
     )
 
 
 def ignored_fields(recipe: Recipe) -> set[str]:
-    """Flat names of the fields that change nothing, given the recipe's learner and refinement. Seeds are not among them.
+    """Flat names of the fields that have no effect with the recipe's learner and refinement; fields of the data are not considered.
 
-    >>> sorted(ignored_fields(Recipe().with_learner("fac.non")))
-    ['batch', 'dropout', 'epochs_refinement', 'rate_refinement', 'restarts', 'weight_decay']
+    >>> sorted(ignored_fields(Recipe(learning=LearningRecipe(learner="GRU"))) - ignored_fields(Recipe()))
+    ['num_prefixes', 'num_suffixes', 'refine', 'statistic', 'transform']
     """
-    kind, objective = recipe.learning.kind, recipe.refinement.objective
-    likelihood = {"batch", "weight_decay", "dropout", "restarts"}
+    kind = recipe.learning.kind
+    objective = recipe.refinement.objective if kind.needs_hankel else "none"
     ignored: set[str] = set()
     if not kind.needs_hankel:
         ignored |= {"num_prefixes", "num_suffixes", "statistic", "transform", "refine"}
     if not kind.networks:
-        steps = {f"{option}_{step}" for option in ("epochs", "rate") for step in ("factorisation", "transitions")}
-        ignored |= {"hidden", "width_transitions", "schedule"} | steps
-    if not kind.needs_hankel or objective == "none":
-        ignored |= {"epochs_refinement", "rate_refinement"}
-    return ignored if objective == "likelihood" and kind.needs_hankel else ignored | likelihood
+        ignored |= {"hidden", "width_transitions", "epochs_factorisation", "epochs_transitions"}
+        ignored |= {"rate_factorisation", "rate_transitions", "schedule"}
+    if not kind.is_random:
+        ignored |= {"learning_seed"}
+    if objective != "likelihood":
+        ignored |= {"batch", "weight_decay", "dropout", "restarts"}
+    return ignored if objective != "none" else ignored | {"epochs_refinement", "rate_refinement", "refinement_seed"}
 
 
 def clamped(fields: Mapping[str, Any]) -> dict[str, int]:
-    """Limit fields to what this installation allows: flat name -> limit, of the fields above theirs."""
+    """Flat name -> the largest value allowed here, for each field that is above it."""
     return {name: most for name, limit in LIMITED.items() if fields[name] > (most := limits.IN_FORCE[limit])}
 
 
 def over_limit(recipe: Recipe) -> dict[str, int]:
-    """Flat name -> limit, of the fields that are above theirs and mean something in the recipe."""
+    """Flat name -> the largest value allowed here, for each field that is above it and has an effect in the recipe."""
     return clamped(flat(recipe) | dict.fromkeys(ignored_fields(recipe), 0))
 
 
 def check_allowed(recipe: Recipe) -> None:
-    """Raise RecipeError if a recipe asks for more than is allowed here."""
+    """Raise RecipeError if a field that has an effect is above its limit."""
     for name, most in over_limit(recipe).items():
         limits.check_at_most(name, flat(recipe)[name], most)
 
 
 def differences(before: Recipe, after: Recipe) -> dict[str, tuple[Any, Any]]:
-    """Flat name -> the values of two recipes, where they differ."""
+    """Compare two recipes: flat name -> both values, for the fields that differ."""
     old, new = flat(before), flat(after)
     return {name: (old[name], new[name]) for name in old if old[name] != new[name]}
 
 
 def recipe_code(recipe: Recipe) -> str:
-    """
+    """Write a recipe as short text for an address: what differs from the defaults, compressed.
+
     >>> recipe_of(recipe_code(Recipe())) == Recipe()
     True
     """
@@ -184,7 +189,7 @@ def recipe_code(recipe: Recipe) -> str:
 
 
 def recipe_of(code: str) -> Recipe:
-    """The inverse of `recipe_code`. Raises RecipeError for anything else."""
+    """Read the text of `recipe_code`. Raises RecipeError for any other text."""
     if len(code) > MAX_LINK:
         raise RecipeError(f"A recipe in a link has at most {MAX_LINK:,} characters; this one has {len(code):,}.")
     try:

@@ -1,6 +1,6 @@
-"""The recipe: a whole experiment as one small frozen value of numbers and names, that goes to JSON and back.
+"""The recipe: a whole experiment as one small frozen value of numbers and names, which goes to JSON and back.
 
-Four parts, so that each step depends on what it needs only: changing the rank leaves the data and the Hankel matrix alone.
+It has four parts, so that each step depends on only what it needs: another rank changes neither the data nor the Hankel matrix.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import LEARNERS, REFINEMENTS, Learner, needs_boundary
 
-# Part of a recipe's key: raise it when the same recipe begins to give other numbers.
+# A part of every key. Raise it when equal recipes start to give other numbers than before.
 GENERATION = 1
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
@@ -27,7 +27,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class Record(BaseModel):
-    """A frozen, validated part of a recipe. Unknown fields are refused."""
+    """A frozen, validated value. Unknown fields are refused."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -38,11 +38,11 @@ class Record(BaseModel):
             raise RecipeError(_one_sentence(error)) from None
 
     def changed(self, **fields: Any) -> Self:
-        """A copy with other values, validated again."""
+        """Copy the value with other fields, validated again. Raises RecipeError."""
         return type(self)(**{**dict(self), **fields})
 
     def key(self) -> str:
-        """Name the value by its content: 64 hexadecimal digits, computed once."""
+        """Name the value by its content, with 64 hexadecimal digits. They are computed once."""
         return self._key
 
     @cached_property
@@ -50,7 +50,7 @@ class Record(BaseModel):
         return self._key_without(())
 
     def _key_without(self, fields: Collection[str]) -> str:
-        """The key without some fields: as if the class did not have them."""
+        """Compute the key as if the class did not have some fields."""
         text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json", exclude=set(fields))], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -58,8 +58,8 @@ class Record(BaseModel):
 class DataRecipe(Record):
     """Where the strings come from, and how they are split.
 
-    Fields of other sources than the chosen one are kept, but mean nothing; `key` is that of the values all the same, but for
-    `grammar`, which came later: other sources' keys are what they were without it.
+    Fields that belong to other sources have no effect, but count in the key. Only `grammar` counts for its own source alone: it was
+    added later, and keys from before have to stay as they are.
 
     Attributes
     ----------
@@ -67,21 +67,21 @@ class DataRecipe(Record):
         "dyck", "tomita" (a small regular language), "automaton" (random, probabilistic), "squared" (the square of a random WFA),
         "verbs" (shipped), "upload".
     num_strings, num_validation, num_test : int
-        Generated sources draw this many each, independently; "verbs" and "upload" are split at random: validation and test
-        take their numbers (at most a fifth of the strings each), training the rest, at most num_strings.
+        Generated sources draw this many each, independently. "verbs" and "upload" are split at random: validation and test get
+        these numbers, but at most a fifth of the strings each, and training gets the rest, at most num_strings.
     seed : int
-        Of the draws and the split.
+        Of the random draws and of the split.
     split_probability, wrap_probability : float
-        Dyck's rules S → SS and S → [S]; S → [] has the rest.
+        Probabilities of the Dyck grammar's rules S → SS and S → [S]; S → [] has the rest.
     grammar : int
-        Which of Tomita's seven.
+        Number of the Tomita language, 1 to 7.
     num_states, num_symbols : int
-        Of the random automata.
+        Size of the random automata.
     upload, upload_test, upload_solution, upload_model : str
-        Content hashes (SHA-256) of uploaded files: training strings; optionally test strings, a PAutomaC solution, a PAutomaC
-        model (the true model).
+        SHA-256 of uploaded files: training strings and, optionally, test strings, a PAutomaC solution, and a PAutomaC model (the
+        true model). Empty: no such file.
     upload_format : str
-        How to read uploaded strings.
+        Format of the uploaded strings.
     """
 
     source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
@@ -106,7 +106,7 @@ class DataRecipe(Record):
 
     @property
     def uploads(self) -> tuple[str, ...]:
-        """Content hashes of the uploaded files that are read."""
+        """SHA-256 of each uploaded file that the recipe reads."""
         hashes = (self.upload, self.upload_test, self.upload_solution, self.upload_model) if self.source == "upload" else ()
         return tuple(content for content in hashes if content)
 
@@ -120,7 +120,7 @@ class HankelRecipe(Record):
     statistic : str
         One of `hankel.names.STATISTICS`.
     bounded : bool
-        Whether strings are counted with boundary symbols; see `learning.learners.needs_boundary`.
+        Whether strings are counted with boundary symbols; see `learning.names.needs_boundary`.
     transform : str
         One of `hankel.names.TRANSFORMS`.
     """
@@ -132,15 +132,15 @@ class HankelRecipe(Record):
     transform: str = "none"
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
-        for name, given, allowed in (("statistic", self.statistic, STATISTICS), ("transform", self.transform, TRANSFORMS)):
-            if given not in allowed:
-                raise ValueError(f"{name}: {given!r} given, allowed: {', '.join(allowed)}")
+    def _check(self) -> Self:
+        for name, value, allowed in (("statistic", self.statistic, STATISTICS), ("transform", self.transform, TRANSFORMS)):
+            if value not in allowed:
+                raise ValueError(f"{name}: {value!r} given, allowed: {', '.join(allowed)}")
         if self.bounded and self.statistic == "string":
-            raise ValueError("bounded: true given, but boundary symbols are for the statistics prefix and factor")
+            raise ValueError("bounded: true given, allowed with the statistics prefix and factor only")
         if self.transform != "none" and self.statistic != "string" and not self.bounded:
             raise ValueError(
-                f"transform: {self.transform!r} given: {self.statistic} statistics need boundary symbols (bounded) for it"
+                f"transform: {self.transform!r} given, which needs boundary symbols (bounded) with {self.statistic} statistics"
             )
         return self
 
@@ -163,16 +163,16 @@ class LearningRecipe(Record):
     seed: Seed = 0
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check(self) -> Self:
         if self.learner not in LEARNERS:
             raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(LEARNERS)}")
         symmetric = (
             len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
         )
         if not symmetric or not 1 <= min(self.hidden) <= max(self.hidden) <= 16:
-            given = ",".join(map(str, self.hidden))
+            text = ",".join(map(str, self.hidden))
             raise ValueError(
-                f"hidden: {given} given, allowed are symmetric multiples (1 … 16) around 1, as 2,1,2 or 4,2,1,2,4, at most 7 layers"
+                f"hidden: {text} given, allowed are symmetric multiples (1 … 16) around 1, as 2,1,2 or 4,2,1,2,4, at most 7 layers"
             )
         return self
 
@@ -183,7 +183,7 @@ class LearningRecipe(Record):
 
     @cached_property
     def _key(self) -> str:
-        """Without the options that change nothing: those of networks for other learners, the seed for SP."""
+        """Leave out the options that change nothing: those of networks for other learners, and the seed for SP."""
         counted = self
         if not self.kind.needs_hankel:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
@@ -205,14 +205,14 @@ class RefinementRecipe(Record):
     seed: Seed = 0
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check(self) -> Self:
         if self.objective not in REFINEMENTS:
             raise ValueError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS)}")
         return self
 
     @cached_property
     def _key(self) -> str:
-        """Options make no difference where nothing is refined."""
+        """Leave out all options if nothing is refined."""
         return (self if self.objective != "none" else type(self).model_construct())._key_without(())
 
 
@@ -230,25 +230,26 @@ class Recipe(Record):
     refinement: RefinementRecipe = RefinementRecipe()
 
     @model_validator(mode="after")
-    def _bounded(self) -> Self:
+    def _check_boundary(self) -> Self:
         hankel = self.hankel
         if needs_boundary(self.learning.learner, hankel.statistic, hankel.transform) and not hankel.bounded:
             raise ValueError(f"{self.learning.learner} needs boundary symbols (bounded) with {hankel.statistic} statistics")
         return self
 
     def to_json(self) -> str:
+        """The recipe as JSON text."""
         return self.model_dump_json()
 
     @classmethod
     def from_json(cls, text: str) -> Recipe:
-        """Raises RecipeError if the text is not a recipe."""
+        """Read a recipe. Raises RecipeError if the text is not one."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise RecipeError(_one_sentence(error)) from None
 
     def with_learner(self, learner: str, rank: int | None = None) -> Recipe:
-        """The same experiment with another learner (and rank), and with boundary symbols where that one needs them."""
+        """Copy the recipe with another learner (and rank), and with boundary symbols if that learner needs them."""
         learning = self.learning.changed(learner=learner, rank=rank or self.learning.rank)
         hankel = self.hankel
         if learning.kind.needs_hankel:
@@ -257,12 +258,12 @@ class Recipe(Record):
 
     @property
     def title(self) -> str:
-        """Its `run_title`."""
+        """The run's name in tables and on pages, such as "SP, k = 10"."""
         return run_title(self.learning.learner, self.learning.rank)
 
     @cached_property
     def _key(self) -> str:
-        """Runs of equal keys are one run. Learners of strings have no matrix and no refinement."""
+        """Combine the keys of the parts that have an effect: without a Hankel matrix there is no refinement either."""
         parts: tuple[Record, ...] = (self.data, self.learning)
         if self.learning.kind.needs_hankel:
             parts = (self.data, self.hankel, self.learning, self.refinement)
@@ -279,9 +280,9 @@ def run_title(learner: str, rank: int) -> str:
 
 
 def _one_sentence(error: ValidationError) -> str:
-    """The first thing wrong: where, what, what was given."""
+    """Say what is wrong with the first invalid field: its name, the value given, and what is allowed."""
     first = error.errors()[0]
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
-    place = ".".join(str(part) for part in first["loc"]) or "recipe"
-    return f"{place}: {str(first['input'])[:60]} given: {first['msg'][0].lower()}{first['msg'][1:]}"
+    field = ".".join(str(part) for part in first["loc"]) or "recipe"
+    return f"{field}: {str(first['input'])[:60]} given: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from ..experiment.fields import FLAT_NAMES, ignored_fields
 from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
@@ -42,14 +43,12 @@ def options(recipe: Recipe) -> Mapping[str, str]:
 
 def _matters(recipe: Recipe, part: str, field: str) -> bool:
     """Whether an option can change the result."""
-    learning = recipe.learning
     if part == "data":
         owners = [name for name, source in SOURCES.items() if field in source.options]
         return not owners or recipe.data.source in owners
-    if part == "learning":
-        return field in ("learner", "rank") or learning.kind.networks or (field == "seed" and learning.kind.is_random)
-    refined = recipe.refinement.objective != "none" or field == "objective"
-    return learning.kind.needs_hankel and (part == "hankel" or refined)
+    if field == "bounded":
+        return recipe.learning.kind.needs_hankel
+    return FLAT_NAMES[part, field] not in ignored_fields(recipe)
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:

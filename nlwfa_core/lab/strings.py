@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..experiment.data import Data, on_itself
+from ..experiment.data import Data, tests_on_training_strings
 from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
 from ..sources.registry import SOURCES
@@ -41,7 +41,7 @@ def prefixes_of(word: Word) -> Words:
 
 def split_sentence(recipe: DataRecipe, data: Data) -> str:
     """Say how many strings are for training, validation and test, and where the last two come from."""
-    if on_itself(recipe):
+    if tests_on_training_strings(recipe):
         return "Nothing is set aside: the test strings are the training strings."
     counted = " · ".join(f"{size:,} {role}" for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True))
     if SOURCES[recipe.source].generator is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
-from nlwfa_core.experiment.data import on_itself
+from nlwfa_core.experiment.data import tests_on_training_strings
 from pages.shared import cache, sidebar
 from pages.shared.widgets import error_toast, escape_markdown
 
@@ -108,7 +108,7 @@ def _use_pasted() -> None:
         return
     sidebar.set_values(fields)
     symbols = " ".join(data.alphabet.symbols[:MAX_SYMBOLS]) + (" …" if data.train.num_symbols > MAX_SYMBOLS else "")
-    total = data.train.num_strings if on_itself(recipe) else sum(data.sizes)
+    total = data.train.num_strings if tests_on_training_strings(recipe) else sum(data.sizes)
     number = f"{total:,} strings over {data.train.num_symbols} symbols"
     text = f"Read as {READ_AS[data.format]}: {number}: {symbols}"
     st.toast(escape_markdown(text), icon=":material/check:", duration="long")

@@ -125,7 +125,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "not text": (b"ab\n\xff\xfe\x00", "line 2: byte 0xff is not UTF-8"),
     "a count of zero": (b"string,count\nab,3\nba,0\n", "line 3: count '0' given, at least 1 needed"),
-    "too few to split": (b"ab\nba\n", "2 strings given: to set a test part aside at least 3 are needed"),
+    "too few to split": (b"ab\nba\n", "2 strings given, at least 3 needed to set some aside for testing"),
 }
 
 

@@ -125,7 +125,9 @@ def test_notes_count_strings_as_drawn() -> None:
 def test_small_files_are_split_as_far_as_they_go(shelf: FileShelf) -> None:
     data = upload(shelf, b"a\nb\nab\n")
     assert data.validation is not None and data.train.num_strings == 1
-    with pytest.raises(RecipeError, match="2 strings given: to set a test part aside at least 3 are needed; or upload a test file"):
+    with pytest.raises(
+        RecipeError, match="2 strings given, at least 3 needed to set some aside for testing; or upload a test file"
+    ):
         upload(shelf, b"a\nb\n")
     alone = upload(shelf, b"a\n", upload_test=b"a\n")
     assert alone.validation is None and alone.train.num_strings == 1
