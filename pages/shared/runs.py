@@ -81,14 +81,14 @@ def visit(*recipes: Recipe) -> None:
         _add_to_own(new)
 
 
-def submit(*recipes: Recipe, hold: bool = False) -> None:
-    """Put runs into the queue; `hold` pauses each before its first epoch. Raises RecipeError, for example if the queue is full."""
+def submit(*recipes: Recipe, paused: bool = False) -> None:
+    """Put runs into the queue; `paused`: each pauses before its first epoch. Raises RecipeError, for example if the queue is full."""
     keys = []
     try:
         for recipe in recipes:
-            keys.append(runner().submit(recipe, owner(), hold))
+            keys.append(runner().submit(recipe, owner(), paused))
             st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
-            if hold:
+            if paused:
                 pause(recipe)  # so that the rules for pauses hold from the start
     finally:  # the queue may be full after some of them
         _add_to_own(keys, again=True)

@@ -61,7 +61,7 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
             if show_losses and st.button(
                 "Step by step", key=f"{key}.hold", icon=":material/step:", help="Start, and pause before the first epoch"
             ):
-                _start(missing, hold=True)
+                _start(missing, paused=True)
     if active:
         st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
 
@@ -112,9 +112,9 @@ def _side_by_side(
         )
 
 
-def _start(recipes: list[Recipe], hold: bool = False) -> None:
+def _start(recipes: list[Recipe], paused: bool = False) -> None:
     try:
-        runs.submit(*recipes, hold=hold)
+        runs.submit(*recipes, paused=paused)
     except RecipeError as error:
         error_toast(error)
     else:
@@ -147,7 +147,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
         st.rerun()
     with st.container(horizontal=True):
         if show_losses:
-            _hold_buttons(going[0], key)
+            _pause_buttons(going[0], key)
         elif paused := [status.recipe for status in going if status.held]:
             text = "One of these runs is paused, by you on another page or by someone who waits for the same run."
             st.button("Continue", key=f"{key}.play", on_click=_play, args=paused, icon=":material/play_arrow:", help=text)
@@ -170,7 +170,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
             loss_charts(losses, f"{key}.live.losses")
 
 
-def _hold_buttons(status: JobStatus, key: str) -> None:
+def _pause_buttons(status: JobStatus, key: str) -> None:
     recipe = status.recipe
     if not status.paused:
         text = "Pause after this epoch. A paused run continues after a quarter of an hour, or when you leave."

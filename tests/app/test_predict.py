@@ -88,4 +88,4 @@ def test_the_sampler_tells_of_negative_mass() -> None:
     drawn = sampling.draw(runs.result(recipe_of(app)).model, 200, 0)  # type: ignore[union-attr]
     assert drawn.num_negative
     app.selectbox(key="predict.sampler").set_value("SP").run()
-    assert any("next-symbol mass met on the way was negative" in entry.value.replace("\\", "") for entry in app.warning)
+    assert any("draws some scores were negative" in entry.value.replace("\\", "") for entry in app.warning)

@@ -69,7 +69,7 @@ def test_a_training_begins_held_and_another_person_is_not_held_up(new_page: Call
     reaches(other, 0)
     settled(other)
     press(other, "train.step.1")
-    expect(other.get_by_test_id("stToast")).to_contain_text("you did not start it")
+    expect(other.get_by_test_id("stToast")).to_contain_text("only the person who started it can pause it")
     reaches(page, 0)
     press(other, "train.cancel")
     press(page, "train.cancel")
