@@ -82,7 +82,7 @@ def visit(*recipes: Recipe) -> None:
 
 
 def submit(*recipes: Recipe, paused: bool = False) -> None:
-    """Put runs into the queue; `paused`: each pauses before its first epoch. Raises RecipeError, for example if the queue is full."""
+    """Put runs into the queue; `paused`: each pauses before its first epoch. Raises RecipeError, say if the queue is full."""
     keys = []
     try:
         for recipe in recipes:
