@@ -25,7 +25,7 @@ from ..strings.words import FloatArray
 from .lens import pool
 from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, MARKERS, MUTED, REDS, colour_of, kind_of
 
-# Pixels. A chart of one panel is wider than a panel of two, and that wider than one of three.
+# Pixels. The widths are those of a panel in a chart of one, two, and more panels.
 PANEL_WIDTHS, HEIGHT, LEFT, TOP, BOTTOM, GAP = (540, 400, 240), 300, 70, 70, 60, 24
 STROKES = {"solid": "none", "dot": "2 4", "dash": "8 5"}
 TEXT, GRID, FRAME = "#222222", "#dddddd", "#888888"

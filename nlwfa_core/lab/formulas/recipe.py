@@ -14,7 +14,10 @@ COUNTS = {
     "prefix": "the share of training strings that begin with $uv$",
     "factor": "the average number of times $uv$ occurs in a training string",
 }
-MARKED = {"prefix": "$x\\,{\\dashv}$", "factor": "${\\vdash}\\,x\\,{\\dashv}$"}
+MARKED = {
+    "prefix": "$x\\,{\\dashv}$: its end then counts as an ordinary symbol",
+    "factor": "${\\vdash}\\,x\\,{\\dashv}$: its beginning and its end then count as ordinary symbols",
+}
 
 SVD = (
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad "
@@ -58,7 +61,7 @@ def marks(recipe: HankelRecipe) -> str:
     """A sentence about boundary symbols, in Markdown. Empty if the recipe has none."""
     if not recipe.bounded:
         return ""
-    return f"Each string $x$ is counted as {MARKED[recipe.statistic]}: its ends then count as ordinary symbols."
+    return f"Each string $x$ is counted as {MARKED[recipe.statistic]}."
 
 
 def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
