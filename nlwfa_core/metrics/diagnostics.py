@@ -1,4 +1,4 @@
-"""Whether a model is sound: does its mass converge, does it give strings weights that no probability can have, is its rank real."""
+"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the rank asked for?"""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..models.wfa import WFA, mass_messages
 from ..strings.words import FloatArray, Words
 from .scores import Scores
 
-# Strings whose weights are summed one by one, where there is no closed form.
+# Symbols in the short strings whose weights are summed one by one.
 MAX_SUMMED = 20_000
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What a model's scores have to be read with. None: not computed.
+    """What must be known to read a model's scores. None means not computed.
 
     Attributes
     ----------
     spectral_radius : float or None
-        Of Σ_σ A_σ, for a WFA; from 1 on the mass diverges.
+        Of Σ_σ A_σ, for a WFA; the mass diverges if it is 1 or more.
     total_mass : float or None
-        The weights of all strings summed, for a WFA; ∞ where that sum diverges. Nonlinear models have no closed form.
+        The sum of the weights of all strings, for a WFA; ∞ if it diverges. Nonlinear models have no closed form.
     short_mass : float
-        The weights of all strings of up to `short_length` symbols, summed one by one.
+        The sum of the weights of all strings of up to `short_length` symbols.
     short_length : int
     share_zero, share_negative, share_nonfinite : float
-        Of the test words, those with an output of exactly 0, below 0, not finite.
+        The shares of test words with an output of exactly 0, below 0, and not finite.
     numerical_rank : int or None
         Of H_λ, as far as it was computed (at most the rank asked for).
     warnings : tuple of str
@@ -50,7 +50,7 @@ class Diagnostics:
 
 
 class LearningReport(Protocol):
-    """What a report of learning says that scores have to be read with: `learning.learners.FitReport` does."""
+    """The part of a report of learning that diagnostics repeat; `learning.learners.FitReport` has it."""
 
     @property
     def messages(self) -> tuple[str, ...]: ...
@@ -60,7 +60,7 @@ class LearningReport(Protocol):
 
 
 def diagnostics(model: Model, scores: Scores, report: LearningReport | None = None) -> Diagnostics:
-    """Diagnostics of a model from what is known of it.
+    """Diagnose a model from its scores and the report of its learning.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     scores : Scores
         Its scores on the test words.
     report : FitReport, optional
-        Of its learning, where that is at hand.
+        Of its learning, if there is one.
     """
     masses = masses_by_length(model)
     warnings = list(report.messages if report else mass_messages(model))
@@ -93,21 +93,21 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
 
 
 def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
-    """The summed weight of all strings of length 0, 1, 2 …, as far as there are at most `max_summed` symbols to go through."""
+    """The summed weights of all strings of length 0, 1, 2 …, as long as they have at most `max_summed` symbols together."""
     words, numbers = _short_words(model.num_symbols, max_summed)
     with np.errstate(over="ignore", invalid="ignore"):
         weights = model.weights(words)
         return np.array([part.sum() for part in np.split(weights, np.cumsum(numbers)[:-1])])
 
 
-@lru_cache(maxsize=8)  # every model of a sweep asks for the same
+@lru_cache(maxsize=8)  # the same for every model of a sweep
 def _short_words(num_symbols: int, max_summed: int) -> tuple[Words, list[int]]:
-    """All strings of length 0, of length 1, …, and how many there are of each."""
-    parts, length, left = [], 0, max_summed
-    while left >= 0:
+    """All strings of length 0, of length 1, …, and the number of strings of each length."""
+    parts, length, symbols_left = [], 0, max_summed
+    while symbols_left >= 0:
         number = num_symbols**length
         digits = np.arange(number)[:, None] // num_symbols ** np.arange(length)[::-1] % num_symbols
         parts.append(Words(digits.ravel(), np.arange(number + 1) * length))
         length += 1
-        left -= num_symbols**length * length
+        symbols_left -= num_symbols**length * length
     return Words.joined(parts), [len(part) for part in parts]

@@ -1,6 +1,6 @@
-"""How well scores predict next symbols along test strings: word error rate, bits per symbol, NDCG@5, distance to the truth.
+"""Score predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5, distance to the truth.
 
-Every logarithm is to base 2. The end of the string is a symbol here, the last one, unless a score says otherwise.
+Every logarithm is to base 2. The end of the string counts as a symbol, the last one, unless a score says otherwise.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ class NextSymbolScore:
     Attributes
     ----------
     wer : float
-        Share of wrong arg max predictions, over every prefix of every string as drawn, the end counted as a symbol. Where several
-        symbols share the highest score, one of them is drawn: the expected share.
+        Share of wrong arg max predictions, over every prefix of every string, repeated strings included, the end counted as a
+        symbol. If several symbols share the highest score, one of them is drawn at random: this is the expected share.
     wer_without_end : float
-        The same over the prefixes that a symbol follows, predicting among symbols only.
+        The same over the prefixes that are followed by a symbol, predicting among symbols only.
     share_tied : float
-        Of the predictions that `wer` counts, those where several symbols share the highest score. Where a model gives all that
-        follows 0, that is every symbol.
+        The share of the predictions of `wer` in which several symbols share the highest score. If all scores are 0, that is every
+        symbol.
     bits_per_symbol : float
         Mean −log₂ of the probability of what followed, the end counted; probabilities are |scores| normalised to sum to 1.
         ∞ if something that followed had score 0, nan if a score is not a finite number.
     num_predictions : int
-        Prefixes of strings as drawn: total length + number of strings.
+        Prefixes of all strings: total length + number of strings.
     num_impossible : int
-        Of these, how many had score 0 for what followed.
+        How many of these had score 0 for what followed.
     num_negative : int
         Negative scores among all (distinct prefix, next symbol) pairs.
     ndcg5 : float
         Mean over the same predictions of Σ_{j ≤ 5} p(a_j) / log₂(j + 1), divided by its largest possible value, where a_1, a_2 …
-        are the next symbols by falling score, the end among them (Balle et al. 2016, SPiCe). Where scores are equal, the mean over
-        all orders. p is the true next-symbol distribution where it is known, else 1 for what followed and 0 for the rest. 1 is
-        best. nan if the truth gives a prefix 0.
+        are the next symbols by descending score, the end included (Balle et al. 2016, SPiCe). For equal scores, the mean over all
+        orders. p is the true next-symbol distribution if it is known, else 1 for what followed and 0 for the rest. 1 is best. nan
+        if the true model gives a prefix 0.
     next_kl : float or None
         Mean over the same predictions of Σ_a p(a) log₂ (p(a) / q(a)), in bits, p the true next-symbol distribution, q the
-        model's, |scores| normalised. ∞ and nan as in `bits_per_symbol`; None where the truth is not known.
+        model's, |scores| normalised. ∞ and nan as in `bits_per_symbol`; None if the truth is not known.
     """
 
     wer: float
@@ -66,7 +66,7 @@ class NextSymbolScore:
 def score_next(
     scores: FloatArray, trie: Trie, counts: IntArray, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolScore:
-    """`next_symbol_score` from the scores and the strings' counts.
+    """Score predictions, given the scores of what follows each prefix, and the strings' counts.
 
     Parameters
     ----------
@@ -99,18 +99,18 @@ def score_next(
     right_inner = _followed(inner, trie, begins, ends) / np.maximum(np.count_nonzero(inner, axis=1), 1)
 
     parents, symbols = trie.parent[1:], trie.symbol[1:]
-    given = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
+    followed = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
     total = np.concatenate((normaliser[parents], normaliser))
     times = np.concatenate((begins[1:], ends))
-    seen = times > 0
-    given, total, times = given[seen], total[seen], times[seen]
-    impossible = given == 0
-    if not (np.isfinite(given).all() and np.isfinite(total).all()):
+    observed = times > 0
+    followed, total, times = followed[observed], total[observed], times[observed]
+    impossible = followed == 0
+    if not (np.isfinite(followed).all() and np.isfinite(total).all()):
         bits = float("nan")
     elif impossible.any():
         bits = float("inf")
     else:
-        bits = float(times @ (np.log2(total) - np.log2(given)) / num_predictions)
+        bits = float(times @ (np.log2(total) - np.log2(followed)) / num_predictions)
     return NextSymbolScore(
         wer=float(1 - right.sum() / num_predictions),
         wer_without_end=float(1 - right_inner.sum() / max(num_predictions - num_ends, 1)),
@@ -125,14 +125,14 @@ def score_next(
 
 
 def _highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-    """Which scores of each row are its highest, or equal to it; none where all are −∞."""
+    """Which scores of each row equal its highest, within the tolerance; none if all are −∞."""
     highest = scores.max(axis=1)
     chosen: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - tolerance)[:, None]
     return chosen
 
 
 def likeliest(scores: FloatArray) -> list[int]:
-    """The symbols with the highest of some scores, shape (num_symbols + 1,), the end last: several where they are equal.
+    """The symbols with the highest of some scores, shape (num_symbols + 1,), the end last; several if they are equal.
 
     >>> likeliest(np.array([0.25, 0.5, 0.5])), likeliest(np.array([0.0, 0.0, 0.0])), likeliest(np.array([np.nan, 0.5, -1.0]))
     ([1, 2], [0, 1, 2], [1])
@@ -179,7 +179,7 @@ def _gains(
         reached = np.einsum("ij,ij->i", equal, truth) if truth is not None else _followed(equal, trie, begins, ends)
         gains += np.where(share > 0, share * reached, 0.0)
         rank += number
-        if not (number[rank < size] > 0).any():  # what is left was nan, or −∞
+        if not (number[rank < size] > 0).any():  # the remaining scores are nan or −∞
             break
         left[equal] = -np.inf
         equal = _highest(left, tolerance)
@@ -192,6 +192,6 @@ def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(truth == 0, 0.0, truth * (np.log2(truth) - np.log2(model)))
         terms[np.isnan(model).any(axis=1)] = np.nan
-    # Never below 0 but by rounding (Gibbs' inequality).
+    # Only rounding can make them negative (Gibbs' inequality).
     entropies: FloatArray = np.maximum(terms.sum(axis=1), 0.0)
     return entropies

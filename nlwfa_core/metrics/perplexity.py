@@ -1,7 +1,8 @@
-"""The Pautomac score, and the conventions for outputs that are not positive: one model, several perplexities.
+"""The Pautomac score, and what public programs do with outputs that are not positive.
 
-A learned model may give a string a weight of 0 or below, which has no logarithm. What is done about it is not part of the score's
-definition, and public programs differ. `CONVENTIONS` names what they do; docs/perplexity-conventions.md has the figures.
+A learned model may give a string a weight of 0 or below, which has no logarithm. The score's definition does not say what to do
+then, and public programs differ, so one model has several perplexities. `CONVENTIONS` lists what they do, and
+docs/perplexity-conventions.md has figures. Scores in this library use "abs", the paper's convention.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ MACHINE_EPSILON = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Convention:
-    """What becomes of outputs that are not positive.
+    """What a program does with outputs that are not positive.
 
     Attributes
     ----------
     rule : str
-        In words.
+        What it does, in words.
     source : str
-        Who does it.
+        The program or paper that does it.
     replace : callable
-        (outputs, substitutes), shapes (num_words,) -> what they are replaced by; nan leaves a word out.
+        (outputs, substitutes), shapes (num_words,) -> outputs to use instead; nan leaves a word out.
     normalised : bool
         Whether the result is divided by its sum over T.
     """
@@ -94,8 +95,8 @@ class PautomacScore:
     Attributes
     ----------
     log2 : float
-        log₂ of the perplexity; ∞ if the model gives 0 to a word that has mass, nan if an output is not a finite number, or
-        negative and the convention leaves it so.
+        log₂ of the perplexity; ∞ if the model gives 0 to a word that has mass; nan if an output is not a finite number, or if it
+        is negative and the convention leaves it negative.
     num_words, num_zero, num_negative, num_nonfinite : int
         Words in T; outputs of exactly 0, below 0, and not finite.
     """
@@ -127,14 +128,14 @@ def pautomac_score(
     target : array, shape (num_words,)
         P*(x), not normalised, ≥ 0.
     floor : float
-        Normalised outputs below it are raised to it, and all normalised again. 0 leaves everything as it is. Whoever sets it
-        must say so beside the score.
+        Normalised outputs below it are raised to it, and all are normalised again; 0 changes nothing. A score with a floor must
+        be reported with it.
     convention : str
         A name in `CONVENTIONS`.
     substitutes : array, shape (num_words,), optional
         What "trigram" replaces outputs by.
     log2_outputs : array, shape (num_words,), optional
-        log₂ |f(x)|, where a model gives it directly: outputs below 1e-308 are then no zeros. Used for "abs" without a floor.
+        log₂ |f(x)|, if a model computes it directly: then outputs below 1e-308 are not 0. Used for "abs" without a floor.
 
     Raises
     ------
@@ -186,14 +187,14 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
 
 
 def check_floor(floor: float) -> None:
-    """Raises RecipeError if it is not in 0 … 1, 1 excluded."""
+    """Raise RecipeError unless 0 ≤ floor < 1."""
     if not 0 <= floor < 1:
         raise RecipeError(f"floor: {floor} given, allowed are numbers from 0 (none) to below 1")
 
 
 def _normalised(values: FloatArray) -> FloatArray:
     largest = np.nanmax(np.abs(values), initial=0.0)
-    # Divided first: a diverging model's outputs may have a sum that overflows.
+    # Divided first, because the sum of a diverging model's outputs may overflow.
     scaled = values / largest if largest > 0 else values
     divided: FloatArray = scaled / (np.nansum(scaled) or 1.0)
     return divided
@@ -210,17 +211,17 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Divergence:
-    """How far a model is from the target over the test words T, both normalised over T; by the convention "abs".
+    """The distance between a model and the target over the test words T, both normalised over T, by the convention "abs".
 
     Attributes
     ----------
     kl : float
         Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits: the log₂ Pautomac score less the best possible. ∞ if a
-        word with mass gets exactly 0.
+        word with mass has output 0.
     total_variation : float
         ½ Σ |P*(x) − P_M(x)|, in 0 … 1; at most √(kl · ln 2 / 2) (Pinsker).
     rmse : float
-        √ mean (f(x) − P*(x))² of the *raw* outputs and the target as given, neither of them normalised.
+        √ mean (f(x) − P*(x))² of the raw outputs and the target, neither of them normalised.
 
     All are nan if an output is not a finite number.
     """
@@ -231,13 +232,13 @@ class Divergence:
 
 
 def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2_outputs: FloatArray | None = None) -> Divergence:
-    """The gap between outputs and the target on the same words; parameters and errors as `pautomac_score`.
+    """The distance between outputs and the target on the same words; parameters and errors are those of `pautomac_score`.
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
     Divergence(kl=1.0, total_variation=0.5, rmse=0.7905694150420949)
     """
     least = pautomac_score(target, target).log2
-    # Never below 0 but by rounding (Gibbs' inequality).
+    # Only rounding can make it negative (Gibbs' inequality).
     kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
     variation = float(np.abs(shares(target) - shares(outputs, floor)).sum() / 2)
     return Divergence(kl, variation, root_mean_square(outputs, target))
@@ -252,5 +253,5 @@ def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         gap = outputs - values
         largest = np.abs(gap).max(initial=0.0)
-        # Divided first: squares of a diverging model's outputs overflow.
+        # Divided first, because squares of a diverging model's outputs overflow.
         return float(np.sqrt(np.mean((gap / largest) ** 2)) * largest) if largest > 0 else float(largest)

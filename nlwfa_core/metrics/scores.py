@@ -176,7 +176,7 @@ MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log
 
 
 def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
-    """Scores of next-symbol predictions; each distinct prefix is predicted once and weighs as often as it occurs.
+    """Score a model's predictions of next symbols. Each distinct prefix is predicted once and counts as often as it occurs.
 
     `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
     `score_next`.
@@ -187,7 +187,7 @@ def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: Flo
 
 @dataclass(frozen=True, eq=False)
 class TestSet:
-    """Strings to score on, and what they should get.
+    """Test strings, and the weights that they should have.
 
     Attributes
     ----------
@@ -196,11 +196,11 @@ class TestSet:
     target : array, shape (num_words,)
         P*, not normalised.
     sample : Sample
-        The strings as drawn, for next-symbol scores.
+        All test strings, repeated ones included, for next-symbol scores.
     known : bool
         Whether the target is the true probability; else it is the empirical frequency in T.
     true_model : Model or None
-        What gives true next-symbol distributions, where there is one.
+        The source of true next-symbol distributions, if there is one.
     """
 
     __test__ = False  # not a test for pytest to collect
@@ -248,14 +248,14 @@ class TestSet:
 
     @classmethod
     def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
-        """T is every row of a test file, repeated ones as often as they stand there; P* is given a row."""
+        """T is every row of a test file, repeated rows included; P* is given for each row."""
         if len(words) != len(target):
             raise RecipeError(f"{len(words)} test strings but {len(target)} probabilities in the solution")
         return cls(words, target, sample, known=True, true_model=true_model)
 
     @classmethod
     def empirical(cls, sample: Sample) -> TestSet:
-        """T is the distinct test strings, P* their frequency. (With rows as drawn the uniform model would always win.)"""
+        """T is the distinct test strings, P* their frequencies. (With repeated rows the uniform model would always win.)"""
         return cls(sample.words, sample.frequencies(), sample, known=False)
 
 

@@ -1,7 +1,6 @@
-"""Models and results on disk: safetensors for arrays, JSON for the rest. Nothing is ever unpickled.
+"""Models on disk: safetensors for arrays, JSON for the rest. Nothing is ever unpickled.
 
-A model's folder holds `model.safetensors` and `model.json`; a result's folder a model and `result.json`.
-Files are written beside their place and then renamed, so a reader sees all or nothing.
+A model's folder holds `model.safetensors` and `model.json`. Each file is written whole or not at all (`files.write_atomically`).
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ MAX_TENSOR_BYTES = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A model with what is needed to use it and to say where it came from.
+    """A model, the alphabet it needs, and where it came from.
 
     Attributes
     ----------
     model : WFA, NLWFA or RecurrentModel
     alphabet : Alphabet
     info : dict
-        JSON: recipe parts, the training file, messages; for people, nothing is computed from it.
+        As JSON: parts of the recipe, the training file, messages. It is for people; nothing is computed from it.
     """
 
     model: LearnedModel
@@ -48,7 +47,7 @@ class SavedModel:
 
 
 def save_model(directory: Path, saved: SavedModel, sync: bool = True) -> None:
-    """Write a model's folder; it is made if it is not there. `sync` as in `write_atomically`."""
+    """Write a model's folder, and make it if it does not exist. `sync` as in `write_atomically`."""
     model = saved.model
     header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
     arrays: dict[str, FloatArray]
@@ -75,7 +74,7 @@ def save_model(directory: Path, saved: SavedModel, sync: bool = True) -> None:
 def load_model(directory: Path) -> SavedModel:
     """Read a model's folder back.
 
-    Shapes, types and finiteness are checked here: safetensors itself lets NaN payloads and absurd shapes through.
+    Shapes, types and finiteness are checked here, because safetensors accepts nan and absurd shapes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Models that need no Hankel matrix: what curves are judged against."""
+"""The uniform model and n-grams, the baselines of every score table and curve."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from .model import ChainModel
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every next symbol, the end among them, equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
+    """The model in which every next symbol, and the end, is equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
 
     num_symbols: int
     is_chain = True  # see `model.SharedModel`
 
     def weights(self, words: Words) -> FloatArray:
+        """P(x), shape (num_words,)."""
         weights: FloatArray = np.exp2(self.log2_weights(words))
         return weights
 
     def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ P(x), shape (num_words,)."""
         logs: FloatArray = -(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0)
         return logs
 
     def next_scores(self, trie: Trie) -> FloatArray:
+        """The same probability everywhere, shape (num_nodes, num_symbols + 1)."""
         return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
 
 
@@ -39,7 +42,7 @@ class NGram(ChainModel):
     """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991), the end of the string counted as a symbol.
 
     p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), with T(h) the number of distinct symbols seen after the history h and
-    h' the history without its oldest symbol; below the empty history stands the uniform distribution over Σ and the end.
+    h' the history without its oldest symbol; the empty history is interpolated with the uniform distribution over Σ and the end.
     The beginning of a string is a symbol of its own in histories.
 
     Attributes
@@ -80,18 +83,18 @@ class NGram(ChainModel):
         trie = Trie.of(sample.words, sample.num_symbols)
         begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
         histories = Trie.of(_histories(trie, order - 1), sample.num_symbols + 1)
-        # What followed node i's history: each child's symbol, and the end.
-        followed = np.concatenate((trie.parent[1:], np.arange(trie.num_nodes)))
+        # What follows each node's history: each child's symbol, and the end.
+        nodes = np.concatenate((trie.parent[1:], np.arange(trie.num_nodes)))
         symbols = np.concatenate((trie.symbol[1:], np.full(trie.num_nodes, sample.num_symbols)))
-        times = np.concatenate((begins[1:], ends))
-        seen = times > 0
-        followed, symbols, times = followed[seen], symbols[seen], times[seen]
-        # A history counts for all its newer parts: for every node on its path.
-        lengths = np.diff(histories.starts)[followed]
+        counts_after = np.concatenate((begins[1:], ends))
+        observed = counts_after > 0
+        nodes, symbols, counts_after = nodes[observed], symbols[observed], counts_after[observed]
+        # A history also counts for its shorter, newer parts: for every node on its path.
+        lengths = np.diff(histories.starts)[nodes]
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        rows = histories.paths[np.repeat(histories.starts[:-1][followed], lengths) + within]
-        cells = (np.repeat(times, lengths).astype(np.float64), (rows, np.repeat(symbols, lengths)))
+        rows = histories.paths[np.repeat(histories.starts[:-1][nodes], lengths) + within]
+        cells = (np.repeat(counts_after, lengths).astype(np.float64), (rows, np.repeat(symbols, lengths)))
         counts = sparse.coo_array(cells, shape=(histories.num_nodes, sample.num_symbols + 1)).tocsr()
         return cls(order, histories, counts)
 
@@ -101,24 +104,24 @@ class NGram(ChainModel):
         totals, kinds = self._totals
         probabilities = np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
         nodes = np.zeros(trie.num_nodes, dtype=np.int64)
-        alive = np.arange(trie.num_nodes)
+        active = np.arange(trie.num_nodes)
         for depth in range(self.order):
-            rows = nodes[alive]
-            smoothed = self.counts[rows].toarray() + kinds[rows, None] * probabilities[alive]
-            probabilities[alive] = smoothed / (totals[rows] + kinds[rows])[:, None]
-            alive = alive[histories.lengths[alive] > depth]
-            nodes[alive] = self.histories.child(nodes[alive], histories.symbols[histories.offsets[alive] + depth])
-            alive = alive[nodes[alive] >= 0]
+            rows = nodes[active]
+            smoothed = self.counts[rows].toarray() + kinds[rows, None] * probabilities[active]
+            probabilities[active] = smoothed / (totals[rows] + kinds[rows])[:, None]
+            active = active[histories.lengths[active] > depth]
+            nodes[active] = self.histories.child(nodes[active], histories.symbols[histories.offsets[active] + depth])
+            active = active[nodes[active] >= 0]
         return probabilities
 
 
 def _histories(trie: Trie, length: int) -> Words:
-    """For each node its last `length` symbols, newest first, and behind them, if there is room, the beginning."""
+    """The last `length` symbols of each node's prefix, newest first, followed by the beginning if the prefix is shorter."""
     columns: list[IntArray] = []
     nodes = np.arange(trie.num_nodes)
     for _ in range(length):
         columns.append(np.where(nodes > 0, trie.symbol[nodes], np.where(nodes == 0, trie.num_symbols, -1)))
         nodes = np.where(nodes > 0, trie.parent[nodes], -1)
     table = np.stack(columns, axis=1) if columns else np.empty((trie.num_nodes, 0), dtype=np.int64)
-    kept = table >= 0
-    return Words(table[kept], np.concatenate(([0], np.cumsum(kept.sum(axis=1)))).astype(np.int64))
+    filled = table >= 0
+    return Words(table[filled], np.concatenate(([0], np.cumsum(filled.sum(axis=1)))).astype(np.int64))

@@ -110,7 +110,7 @@ class NLWFA:
 
     @cached_property
     def magnitudes(self) -> FloatArray:
-        """Of linear maps, the product of their layers' magnitudes, shape (num_maps, num_states, num_states)."""
+        """The product of the layers' magnitudes, shape (num_maps, num_states, num_states); for linear maps."""
         product = np.abs(self.transitions[0])
         for layer in self.transitions[1:]:
             product = product @ np.abs(layer)
@@ -128,11 +128,11 @@ class NLWFA:
 
     @property
     def is_chain(self) -> bool:
-        """Whether the weight of a string is the product of what the model says of each next symbol."""
+        """Whether a string's weight is the product of the scores of its symbols and its end."""
         return self.reading.is_chain
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); a prefix that many share is computed once."""
+        """f(x) of many words, shape (num_words,); common prefixes are computed once."""
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_weights(self.next_scores(trie), trie)
@@ -141,7 +141,7 @@ class NLWFA:
             return np.asarray(self.reading.weights(self, ends))
 
     def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,), −∞ for 0; of a chain, finite for strings of any length."""
+        """log₂ |f(x)|, shape (num_words,), −∞ for 0; for a chain, finite for strings of any length."""
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_log2_weights(np.abs(self.next_scores(trie)), trie)

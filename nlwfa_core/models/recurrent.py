@@ -21,14 +21,14 @@ GATES = {"GRU": 3, "LSTM": 4}
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel(ChainModel):
-    """One recurrent layer, and a softmax over Σ and the end on its output h. Gates stand in torch's order.
+    """One recurrent layer, and a softmax over Σ and the end on its output h. Gates are in torch's order.
 
     Attributes
     ----------
     kind : str
         "GRU" (gates r, z, n) or "LSTM" (gates i, f, g, o).
     inputs : array, shape (num_symbols + 1, num_gates · num_states)
-        What each symbol adds to the gates: embedding, input weights and bias in one table. Last, the beginning of a string.
+        What each symbol adds to the gates: embedding, input weights and bias in one table. The last row is a string's beginning.
     recurrent : array, shape (num_states, num_gates · num_states)
     recurrent_bias : array, shape (num_gates · num_states,)
     output : array, shape (num_states, num_symbols + 1)
@@ -60,7 +60,7 @@ class RecurrentModel(ChainModel):
 
     @property
     def num_states(self) -> int:
-        """Units of the layer. An LSTM carries two numbers for each."""
+        """Units of the layer. An LSTM has two numbers for each."""
         return len(self.recurrent)
 
     @property
@@ -69,13 +69,13 @@ class RecurrentModel(ChainModel):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """The state of λ, shape (state_size,): h, for an LSTM with the cell behind it. Zeros that have read the beginning."""
+        """The state of λ, shape (state_size,): h, then an LSTM's cell. It is the zero state after a string's beginning."""
         zeros = np.zeros((1, self.num_states * (1 if self.kind == "GRU" else 2)))
         state: FloatArray = self.transition(zeros, self.num_symbols)[0]
         return state
 
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
-        """Each row one symbol further, shape (n, state_size)."""
+        """The states after one more symbol, shape (n, state_size)."""
         k = self.num_states
         h, given = states[:, :k], self.inputs[symbol]
         carried = h @ self.recurrent + self.recurrent_bias

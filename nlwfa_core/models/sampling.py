@@ -1,7 +1,7 @@
-"""Strings drawn from any model by its next-symbol scores, and how far these are from being probabilities.
+"""Draw strings from any model by its next-symbol scores, and measure how far these are from probabilities.
 
-For true automata, whose scores are probabilities, there is `sources.automata.sample_words`, which refuses others. This one draws
-from what was learned: symbol by symbol, with |scores| normalised, as everywhere in this library, and counts what that hides.
+`sources.automata.sample_words` draws from probabilistic automata only. Here the model is a learned one, whose scores may be
+negative: strings are drawn symbol by symbol from normalised |scores|, and the result says how much was negative.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """What was drawn: the distinct strings, most frequent first, shorter and earlier ones first among equals.
+    """Strings drawn from a model: the distinct ones, most frequent first; among equals, shorter and earlier ones first.
 
     Attributes
     ----------
@@ -33,13 +33,14 @@ class Drawn:
     chances : array, shape (num_words,)
         The probability of being drawn: the product of normalised |scores|, the end counted.
     num_strings : int
-        As many as were asked for: Σ counts + num_cut + num_stuck.
+        The number asked for: Σ counts + num_cut + num_stuck.
     num_cut, num_stuck : int
-        Strings that reached the maximal length without an end; strings after whose prefix no score could be normalised.
+        Strings given up at the maximal length without an end; strings given up because the scores after their prefix could not be
+        normalised.
     negative_share : float
-        Share of |scores| met on the way that belonged to negative ones, each prefix as often as a string passed it.
+        The share of negative scores in the sum of |scores|, in the mean over all choices of a next symbol.
     num_negative, num_choices : int
-        Choices where at least one score was negative; all choices.
+        Choices with at least one negative score; all choices.
     """
 
     words: Words
@@ -71,7 +72,7 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Drawn:
     """Draw strings symbol by symbol; the same seed draws the same strings.
 
-    Costs the sum of squared lengths: a model is asked for the scores of a prefix, whatever it is, and begins at λ each time.
+    Takes time proportional to the sum of squared lengths, because a model computes the scores of a prefix from λ on each time.
 
     Raises
     ------
@@ -86,41 +87,49 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
             raise RecipeError(f"{name}: {number} given, allowed are {smallest:,} … {largest:,}")
     rng = np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)
-    finished: list[IntArray] = []  # of each length, the strings that ended, shape (some, length)
+    finished: list[IntArray] = []  # the strings that ended at each length, shape (num_ended, length)
     num_stuck = num_negative = num_choices = 0
     negative = 0.0
     for length in range(max_length + 1):
         trie = Trie.of(_level(prefixes), model.num_symbols)
-        shares, below = (part[trie.ends] for part in next_shares(model.next_scores(trie)))
+        shares, negative_parts = (part[trie.ends] for part in next_shares(model.next_scores(trie)))
         bounds = np.cumsum(shares, axis=1)
         possible = bounds[:, -1] > 0
         num_choices += int(possible.sum())
-        num_negative += int((below > 0).sum())
+        num_negative += int((negative_parts > 0).sum())
         num_stuck += int((~possible).sum())
-        negative += float(below.sum())
+        negative += float(negative_parts.sum())
         drawn = (bounds <= rng.random(len(prefixes))[:, None] * bounds[:, -1:]).sum(axis=1)
         finished.append(prefixes[possible & (drawn == model.num_symbols)])
         going_on = possible & (drawn < model.num_symbols)
         prefixes = np.column_stack((prefixes[going_on], drawn[going_on]))
         if not len(prefixes) or length == max_length:
             break
-    return _counted(model, finished, num_strings, len(prefixes), num_stuck, negative, num_negative, num_choices)
+    words, counts = _distinct(finished)
+    trie = Trie.of(words, model.num_symbols)
+    return Drawn(
+        words=words,
+        counts=counts,
+        weights=model.weights(words),
+        chances=chain_weights(next_shares(model.next_scores(trie))[0], trie),
+        num_strings=num_strings,
+        num_cut=len(prefixes),
+        num_stuck=num_stuck,
+        negative_share=negative / num_choices if num_choices else 0.0,
+        num_negative=num_negative,
+        num_choices=num_choices,
+    )
 
 
 def _level(rows: IntArray) -> Words:
-    """Words of one length, a row each."""
+    """Words of the same length from the rows of an array."""
     return Words(rows.ravel(), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
 
 
-def _counted(
-    model: Model, finished: list[IntArray], num_strings: int, cut: int, stuck: int, negative: float, negatives: int, choices: int
-) -> Drawn:
+def _distinct(finished: list[IntArray]) -> tuple[Words, IntArray]:
+    """The distinct strings and their counts, the most frequent first."""
     parts = [np.unique(rows, axis=0, return_counts=True) if rows.shape[1] else (rows[:1], [len(rows)]) for rows in finished]
     words = Words.joined([_level(rows) for rows, _ in parts])
     counts = np.concatenate([np.asarray(times, dtype=np.int64)[: len(rows)] for rows, times in parts])
     order = np.argsort(-counts, kind="stable")
-    words, counts = words.take(order), counts[order]
-    trie = Trie.of(words, model.num_symbols)
-    chances = chain_weights(next_shares(model.next_scores(trie))[0], trie)
-    share = negative / choices if choices else 0.0
-    return Drawn(words, counts, model.weights(words), chances, num_strings, cut, stuck, share, negatives, choices)
+    return words.take(order), counts[order]

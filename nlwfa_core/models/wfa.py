@@ -60,13 +60,13 @@ class WFA:
         return len(self.transitions)
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
-        """Each row times A_σ (see `rolling.Transitions`), as computed, without the rule of `rounding`."""
+        """Each row times A_σ (see `rolling.Transitions`), as computed, before the rule of `rounding` is applied."""
         following: FloatArray = states @ self.transitions[symbol]
         return following
 
     @cached_property
     def magnitudes(self) -> FloatArray:
-        """|A_σ|, shape (num_symbols, num_states, num_states): what rounding errors are measured by."""
+        """|A_σ|, shape (num_symbols, num_states, num_states), which bounds rounding errors."""
         return np.abs(self.transitions)
 
     def states(self, trie: Trie) -> FloatArray:
@@ -74,7 +74,7 @@ class WFA:
         return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); exactly 0 where only rounding is left. A shared prefix is computed once."""
+        """f(x) of many words, shape (num_words,); exactly 0 where only rounding is left. Common prefixes are computed once."""
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
             return flush_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
@@ -88,10 +88,10 @@ class WFA:
             f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*). Exactly 0
             where only rounding is left.
         """
-        states, goes_on = self.states(trie), self.prefix_termination
+        states, all_suffixes = self.states(trie), self.prefix_termination
         with np.errstate(over="ignore", invalid="ignore"):
-            following = np.column_stack((*(self.transitions @ goes_on), self.termination))  # (k, num_symbols + 1)
-            magnitudes = np.column_stack((*(self.magnitudes @ np.abs(goes_on)), np.abs(self.termination)))
+            following = np.column_stack((*(self.transitions @ all_suffixes), self.termination))  # (k, num_symbols + 1)
+            magnitudes = np.column_stack((*(self.magnitudes @ np.abs(all_suffixes)), np.abs(self.termination)))
             return flush_entries(states @ following, states, magnitudes)
 
     @cached_property
@@ -112,8 +112,8 @@ class WFA:
     def prefix_termination(self) -> FloatArray:
         """(I − A)⁻¹ α∞, shape (num_states,): terminates with the summed weight of all continuations.
 
-        Source: Balle et al. 2014. A statement about sums only where `spectral_radius` < 1; where it is not, the same formula
-        is still evaluated and means nothing more than that. If I − A is singular, its pseudo-inverse stands in.
+        Source: Balle et al. 2014. These are sums only if `spectral_radius` < 1; otherwise the same formula is evaluated, but has
+        no such meaning. If I − A is singular, its pseudo-inverse replaces the inverse.
         """
         difference = np.eye(self.num_states) - self.summed_transitions
         with np.errstate(over="ignore", invalid="ignore"):
