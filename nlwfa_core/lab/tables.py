@@ -98,7 +98,7 @@ def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
     names_by_sentence: dict[str, list[str]] = {}
     for name, model in models.items():
         if isinstance(model, NLWFA):
-            names_by_sentence.setdefault(f"{model.reading.sentence}; {LINKS[model.reading.link]}.", []).append(name)
+            names_by_sentence.setdefault(f"{model.reading.sentence}; {LINKS[model.reading.link].sentence}.", []).append(name)
     return tuple(f"{', '.join(names)}: {sentence}" for sentence, names in names_by_sentence.items())
 
 

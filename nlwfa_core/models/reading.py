@@ -23,13 +23,21 @@ from ..strings.words import FloatArray, Word, Words
 # A numpy array or a torch tensor, shape (n, …).
 Array = Any
 
+
+@dataclass(frozen=True)
+class Link:
+    """A function of outputs, as a sentence, as a phrase about an output's name, and in LaTeX. `Reading.linked` computes it."""
+
+    sentence: str
+    phrase: str
+    formula: str
+
+
 LINKS = {
-    "identity": "as decoded",
-    "square": "squared: never negative",
-    "softmax": "exponentials, normalised over what can come next",
+    "identity": Link("as decoded", "{}", "%s"),
+    "square": Link("squared: never negative", "{} squared", r"\bigl(%s\bigr)^2"),
+    "softmax": Link("exponentials, normalised over what can come next", "softmax of {}", r"\operatorname{softmax}(%s)"),
 }
-LINK_PHRASES = {"identity": "{}", "square": "{} squared", "softmax": "softmax of {}"}
-LINK_FORMULAS = {"identity": "%s", "square": r"\bigl(%s\bigr)^2", "softmax": r"\operatorname{softmax}(%s)"}
 
 
 class Network(Protocol):
@@ -93,6 +101,7 @@ class Reading(ABC):
 
     def scores(self, network: Network, states: Array) -> Array:
         """Scores of what follows each prefix, not normalised: shape (n, num_symbols + 1), the end of the string last."""
+        # The order of these products decides in which order gradients are summed, and so their last digits.
         ends, first, columns = self._ends(network, states), network.output[:, :1], self.prefix_columns(network.output)
 
         def outputs() -> Iterator[Array]:
@@ -151,10 +160,10 @@ class Reading(ABC):
 
     def link_formula(self, output: str) -> str:
         """The link of an output that is written like this."""
-        return LINK_FORMULAS[self.link] % output
+        return LINKS[self.link].formula % output
 
     def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
-        """f(x) in LaTeX, one formula per line.
+        """f(x) in LaTeX before any normalisation, one formula per line.
 
         Parameters
         ----------
@@ -174,7 +183,7 @@ class Reading(ABC):
 
     def link_phrase(self, output: str) -> str:
         """The link of an output that has this name."""
-        return LINK_PHRASES[self.link].format(output)
+        return LINKS[self.link].phrase.format(output)
 
 
 @dataclass(frozen=True)

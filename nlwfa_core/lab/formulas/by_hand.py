@@ -267,7 +267,7 @@ class _Automaton:
             terms.append(Term(f"p({following} | {self.alphabet.decode(word[:t])})", (float(scores[t, symbol]),), (0.0,)))
         notes = self._notes()
         notes.append(
-            f"Outputs: {LINKS[self.reading.link]}. The columns of p are the symbols in the alphabet's order, then the end."
+            f"Outputs: {LINKS[self.reading.link].sentence}. The columns of p are the symbols in the alphabet's order, then the end."
         )
         if divided:
             notes.append("p: absolute values, divided by their sum.")

@@ -36,7 +36,7 @@ def network(reading: StringReading | BoundaryReading | ConditionalReading, num_o
 def test_names_in_model_files_come_back(name: str, link: str, normalised: bool) -> None:
     reading = reading_named(name, link, normalised)
     assert (reading.name, reading.link, reading.normalised) == (name, link, normalised)
-    assert reading.sentence and LINKS[reading.link]
+    assert reading.sentence and LINKS[reading.link].sentence
     assert reading.is_chain == (normalised or name == "conditional")
 
 
