@@ -1,4 +1,6 @@
-"""Ratios against named opponents, and against the machine: `python -m benchmarks`. README.md says how to read the report."""
+"""Compares the library with named opponents and with the machine's limits: `python -m benchmarks`.
+
+README.md explains how to read the report."""
 
 from pathlib import Path
 

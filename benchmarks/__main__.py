@@ -26,12 +26,12 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ratios against named opponents, and the machine.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Compare with named opponents.")
     parser.add_argument("--quick", action="store_true", help="tiny work: checks that everything runs, measures nothing")
     parser.add_argument("--only", nargs="+", choices=SUITES, default=SUITES, metavar="NAME", help=", ".join(SUITES))
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of benchmarks.json and benchmarks.md (docs)")
     parser.add_argument("--threads", type=int, default=1, help="threads of every party (1)")
-    parser.add_argument("--repeats", type=int, help="turns that each side gets (5; long trainings fewer)")
+    parser.add_argument("--repeats", type=int, help="turns of each side (5; fewer for long trainings)")
     parser.add_argument("--strings", type=int, default=1_000_000, help="largest sample of the growth table (1,000,000)")
     arguments = parser.parse_args()
     for name in THREAD_VARIABLES:  # before numpy and torch read them

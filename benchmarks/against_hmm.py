@@ -1,6 +1,7 @@
-"""EM of an HMM, hmmlearn's and ours, beside spectral learning: time and scores, with the same number of states.
+"""Compares EM of an HMM, hmmlearn's and ours, with spectral learning: time and scores, with the same number of states.
 
-Reported only: spectral models are others, and the two EMs start elsewhere. That one iteration gives the same, the tests show.
+Results are not checked for equality: spectral models are different, and the two EMs start from different points. A test shows that
+one iteration gives the same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .work import Work
 
 
 def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int) -> Table:
-    """Time to a model from the same strings, and its score on the same test strings."""
+    """Measure the time from the same strings to a model, and its scores on the same test strings."""
     title, columns = (
         f"Linear models: EM of an HMM, {work.title}",
         ("learner", "ms", "log₂ Pauto", "mean log₂ P of a test string"),

@@ -1,4 +1,4 @@
-"""Training steps, whole trainings and the default lesson beside the paper written down plainly."""
+"""Compares training steps, whole trainings and the default lesson with a plain implementation of the paper."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_EPOCHS = (1000, 500)
 
 
 class Clock:
-    """A report that takes the time of every epoch of every stage."""
+    """A report callback that records the time of every epoch of every stage."""
 
     def __init__(self) -> None:
         self.marks: dict[str, list[tuple[int, float]]] = {}
@@ -43,7 +43,7 @@ class Clock:
 
 
 def dense(hankel: HankelMatrix) -> PlainHankel:
-    """The whole of H, a row for every uσ: zero rows, which the core shares, stand there one by one."""
+    """The dense H, with a row for every uσ; zero rows, which the core shares, are repeated."""
     prefixes, shifted = hankel.num_prefixes, hankel.shifted.astype(np.int64)
     outside = np.flatnonzero(shifted.ravel() >= prefixes)
     rows = np.concatenate((np.arange(prefixes), shifted.ravel()[outside]))
@@ -53,7 +53,7 @@ def dense(hankel: HankelMatrix) -> PlainHankel:
 
 
 def counting(work: Work, statistic: str, repeats: int) -> Comparison:
-    """Basis selection and Hankel estimation of prefixes or factors; theirs has the basis for nothing."""
+    """Time basis selection and Hankel estimation of prefixes or factors; the plain program is given the basis."""
     hankel, words = work.counted(work.sample(), statistic), list(work.train)
     basis = list(hankel.basis.prefixes), list(hankel.basis.suffixes)
 
@@ -69,13 +69,13 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
 
 
 def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
-    """The core's own start: its weights after no epoch."""
+    """The core's initial weights."""
     start = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=0, **options))
     return start.encoder + start.decoder
 
 
 def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidden: tuple[int, ...]) -> str:
-    """Losses of some steps, and every weight after them. A gradient that differs by 1e-5 would move the weights by more."""
+    """Check the losses of some steps, and every weight after them: a gradient off by 1e-5 would change the weights by more."""
     ours = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS))
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64)
     losses = coder.training.run(CHECKED_STEPS)
@@ -86,7 +86,7 @@ def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidd
 
 
 def check_transitions(latent: np.ndarray, hankel: HankelMatrix, full: PlainHankel) -> str:
-    """As `check_factorisation`, all symbols together."""
+    """Check the transitions as `check_factorisation` does, for all symbols together."""
     start, _ = fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=0))
     layers, log = fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=CHECKED_STEPS))
     trainings = plain.transition_trainings(every_row(latent, hankel, full), full, start, True)
@@ -99,7 +99,7 @@ def check_transitions(latent: np.ndarray, hankel: HankelMatrix, full: PlainHanke
 
 
 def every_row(latent: np.ndarray, hankel: HankelMatrix, full: PlainHankel) -> torch.Tensor:
-    """Our latent rows in the order of the plain matrix."""
+    """Our latent rows, in the row order of the plain matrix."""
     rows = np.empty(len(full.matrix), dtype=np.int64)
     rows[: full.num_prefixes] = np.arange(full.num_prefixes)
     rows[full.shifted.ravel()] = hankel.shifted.ravel()
@@ -107,7 +107,7 @@ def every_row(latent: np.ndarray, hankel: HankelMatrix, full: PlainHankel) -> to
 
 
 def factorisation_side(hankel: HankelMatrix, rank: int, hidden: tuple[int, ...], epochs: int) -> Callable[[], float]:
-    """One turn is a short training, through the public function; gives the median epoch."""
+    """Make a side whose turn is a short training through the public function; it returns the median seconds of an epoch."""
 
     def turn() -> float:
         clock = Clock()
@@ -118,7 +118,7 @@ def factorisation_side(hankel: HankelMatrix, rank: int, hidden: tuple[int, ...],
 
 
 def transitions_side(latent: np.ndarray, hankel: HankelMatrix, epochs: int) -> Callable[[], float]:
-    """As `factorisation_side`, of all symbols' networks."""
+    """Make the same side for the transitions of all symbols."""
 
     def turn() -> float:
         clock = Clock()
@@ -129,7 +129,7 @@ def transitions_side(latent: np.ndarray, hankel: HankelMatrix, epochs: int) -> C
 
 
 def steps(hankel: HankelMatrix, rank: int, repeats: int, target: float | None, two_threads: bool = False) -> list[Comparison]:
-    """One factorisation step: loss, gradient, Adamax."""
+    """Time one factorisation step: loss, gradient, Adamax."""
     hidden, full = (2, 1, 2), dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank), True, torch.float32)
@@ -145,7 +145,7 @@ def steps(hankel: HankelMatrix, rank: int, repeats: int, target: float | None, t
 
 
 def training(work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, target: float | None) -> list[Comparison]:
-    """Whole training of both.non: epochs timed, then multiplied."""
+    """Time the whole training of both.non: some epochs, extrapolated."""
     hankel, rank = work.counted(work.sample()), work.rank
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)

@@ -1,4 +1,4 @@
-"""An epoch of the refinement by likelihood beside a plain recurrent training on the same batches."""
+"""Compares an epoch of the refinement by likelihood with a plain recurrent training on the same batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMED_EPOCHS = 4
 
 
 def start(num_states: int, num_symbols: int, width: int) -> NLWFA:
-    """A random network of the kind that is recommended: one layer a map, one hidden layer in front of a softmax."""
+    """Make a random network of the recommended kind: one layer for each map, one hidden layer before the softmax."""
     rng = np.random.default_rng(0)
 
     def drawn(*shape: int) -> np.ndarray:
@@ -45,12 +45,12 @@ def plain_training(model: NLWFA, options: Refinement, dtype: torch.dtype) -> Tra
 
 
 def batch_of(sample: Sample) -> Batch:
-    """The strings as drawn: equal ones as often as they are."""
+    """Make a batch of the strings as drawn, with repetitions."""
     return Batch(list(chain.from_iterable(map(repeat, sample.words, sample.counts.tolist()))), sample.num_symbols)
 
 
 def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 250) -> Comparison:
-    """Both sides' epochs on the same batches, the judging strings' bits per symbol included."""
+    """Time epochs of both sides on the same batches, including the bits per symbol of the validation strings."""
     drawn = work.sample()
     train, judges = drawn.split([drawn.num_strings - num_judges, num_judges], 0)
     model = start(rank, drawn.num_symbols, rank)

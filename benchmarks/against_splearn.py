@@ -1,4 +1,4 @@
-"""Hankel estimation, spectral learning and weights beside scikit-splearn's, equal results checked first."""
+"""Compares Hankel estimation, spectral learning and weights with scikit-splearn's, after checking that results are equal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNT_TARGET, FIT_TARGET, WEIGHTS_TARGET = 30, 20, 20
 
 
 def hand_over(opponents: Opponents, work: Work, hankel: HankelMatrix, directory: Path) -> None:
-    """Give the worker the strings and our basis: it has no choice by frequency of its own."""
+    """Give the worker the strings and our basis, since scikit-splearn can't choose one by frequency."""
     lists = {"train": work.train, "words": work.words, "prefixes": hankel.basis.prefixes, "suffixes": hankel.basis.suffixes}
     arrays = {f"{name}_{part}": getattr(words, part) for name, words in lists.items() for part in ("symbols", "offsets")}
     np.savez(directory / "work.npz", num_symbols=len(work.alphabet), **arrays)
@@ -32,7 +32,7 @@ def hand_over(opponents: Opponents, work: Work, hankel: HankelMatrix, directory:
 
 
 def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]:
-    """Basis selection and Hankel estimation; theirs has the basis for nothing."""
+    """Time basis selection and Hankel estimation; scikit-splearn is given the basis."""
     hankel = work.counted(work.sample())
     with TemporaryDirectory() as folder:
         hand_over(opponents, work, hankel, Path(folder))
@@ -61,7 +61,7 @@ def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]
 
 
 def counting_anywhere(opponents: Opponents, work: Work, statistic: str, repeats: int) -> Comparison:
-    """As `counting`, of prefixes or factors; dense, its faster way."""
+    """Time the same for prefixes or factors, with dense matrices, which are faster for scikit-splearn."""
     hankel = work.counted(work.sample(), statistic)
     with TemporaryDirectory() as folder:
         hand_over(opponents, work, hankel, Path(folder))
@@ -80,7 +80,7 @@ def counting_anywhere(opponents: Opponents, work: Work, statistic: str, repeats:
 
 
 def learning(opponents: Opponents, work: Work, repeats: int, target: float | None = FIT_TARGET) -> list[Comparison]:
-    """SP from the strings to the model, then the weights of many words."""
+    """Time SP from the strings to the model, and then the weights of many words."""
     hankel = work.counted(work.sample())
     learned = fit(hankel, learner="SP", rank=work.rank)
     with TemporaryDirectory() as folder:
@@ -122,7 +122,7 @@ def learning(opponents: Opponents, work: Work, repeats: int, target: float | Non
 
 
 def nonlinear_weights(work: Work, words: Words, repeats: int) -> Comparison:
-    """Weights of an NL-WFA beside those of a WFA, both ours; training is cut short, it makes no difference here."""
+    """Time the weights of an NL-WFA and of a WFA, both ours; the training is short, which makes no difference here."""
     hankel = work.counted(work.sample())
     linear = fit(hankel, learner="SP", rank=work.rank).model
     nonlinear = fit(hankel, learner="both.non", rank=work.rank, epochs_factorisation=5, epochs_transitions=5).model
@@ -132,7 +132,7 @@ def nonlinear_weights(work: Work, words: Words, repeats: int) -> Comparison:
 
 
 def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> list[Table]:
-    """Hankel estimation; learning and weights."""
+    """Make the tables of Hankel estimation, and of learning and weights."""
     count = Table("Basis selection and Hankel estimation, string statistic")
     learn = Table("Spectral learning and weights")
     for work in works if opponents else ():
@@ -163,7 +163,7 @@ def _cells(hankel: HankelMatrix) -> FloatArray:
 
 
 def _places(words: Words) -> FloatArray:
-    """Where each word stands by length, then alphabetically."""
+    """Rank of each word by length, then alphabetically."""
     listed = list(words)
     places = np.empty(len(listed))
     places[sorted(range(len(listed)), key=lambda index: (len(listed[index]), listed[index]))] = np.arange(len(listed))

@@ -1,4 +1,4 @@
-"""Equal results before any clock runs: a difference ends the run with an error."""
+"""Checks that results are equal before anything is timed; a difference ends the benchmark with an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Different(Exception):
 
 
 def equal_arrays(what: str, ours: FloatArray, theirs: FloatArray, tolerance: float) -> float:
-    """The largest difference, relative to the largest entry of theirs. Raises Different if it is above the tolerance.
+    """Return the largest difference, relative to the largest entry of `theirs`; raises Different if it exceeds the tolerance.
 
     >>> equal_arrays("halves", np.array([0.5, 1.0]), np.array([0.5, 1.0]), 1e-12)
     0.0

@@ -1,8 +1,8 @@
-"""Sweeps and counts on a Dask cluster of this machine's processes, one of which is killed on the way.
+"""Runs sweeps and counts strings on a Dask cluster of this machine's processes, one of which is killed.
 
-`python -m benchmarks.cluster` (needs Dask) checks that the table of a disturbed sweep is that of an undisturbed one, and that
-shards counted apart make the sample of one pass; it writes its part of docs/cluster.md. On two cores it shows that nothing is lost,
-not how fast a cluster is.
+`python -m benchmarks.cluster` (needs Dask) checks that a disturbed sweep gives the same table as an undisturbed one, and that
+shards counted separately give the same sample as one pass. It writes its part of docs/cluster.md. On two cores it shows that
+nothing is lost, not how fast a cluster is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHARDS, STRINGS = 8, 50_000
 
 
 def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False) -> tuple[str, float]:
-    """The table, and seconds. A worker is killed once a quarter of the runs is there."""
+    """Run a sweep: its table, and seconds. If asked, kill a worker when a quarter of the runs is done."""
     with tempfile.TemporaryDirectory(prefix="nlwfa-cluster-") as folder:
         home = Path(folder)
         killer = Thread(target=_kill, args=(cluster, home, len(recipes) // 4), daemon=True)
@@ -59,23 +59,23 @@ def _kill(cluster: Any, home: Path, after: int) -> None:
 
 
 def count(path: str) -> Counts:
-    """On a worker: the strings of a shard."""
+    """Count the strings of a shard, on a worker."""
     with Path(path).open("rb") as file:
         return count_strings(iter(partial(file.read, 2**17), b""))
 
 
 def counted(client: Client, paths: list[str]) -> Counts:
-    """Every shard where a worker is free, then pairs, pairs of pairs …: neighbours only, so that the order stays."""
+    """Count every shard on a free worker, then merge neighbours pair by pair, so that the order is kept."""
     parts = client.map(count, paths, pure=False)
     while len(parts) > 1:
-        pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
+        pairs = [parts[index : index + 2] for index in range(0, len(parts), 2)]
         parts = [client.submit(merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs]
-    found: Counts = parts[0].result()
-    return found
+    counts: Counts = parts[0].result()
+    return counts
 
 
 def shards(folder: Path) -> list[str]:
-    """Files with a header each, as PAutomaC's."""
+    """Write files in PAutomaC's format, each with a header."""
     paths = []
     for number in range(SHARDS):
         words = Dyck().sample(STRINGS, number)
@@ -94,8 +94,8 @@ def report() -> str:
     lines.append(f"| one process, without Dask | {seconds:.1f} | |")
     for workers, kill in ((1, False), (2, False), (4, False), (4, True)):
         with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
-            found, seconds = swept(recipes, cluster, kill)
-        if found != expected:
+            outcome, seconds = swept(recipes, cluster, kill)
+        if outcome != expected:
             raise RuntimeError("the tables differ")
         name = f"Dask, {workers} process{'es' if workers > 1 else ''}{', one killed after 20 runs' if kill else ''}"
         lines.append(f"| {name} | {seconds:.1f} | the same, to the last digit |")
@@ -110,7 +110,7 @@ def report() -> str:
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
             Client(cluster) as client,
         ):
-            counted(client, paths[:2])  # workers read their modules
+            counted(client, paths[:2])  # so that workers load their modules
             started = perf_counter()
             merged = counted(client, paths)
             together = perf_counter() - started

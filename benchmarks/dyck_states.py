@@ -1,7 +1,8 @@
-"""Few states on Dyck strings: NL-WFA refined by likelihood beside every linear model of as many states, seed by seed.
+"""Compares NL-WFA, refined by likelihood, with every linear model of as many states on Dyck strings, seed by seed.
 
-`python -m benchmarks.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line a seed, and means with 95 % intervals.
-A linear model is the best, on the test strings, of all statistics and ranks up to the number of states: hindsight in its favour.
+`python -m benchmarks.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line for each seed, and means with 95 %
+intervals. The linear model is the best on the test strings of all statistics and ranks up to the number of states: it is chosen
+with hindsight.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ COLUMNS = ("NL-WFA WER", "linear WER", "true WER", "NL-WFA log₂ Pauto", "linea
 
 
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
-    """The recommended network, refined; validation strings stop it, choose weight decay or none and, of few strings, the start."""
+    """Train the recommended network; validation strings stop it and choose its weight decay and, for few strings, its start."""
     validation = data.validation.sample if data.validation else data.train
     tried = []
     for start in starts_of(data.train, seed):
@@ -34,7 +35,7 @@ def nonlinear(data: Data, states: int, seed: int) -> Scores:
 
 
 def linear(data: Data, states: int) -> tuple[float, float]:
-    """The best word error rate and the best log₂ Pauto of spectral learning, over statistics and ranks."""
+    """Compute the best word error rate and the best log₂ Pauto of spectral learning over statistics and ranks."""
     found = []
     for statistic in ("string", "prefix", "factor"):
         basis = HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic)
@@ -49,13 +50,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     for name, default in (("states", 5), ("strings", 20_000), ("seeds", 10)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
     print("seed  " + "  ".join(COLUMNS))
-    for seed in range(given.seeds):
-        recipe = DataRecipe(num_strings=given.strings, num_validation=min(2_000, given.strings // 4), num_test=2_000, seed=seed)
+    for seed in range(arguments.seeds):
+        recipe = DataRecipe(
+            num_strings=arguments.strings, num_validation=min(2_000, arguments.strings // 4), num_test=2_000, seed=seed
+        )
         data = load_data(recipe)
-        ours, theirs = nonlinear(data, given.states, seed), linear(data, given.states)
+        ours, theirs = nonlinear(data, arguments.states, seed), linear(data, arguments.states)
         truth = evaluate(data.true_model, data.test) if data.true_model else ours
         rows.append((ours.wer, theirs[0], truth.wer, ours.log2_pauto, theirs[1], truth.log2_pauto))
         print(f"{seed:4d}  " + "  ".join(f"{value:.4f}" for value in rows[-1]), flush=True)

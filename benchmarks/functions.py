@@ -1,6 +1,6 @@
-"""What the models reach on functions that are no distributions: squares of automata, and values of which some are missing.
+"""Measures errors on functions that are not distributions: squares of automata, and values of which some are missing.
 
-No times but those of one table: errors on strings that no model saw, relative to what a model of zeros gets.
+Errors are on strings that no model has seen, relative to the error of a model of zeros. Only one table has times.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def _all_words(longest: int) -> Words:
 
 
 def _long_words() -> Words:
-    """1,000 random strings of 10–13 symbols."""
+    """Draw 1,000 random strings of 10–13 symbols."""
     rng = np.random.default_rng(0)
     return Words.of([tuple(rng.integers(0, 2, size=length).tolist()) for length in rng.integers(10, 14, size=1000)])
 
 
 def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
-    """fac.non with the transitions of least squares: what its Adamax tends to."""
+    """Learn fac.non with least-squares transitions, to which its Adamax converges."""
     factors = fit_factorisation(hankel, Options("fac.non", rank, **options), masked)
     known = observed_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
@@ -67,7 +67,7 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]:
-    """f² for random automata f with k states, learned from its exact Hankel matrix ([P] §3)."""
+    """Learn f² of random automata f with k states from its exact Hankel matrix (Li, Rabusseau and Precup 2018, §3)."""
     basis = Basis(_all_words(4), _all_words(4), 2)
     held_out = _long_words()
     names = (
@@ -122,7 +122,7 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
 
 
 def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> Table:
-    """Squares of signed automata again, by a squared output that is refined on the values themselves: all strings to length 9."""
+    """Learn squares of signed automata with squared output, refined on the values of all strings up to length 9."""
     basis, words, held_out = Basis(_all_words(4), _all_words(4), 2), _all_words(9), _long_words()
     rows: list[list[Any]] = []
     for k in sizes:
@@ -161,7 +161,7 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
 
 
 def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
-    """Values of all strings up to length 9, 30 % of them missing: what each way of not knowing them costs."""
+    """Learn from the values of all strings up to length 9, 30 % of them missing, with each treatment of unknown cells."""
     basis = Basis(_all_words(4), _all_words(4), 2)
     words = _all_words(9)
     rows: list[list[Any]] = []
@@ -169,7 +169,7 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
         errors = []
         for seed in range(num_functions):
             drawn = random_wfa(k, 2, seed, radius=0.5)
-            values = WFA(drawn.initial, drawn.transitions * 2, drawn.termination).weights(words)  # some 1 at every length
+            values = WFA(drawn.initial, drawn.transitions * 2, drawn.termination).weights(words)  # about 1 at every length
             wrong = values + noise * values.std() * np.random.default_rng(seed).normal(size=len(values))
             number = round(0.7 * len(words))
             order = np.random.default_rng(seed).permutation(len(words))
@@ -192,7 +192,7 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
 
 
 def masked_steps(hankel: HankelMatrix, rank: int, epochs: int, repeats: int) -> Table:
-    """The masked loss beside the exact one, on the same stored cells."""
+    """Time the masked loss and the exact one on the same stored cells."""
     options = Options("both.non", rank, epochs_factorisation=epochs)
     sides = [clocked(lambda masked=masked: fit_factorisation(hankel, options, masked)) for masked in (False, True)]
     exact, masked = (timing.median / epochs * 1e3 for timing in interleave(sides, repeats))

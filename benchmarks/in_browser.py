@@ -1,7 +1,7 @@
-"""What a person waits for, in a real browser: the first page, a change of the rank, in the sidebar and by the cut.
+"""Measures how long a person waits in a real browser: for the first page, and after changing the rank in the sidebar or by the cut.
 
 `python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make test`) prints a table. The
-opponent is an empty Streamlit app: a title, a number field, and the number. Both servers run at once, and their turns alternate.
+opponent is an empty Streamlit app: a title, a number field, and the number. Both servers run at the same time and take turns.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tests.browser.screen import heading, keyed, settled, visit
 EMPTY = 'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, key="number"))\n'
 SMALL = {"num_strings": 2_000, "num_prefixes": 300, "num_suffixes": 300, "learner": "SP", "rank": 5}
 WAIT = 120  # as in assets/cut/cut.js
-QUIET = 700  # milliseconds without a change of the page, after which it counts as drawn
-# A component's own tree is a shadow that an observer of the page does not see into.
+QUIET = 700  # milliseconds without a change after which the page counts as drawn
+# A component has a shadow tree, which an observer of the page does not see.
 WATCH = f"""(control) => {{
   window.roundTrip = new Promise((done) => {{
     let started = 0, first = 0, last = 0;
@@ -44,7 +44,7 @@ READY = "() => performance.getEntriesByName('first-contentful-paint').length"
 
 
 def first_paint(browser: Browser, address: str, title: str) -> tuple[float, float]:
-    """Seconds from a click on a link to the first paint, and to the page's title, in a browser that knows nothing yet."""
+    """Seconds from a click on a link to the first paint, and to the page's title, in a browser with an empty cache."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     started = perf_counter()
@@ -58,7 +58,7 @@ def first_paint(browser: Browser, address: str, title: str) -> tuple[float, floa
 
 
 def round_trip(page: Page, key: str) -> float:
-    """Seconds from a key press in a number field to the last change of the page that it leads to, by the browser's own clock."""
+    """Seconds from a key press in a number field to the last resulting change of the page, by the browser's clock."""
     return _changes(page, keyed(page, key).locator("input"), "ArrowUp", "Enter")[1]
 
 
@@ -79,13 +79,13 @@ def _changes(page: Page, control: Locator, *keys: str) -> tuple[float, float]:
 
 
 def row(name: str, ours: list[float], theirs: list[float], target: float) -> str:
-    def told(values: list[float]) -> str:
+    def cell(values: list[float]) -> str:
         low, _, high = quantiles(values, n=4)
         return f"{1000 * median(values):.0f} ({1000 * low:.0f}–{1000 * high:.0f})"
 
     ratio = median(ours) / median(theirs)
     return (
-        f"| {name} | {told(ours)} | {told(theirs)} | **{ratio:.2f}×** | ≤ {target}×{'' if ratio <= target else ' (not reached)'} |"
+        f"| {name} | {cell(ours)} | {cell(theirs)} | **{ratio:.2f}×** | ≤ {target}×{'' if ratio <= target else ' (not reached)'} |"
     )
 
 
@@ -107,8 +107,8 @@ def main() -> None:
         title = "Learn automata from strings, and see it happen"
         turns = [(first_paint(browser, lab, title), first_paint(browser, empty, "Empty")) for _ in range(repeats + 1)][1:]
         print("| what | the lab, ms | empty app, ms | ratio | target |\n| --- | --- | --- | --- | --- |")
-        for name, place in (("Start, first paint", 0), ("Start, its title is there", 1)):
-            print(row(name, [ours[place] for ours, _ in turns], [theirs[place] for _, theirs in turns], 1.3), flush=True)
+        for name, index in (("Start, first paint", 0), ("Start, its title is there", 1)):
+            print(row(name, [ours[index] for ours, _ in turns], [theirs[index] for _, theirs in turns], 1.3), flush=True)
         ours, theirs = browser.new_page(), browser.new_page()
         visit(ours, lab, "hankel", **SMALL)
         theirs.goto(empty)

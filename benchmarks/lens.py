@@ -1,7 +1,7 @@
-"""What the lens costs on the wire: `python -m benchmarks.lens [--sizes 1000 5000] [--layer H]`.
+"""Measures the bytes that the lens sends: `python -m benchmarks.lens [--sizes 1000 5000] [--layer H]`.
 
-A real browser opens the Hankel page of Dyck strings, and all frames of its websocket and bodies of its answers are added up; the
-lab's own scripts and fonts (/static, the same for every page, kept by browsers) are counted apart.
+A real browser opens the Hankel page of Dyck strings, and the sizes of all websocket frames and response bodies are added. The lab's
+scripts and fonts (/static, the same for every page and cached by browsers) are counted separately.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 5000])
     parser.add_argument("--layer", default="H", choices=["H", "Ĥ", "H − Ĥ"])
     parser.add_argument("--chromium", default="/usr/bin/chromium")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     flags = [*FLAGS, "--disable-sync", "--enable-unsafe-swiftshader"]
     with tempfile.TemporaryDirectory() as home, serving(Path(home)) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=given.chromium, chromium_sandbox=False, args=flags)
-        for size in given.sizes:
+        browser = playwright.chromium.launch(executable_path=arguments.chromium, chromium_sandbox=False, args=flags)
+        for size in arguments.sizes:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.set_default_timeout(300_000)
-            print(measure(page, address, size, given.layer))
+            print(measure(page, address, size, arguments.layer))
             page.close()
         browser.close()
 

@@ -1,4 +1,4 @@
-"""The default lesson, whole: strings → H → four learners → all scores, ours beside the paper written down plainly."""
+"""Compares the whole default lesson (strings → H → four learners → all scores) with a plain implementation of the paper."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Scores = dict[str, tuple[float, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Dyck strings, and as many test strings as the lab's default has.
+    """Dyck strings, with as many test strings as the lab's default.
 
     Attributes
     ----------
@@ -61,17 +61,17 @@ class Lesson:
         hankel = self.work.counted(self.work.sample())
         words, target = self.test
         test = TestSet.as_drawn(words, target, Sample.of(words, self.work.alphabet))
-        found: Scores = {}
+        scores_by_learner: Scores = {}
         options = {"epochs_factorisation": self.epochs[0], "epochs_transitions": self.epochs[1], "cache": FitCache()}
         for learner in HANKEL_LEARNERS:
             scores = evaluate(fit(hankel, learner=learner, rank=self.work.rank, **options).model, test)
-            found[learner] = tuple(getattr(scores, name) for name in SCORES)
-        return found
+            scores_by_learner[learner] = tuple(getattr(scores, name) for name in SCORES)
+        return scores_by_learner
 
     def plain(self, dtype: torch.dtype = torch.float32) -> Scores:
         work, (words, target) = self.work, self.test
         hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
-        found: Scores = {}
+        scores_by_learner: Scores = {}
         for name, learner in ((name, LEARNERS[name]) for name in HANKEL_LEARNERS):
             model: plain.Model = plain.SpectralModel(hankel, work.rank)
             if learner.networks:
@@ -82,8 +82,8 @@ class Lesson:
                     training.run(self.epochs[1])
                 model = plain.NetworkModel(coder, trainings, learner.nonlinear_transitions)
             scores = plain.scores(model, list(words), target, len(work.alphabet))
-            found[name] = tuple(scores[score] for score in SCORES)
-        return found
+            scores_by_learner[name] = tuple(scores[score] for score in SCORES)
+        return scores_by_learner
 
     def spectral_weights(self) -> tuple[FloatArray, FloatArray]:
         """Weights of the test words, ours and the plain program's."""
@@ -95,14 +95,14 @@ class Lesson:
 
 
 def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | None) -> Table:
-    """Equal scores of short trainings in float64, then the clock on whole ones."""
+    """Check that short trainings in float64 give equal scores, then time whole ones."""
     short = Lesson(work, tuple(map(min, epochs, CHECKED_EPOCHS)))  # type: ignore[arg-type]
     ours, theirs = (np.array([scores[name] for name in NETWORKS]) for scores in (short.ours(), short.plain(torch.float64)))
     error = max(equal_arrays("scores", ours, theirs, 1e-6), equal_arrays("weights of SP", *short.spectral_weights(), 1e-6))
     after = f"after {short.epochs[0]} + {short.epochs[1]} epochs, float64"
     checked = f"four scores of {', '.join(NETWORKS)} {after}; weights of SP: 1e-6 ({error:.0e})"
     lesson = Lesson(work, epochs)
-    assert lesson.test and lesson.starts  # made off the clock
+    assert lesson.test and lesson.starts  # made before the clock starts
     sides = (clocked(lesson.ours), clocked(lesson.plain))
     mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
     name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"

@@ -1,4 +1,4 @@
-"""The machine as an opponent: what it can do at most, and what share of that our kernels reach."""
+"""Compares our kernels with the machine's limits: float64 matrix products and memory bandwidth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = ("numpy", "scipy", "torch")
 
 
 def facts(threads: int) -> dict[str, Any]:
-    """What stands at the top of the report."""
+    """Collect the facts for the top of the report."""
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
@@ -53,7 +53,7 @@ def _commit() -> str:
 
 
 class Limits:
-    """Measured: a float64 matrix product, and a triad a = b + s·c over arrays far larger than the caches."""
+    """Measure a float64 matrix product, and a triad a = b + s·c over arrays much larger than the caches."""
 
     def __init__(self, size: int, triad: int, repeats: int) -> None:
         rng = np.random.default_rng(0)
@@ -78,18 +78,18 @@ class Limits:
 
 
 def differing(hankel: HankelMatrix) -> tuple[list[int], list[int]]:
-    """The first of each set of equal rows: among all rows, and among the prefixes'. Equal rows need computing once."""
+    """First row of each set of equal rows, among all rows and among the prefixes'; equal rows are computed once."""
     matrix, firsts = hankel.matrix, {}
     for row, (a, b) in enumerate(pairwise(matrix.indptr.tolist())):
         firsts.setdefault((matrix.indices[a:b].tobytes(), matrix.data[a:b].tobytes()), row)
-    found = sorted(firsts.values())
-    return found, [row for row in found if row < hankel.num_prefixes]
+    rows = sorted(firsts.values())
+    return rows, [row for row in rows if row < hankel.num_prefixes]
 
 
 def factorisation_work(hankel: HankelMatrix, rank: int, hidden: Sequence[int]) -> tuple[float, float]:
-    """(flops, bytes) of one step: forward, backward, Adamax, by the sparse form of the loss, for the rows that differ.
+    """Count (flops, bytes) of one step (forward, backward, Adamax) by the sparse form of the loss, for distinct rows.
 
-    Bytes: every array of a product read or written once, in float64, as if caches held nothing from one product to the next.
+    Every array of a product is read or written once, in float64, as if caches kept nothing between products.
     """
     rows = hankel.matrix[differing(hankel)[0]]
     (m, n), nnz = rows.shape, rows.nnz
@@ -111,7 +111,7 @@ def factorisation_work(hankel: HankelMatrix, rank: int, hidden: Sequence[int]) -
 
 
 def transitions_work(hankel: HankelMatrix, rank: int) -> tuple[float, float]:
-    """(flops, bytes) of one step of all symbols' nets k → 2k → k, counted as `factorisation_work` does."""
+    """Count (flops, bytes) of one step of all symbols' networks k → 2k → k, as `factorisation_work` does."""
     num_symbols = hankel.num_symbols
     pairs, wide = len(differing(hankel)[1]) * num_symbols, 2 * rank
     flops = 2 * 2 * pairs * rank * wide + 3 * 2 * pairs * wide * rank  # the first layer's input needs no gradient
@@ -121,7 +121,7 @@ def transitions_work(hankel: HankelMatrix, rank: int) -> tuple[float, float]:
 
 
 def table(limits: Limits, kernels: Sequence[tuple[str, tuple[float, float], float]]) -> Table:
-    """Kernels as (name, (flops, bytes), seconds) beside the machine's limits."""
+    """Compare kernels, given as (name, (flops, bytes), seconds), with the machine's limits."""
     columns = ("kernel", "ms", "Mflop", "MB", "Gflop/s", "share of the matrix product", "GB/s", "share of the triad")
     rows: list[list[Any]] = [
         ["matrix product, float64, numpy", "", "", "", limits.numpy_flops / 1e9, _share(limits.numpy_flops / limits.flops), "", ""],

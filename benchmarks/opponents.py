@@ -1,6 +1,6 @@
-"""scikit-splearn and hmmlearn in a virtual environment of their own, spoken to through a pipe.
+"""Runs scikit-splearn and hmmlearn in a virtual environment of their own, through a pipe.
 
-scikit-splearn is of 2018: it needs an older numpy than ours, and so another process.
+scikit-splearn is from 2018 and needs an older numpy than ours, so it needs another process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ READY = ENVIRONMENT / "ready"
 
 
 def available(set_up: bool) -> bool:
-    """Whether the environment is there; where it is not and `set_up` is true, it is made."""
+    """Whether the environment exists; if it does not and `set_up` is true, make it."""
     if READY.exists() and READY.read_text() == "\n".join(REQUIREMENTS):
         return True
     if not set_up or sys.version_info[:2] != (3, 11):  # the versions above have no wheels for later ones
@@ -41,7 +41,7 @@ def available(set_up: bool) -> bool:
 
 
 class Opponents(AbstractContextManager["Opponents"]):
-    """The worker process; requests go one at a time. Its threads are those that our own environment variables allow."""
+    """The worker process, which answers one request at a time. Our environment variables limit its threads."""
 
     def __init__(self) -> None:
         worker = Path(__file__).with_name("opponents_worker.py")
@@ -54,7 +54,7 @@ class Opponents(AbstractContextManager["Opponents"]):
         self.process.wait(timeout=60)
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
-        """One request, one answer. Raises RuntimeError where the worker met an error."""
+        """Send a request and return the answer. Raises RuntimeError if the worker reports an error."""
         assert self.process.stdin is not None and self.process.stdout is not None
         print(json.dumps({"do": do, **request}), file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
@@ -64,5 +64,5 @@ class Opponents(AbstractContextManager["Opponents"]):
         return answer
 
     def seconds(self, do: str, **request: Any) -> float:
-        """The time that a request took inside the worker."""
+        """Seconds that a request took inside the worker."""
         return float(self.ask(do, **request)["seconds"])

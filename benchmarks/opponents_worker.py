@@ -1,7 +1,7 @@
-"""Runs in the opponents' own virtual environment: one JSON request a line in, one JSON answer a line out.
+"""Runs in the opponents' own virtual environment: reads a JSON request from each line and writes a JSON answer.
 
-Imports nothing of this project. Times are taken here, around the opponent's own calls, so that what crosses the pipe costs it
-nothing. Word lists come as flat arrays with offsets, in npz files.
+Imports nothing of this project. Times are measured here, around the opponent's own calls, so that they do not
+include the pipe. Word lists come as flat arrays with offsets, in npz files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def tuples(file: Any, name: str) -> list[tuple[int, ...]]:
 
 
 def padded(words: list[tuple[int, ...]], num_symbols: int) -> Any:
-    """splearn's form of a sample: one row a word, filled up with −1."""
+    """Make splearn's form of a sample: one row for each word, padded with −1."""
     rows = np.full((len(words), max(map(len, words)) or 1), -1.0)
     for row, word in zip(rows, words, strict=True):
         row[: len(word)] = word
@@ -43,7 +43,7 @@ def timed(action: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def spectral(state: State, rank: int, sparse: bool) -> Spectral:
-    # Sets: a list is searched from end to end for every prefix of every word.
+    # Sets, because a list would be searched from end to end for every prefix of every word.
     options = {"lrows": state["prefixes"], "lcolumns": state["suffixes"], "version": "classic", "partial": True}
     return Spectral(rank=rank, sparse=sparse, mode_quiet=True, **options)
 
@@ -58,7 +58,7 @@ def load(state: State, file: str) -> dict[str, Any]:
 
 
 def count(state: State, sparse: bool, dictionaries: bool) -> dict[str, Any]:
-    """What `fit` does before the SVD; without `dictionaries`, its counts of words, prefixes and suffixes are given to it."""
+    """Do what `fit` does before the SVD; without `dictionaries`, its counts of words, prefixes and suffixes are prepared for it."""
     estimator, started = spectral(state, 1, sparse), perf_counter()
     X = estimator.polulate_dictionnaries(state["train"])
     middle = perf_counter()
@@ -68,8 +68,8 @@ def count(state: State, sparse: bool, dictionaries: bool) -> dict[str, Any]:
 
 
 def count_anywhere(state: State, version: str) -> dict[str, Any]:
-    """The same for prefixes or factors. Given a basis as sets it would count no uv outside them, and so leave most cells at 0:
-    here it counts up to the length of the longest uσv, and then fills the matrix of the basis."""
+    """Do the same for prefixes or factors. With a basis as sets it would count no uv outside them, and leave most cells at 0.
+    So it counts up to the length of the longest uσv, and then fills the matrix of the basis."""
     rows, columns = state["prefixes"], state["suffixes"]
     longest = {"lrows": max(map(len, rows)) + 1, "lcolumns": max(map(len, columns))}
     started = perf_counter()
@@ -81,7 +81,7 @@ def count_anywhere(state: State, version: str) -> dict[str, Any]:
 
 
 def cells(state: State, file: str) -> dict[str, Any]:
-    """Every non-zero of H_λ and each H_σ, as (block, row, column, value); rows and columns by length, then alphabetically."""
+    """List every non-zero of H_λ and each H_σ as (block, row, column, value); rows and columns by length, then alphabetically."""
     blocks = [block.tocoo() if hasattr(block, "tocoo") else block for block in state["hankel"].lhankel]
     parts = []
     for number, block in enumerate(blocks):
@@ -103,7 +103,7 @@ def predict(state: State) -> dict[str, Any]:
 
 
 def outcome(state: State, rank: int, file: str) -> dict[str, Any]:
-    """Singular values of its H_λ as counted, by the solver that its sparse fit calls, and its last predictions."""
+    """Return singular values of its H_λ, by the solver that its sparse fit calls, and its last predictions."""
     block = state["model"].hankel.lhankel[0]
     block = block.tocsr() if hasattr(block, "tocsr") else np.asarray(block)
     values = np.sort(svds(block, k=rank, return_singular_vectors=False))[::-1]
@@ -112,7 +112,7 @@ def outcome(state: State, rank: int, file: str) -> dict[str, Any]:
 
 
 def hmm(state: State, file: str, num_states: int, num_iterations: int, num_symbols: int) -> dict[str, Any]:
-    """EM on the words with an end symbol behind each; seconds, iterations and ln P(word) of the test words."""
+    """Run EM on the words, each with an end symbol; return seconds, iterations and ln P(word) of the test words."""
     with np.load(file) as arrays:
         train, test = tuples(arrays, "train"), tuples(arrays, "words")
     column = np.array([symbol for word in train for symbol in (*word, num_symbols)]).reshape(-1, 1)
@@ -131,7 +131,7 @@ def versions(state: State) -> dict[str, Any]:
 def main() -> None:
     state: State = {}
     answers = sys.stdout
-    sys.stdout = sys.stderr  # what the libraries print is not an answer
+    sys.stdout = sys.stderr  # so that what the libraries print is not taken for an answer
     for line in sys.stdin:
         request = json.loads(line)
         action = {f.__name__: f for f in (load, count, count_anywhere, cells, fit, predict, outcome, hmm, versions)}[
@@ -139,7 +139,7 @@ def main() -> None:
         ]
         try:
             answer = action(state, **request)
-        except Exception as error:  # told to the other side, which raises it
+        except Exception as error:  # sent to the other side, which raises it
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
 

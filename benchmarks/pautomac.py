@@ -1,10 +1,10 @@
-"""What the recommended preset's candidates reach on PAutomaC, and which of them held-out strings choose, by two scores.
+"""Measures the candidates of the recommended preset on PAutomaC, and which of them held-out strings choose, by two scores.
 
 `python -m benchmarks.pautomac --out runs.csv [--states 40] [--problems 3 24]` trains, for each problem, what `fit_best` tries,
-on nine tenths of the training strings (the networks whose short training was best by either score are trained long), and
-appends a line a candidate: its scores on the held-out tenth, and its perplexity on the test strings divided by the true
-model's. What is there is not run again. `--report` prints the table: what each score chooses, beside SP from all training
-strings with its best rank of 5, 10, 20, 40 in hindsight. The problems' files are found by `NLWFA_DATA`.
+on nine tenths of the training strings (networks whose short training was best by either score are trained for long), and
+appends a line for each candidate: its scores on the held-out tenth, and its perplexity on the test strings divided by the true
+model's. Problems that are in the file are not run again. `--report` prints the table: the choice of each score, compared with SP
+from all training strings with its best rank of 5, 10, 20, 40 in hindsight. `NLWFA_DATA` is the folder of the problems.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RULES = ("bits", "pauto")
 
 
 def problem(number: int) -> tuple[Sample, TestSet]:
-    """All training strings, and the test strings with their true probabilities."""
+    """Read all training strings, and the test strings with their true probabilities."""
     train, test, solution = (
         (data_folder() / "pautomac" / f"{number}.{name}").read_bytes()
         for name in ("pautomac.train", "pautomac.test", "pautomac_solution.txt")
@@ -51,7 +51,7 @@ def ratio(model: Model, test: TestSet) -> float:
 
 
 def lines(number: int, states: int) -> Iterator[dict[str, object]]:
-    """A candidate each: who it is, when it was tried, its scores."""
+    """Make a line for each candidate: its title, its stage, its scores."""
     whole, test = problem(number)
     train, held_out = whole.split([whole.num_strings - whole.num_strings // 10, whole.num_strings // 10], seed=0)
     validation = TestSet.empirical(held_out)
@@ -92,7 +92,7 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
 
 
 def report(runs: pd.DataFrame) -> None:
-    """A table in Markdown, and what it comes to."""
+    """Write a table in Markdown, and a summary of it."""
     for states, group in runs.groupby("states"):
         print(f"\nUp to {states} states\n")
         print("| problem | by bits | chosen | by Pautomac score | chosen | SP, string, hindsight | SP, factor, hindsight |")
@@ -123,17 +123,17 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=40)
     parser.add_argument("--problems", type=int, nargs="*", default=PROBLEMS)
     parser.add_argument("--report", action="store_true")
-    given = parser.parse_args()
-    runs = pd.read_csv(given.out) if given.out.exists() else pd.DataFrame({"problem": [], "states": []})
-    if given.report:
+    arguments = parser.parse_args()
+    runs = pd.read_csv(arguments.out) if arguments.out.exists() else pd.DataFrame({"problem": [], "states": []})
+    if arguments.report:
         report(runs)
         return
-    for number in given.problems:
-        if ((runs["problem"] == number) & (runs["states"] == given.states)).any():
+    for number in arguments.problems:
+        if ((runs["problem"] == number) & (runs["states"] == arguments.states)).any():
             continue
-        runs = pd.concat((runs, pd.DataFrame(lines(number, given.states))), ignore_index=True)
-        runs.to_csv(given.out, index=False)
-        print(f"problem {number}: {len(runs)} lines in {given.out}", flush=True)
+        runs = pd.concat((runs, pd.DataFrame(lines(number, arguments.states))), ignore_index=True)
+        runs.to_csv(arguments.out, index=False)
+        print(f"problem {number}: {len(runs)} lines in {arguments.out}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The paper written down plainly, as the opponent: nothing of this project's core in it.
+"""A plain implementation of the paper, as the opponent. It uses nothing of this project's core.
 
-Li, Rabusseau, Precup 2018, §2.3 and §4: dictionaries for counts, a dense H over the p-closure, a full SVD, autograd on the full
-reconstruction, one training loop a symbol, one word at a time at evaluation. What the paper leaves open is done as in the core
+Source: Li, Rabusseau and Precup (2018), §2.3 and §4. Dictionaries for counts, a dense H over the p-closure, a full SVD, autograd on
+the full reconstruction, one training loop for each symbol, evaluation word by word. What the paper leaves open is as in the core
 (scaling by the largest entry, the weights of the best epoch, next symbols by row sums), so that results can be compared.
 """
 
@@ -31,7 +31,7 @@ class PlainHankel:
 
 
 def estimate(words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suffixes: int) -> PlainHankel:
-    """The most frequent prefixes and suffixes, ties by length, then alphabetically; H[u, v] is the frequency of uv."""
+    """Choose the most frequent prefixes and suffixes (ties by length, then alphabetically); H[u, v] is the frequency of uv."""
     counts = Counter(words)
     begins: Counter[Word] = Counter()
     ends: Counter[Word] = Counter()
@@ -40,8 +40,8 @@ def estimate(words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suf
             begins[word[:cut]] += 1
             ends[word[cut:]] += 1
 
-    def most_frequent(found: Counter[Word], number: int) -> list[Word]:
-        return sorted(found, key=lambda word: (-found[word], len(word), word))[:number]
+    def most_frequent(counts: Counter[Word], number: int) -> list[Word]:
+        return sorted(counts, key=lambda word: (-counts[word], len(word), word))[:number]
 
     prefixes, suffixes = most_frequent(begins, num_prefixes), most_frequent(ends, num_suffixes)
     row = {word: number for number, word in enumerate(prefixes)}
@@ -61,7 +61,7 @@ def estimate(words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suf
 def count_anywhere(
     words: Sequence[Word], num_symbols: int, prefixes: Sequence[Word], suffixes: Sequence[Word], statistic: str
 ) -> PlainHankel:
-    """H on a given basis: H[u, v] is how often uv begins a string ("prefix"), or stands in one ("factor"), on average."""
+    """Estimate H on a given basis: H[u, v] is how often uv begins a string ("prefix") or occurs in one ("factor"), on average."""
     row = {word: number for number, word in enumerate(prefixes)}
     for u in prefixes:
         for symbol in range(num_symbols):
@@ -106,7 +106,7 @@ class Training:
         self.optimizer.step()
 
     def run(self, epochs: int) -> list[float]:
-        """Losses after 0 … epochs steps; leaves the weights of the smallest."""
+        """Train; return the losses after 0 … epochs steps, and keep the weights of the smallest."""
         losses: list[float] = []
         best: list[torch.Tensor] = []
         for epoch in range(epochs + 1):
@@ -119,8 +119,8 @@ class Training:
                 loss.backward()
                 self.optimizer.step()
         with torch.no_grad():
-            for layer, kept in zip(self.layers, best, strict=True):
-                layer.copy_(kept)
+            for layer, best_layer in zip(self.layers, best, strict=True):
+                layer.copy_(best_layer)
         return losses
 
 
@@ -157,7 +157,7 @@ class AutoEncoder:
 def transition_trainings(
     latent: torch.Tensor, hankel: PlainHankel, initial: Sequence[np.ndarray], nonlinear: bool, rate: float = 0.001
 ) -> list[Training]:
-    """Step 2: one net, one loop a symbol; losses are relative to all symbols' targets together."""
+    """Step 2: one network and one loop for each symbol; losses are relative to the targets of all symbols together."""
     Z = latent[: hankel.num_prefixes]
     norm = sum(float((latent[hankel.shifted[:, symbol]] ** 2).sum()) for symbol in range(hankel.num_symbols)) or 1.0
 
@@ -170,7 +170,7 @@ def transition_trainings(
 
 
 class NetworkModel:
-    """α₀, G_σ and G_λ of a trained auto-encoder and its transitions; one word at a time."""
+    """α₀, G_σ and G_λ of a trained auto-encoder and its transitions, evaluated word by word."""
 
     def __init__(self, coder: AutoEncoder, trainings: Sequence[Training], nonlinear_transitions: bool) -> None:
         self.initial = coder.latent()[0]
@@ -191,7 +191,7 @@ class NetworkModel:
 
 
 class SpectralModel:
-    """SP by a full SVD; one word at a time."""
+    """SP by a full SVD, evaluated word by word."""
 
     def __init__(self, hankel: PlainHankel, rank: int) -> None:
         block = hankel.matrix[: hankel.num_prefixes]
@@ -215,7 +215,7 @@ Model = NetworkModel | SpectralModel
 
 
 def states(model: Model, word: Word) -> Iterator[torch.Tensor | np.ndarray]:
-    """After every prefix of a word, from λ on."""
+    """States after every prefix of a word, from λ on."""
     state = model.initial
     yield state
     for symbol in word:
@@ -230,7 +230,7 @@ def weight(model: Model, word: Word) -> float:
 
 @torch.no_grad()
 def scores(model: Model, words: Sequence[Word], target: np.ndarray, num_symbols: int) -> dict[str, float]:
-    """Pautomac score, word error rate with and without the end, bits per symbol."""
+    """Compute the Pautomac score, the word error rate with and without the end, and bits per symbol."""
     outputs = np.abs([weight(model, word) for word in words])
     log_model = np.log2(outputs / outputs.sum())
     wrong = wrong_inner = inner = total = 0

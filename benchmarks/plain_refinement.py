@@ -1,4 +1,4 @@
-"""A recurrent network trained on what follows each prefix, written down plainly: padded batches, a loop over places, autograd."""
+"""A plain recurrent network trained on next symbols: padded batches, a loop over positions, autograd."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AVERAGING, LARGEST_GRADIENT = 0.998, 1.0
 
 
 class Batch:
-    """Strings side by side, the end of each (symbol `end`) behind it, and padding behind that."""
+    """Strings side by side, each followed by its end (symbol `end`) and padding."""
 
     def __init__(self, words: Sequence[Word], end: int) -> None:
         longest = max(map(len, words)) + 1
@@ -26,7 +26,7 @@ class Batch:
 
 
 class Network:
-    """States by a map a symbol (a common part plus its own), tanh; next symbols by the decoder and a softmax."""
+    """States by one map for each symbol (a common part plus its own) and tanh; next symbols by the decoder and a softmax."""
 
     def __init__(
         self,
@@ -48,35 +48,35 @@ class Network:
         return [self.initial, self.common, self.own, *self.decoder, self.output]
 
     def bits_per_symbol(self, batch: Batch) -> torch.Tensor:
-        """Bits per symbol, the ends counted."""
+        """Bits per symbol, including the ends."""
         maps = self.common + self.own
         state = self.initial.expand(len(batch.symbols), -1)
         total = torch.zeros((), dtype=state.dtype)
         for symbols, real in zip(batch.symbols.T, batch.real.T, strict=True):
             logs = torch.log_softmax(through(state, self.decoder, True) @ self.output, dim=1)
             total = total - logs.gather(1, symbols[:, None])[real].sum()
-            step = symbols.clamp(max=len(maps) - 1)  # behind an end nothing is counted
+            step = symbols.clamp(max=len(maps) - 1)  # nothing counts after an end
             state = torch.tanh(torch.bmm(state[:, None], maps[step])[:, 0])
         return total / (int(batch.real.sum()) * math.log(2))
 
 
 class Training:
-    """AdamW with a falling rate; what is judged is a running average of the steps."""
+    """AdamW with a decreasing rate; the model is a running average of the steps."""
 
     def __init__(self, trained: Network, averaged: Network, epochs: int, rate: float, weight_decay: float) -> None:
         self.trained, self.averaged, self.epochs, self.rate = trained, averaged, epochs, rate
         self.optimizer = torch.optim.AdamW(trained.tensors, lr=rate, weight_decay=weight_decay)
 
     def epoch(self, number: int, batches: Sequence[Batch], judges: Batch) -> float:
-        """A pass over the batches; the average's bits per symbol on the strings that judge."""
-        for place, batch in enumerate(batches):
-            done = (number + place / len(batches)) / self.epochs
+        """Make a pass over the batches; return the running average's bits per symbol on the validation strings."""
+        for index, batch in enumerate(batches):
+            done = (number + index / len(batches)) / self.epochs
             self.optimizer.param_groups[0]["lr"] = self.rate * 0.5 * (1 + math.cos(math.pi * done))
             self.optimizer.zero_grad()
             self.trained.bits_per_symbol(batch).backward()
             torch.nn.utils.clip_grad_norm_(self.trained.tensors, LARGEST_GRADIENT)
             self.optimizer.step()
-            share = max(1 - AVERAGING, 1 / (2 + (number * len(batches) + place) / 10))
+            share = max(1 - AVERAGING, 1 / (2 + (number * len(batches) + index) / 10))
             with torch.no_grad():
                 for average, tensor in zip(self.averaged.tensors, self.trained.tensors, strict=True):
                     average.lerp_(tensor, share)

@@ -1,4 +1,4 @@
-"""Tables of the report: to JSON with every repeat, to Markdown with medians."""
+"""Tables of the report, as JSON with every repeat and as Markdown with medians."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .timing import Timing
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row: ours beside an opponent's.
+    """A row that compares our time with an opponent's.
 
     Attributes
     ----------
@@ -21,9 +21,9 @@ class Comparison:
     ours, theirs : Timing
     opponent : str
     target : float or None
-        The ratio that the project wants to reach: theirs / ours, at least.
+        The smallest ratio theirs / ours that the project wants to reach.
     checked : str
-        What was found equal before the clock ran.
+        The results that were checked to be equal before timing.
     """
 
     work: str
@@ -40,7 +40,15 @@ class Comparison:
     @property
     def cells(self) -> list[str]:
         wanted = "" if self.target is None else f"≥ {self.target:.3g}×{'' if self.ratio >= self.target else ' (not reached)'}"
-        return [self.work, shown(self.ours), self.opponent, shown(self.theirs), f"**{self.ratio:.3g}×**", wanted, self.checked]
+        return [
+            self.work,
+            format_timing(self.ours),
+            self.opponent,
+            format_timing(self.theirs),
+            f"**{self.ratio:.3g}×**",
+            wanted,
+            self.checked,
+        ]
 
     @property
     def record(self) -> dict[str, Any]:
@@ -52,7 +60,7 @@ COMPARED = ("work", "ours, ms", "opponent", "theirs, ms", "ratio", "target", "ch
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table: of comparisons, or of free cells under columns of its own.
+    """A table of comparisons, or of free cells with its own columns.
 
     Attributes
     ----------
@@ -84,10 +92,10 @@ class Table:
         return {"title": self.title, "comparisons": [c.record for c in self.comparisons], "rows": rows, "notes": self.notes}
 
 
-def shown(timing: Timing) -> str:
-    """Median and quartiles in milliseconds.
+def format_timing(timing: Timing) -> str:
+    """Format median and quartiles in milliseconds.
 
-    >>> shown(Timing((0.001, 0.002, 0.003)))
+    >>> format_timing(Timing((0.001, 0.002, 0.003)))
     '2 (1.5–2.5)'
     """
     low, high = timing.quartiles
@@ -96,7 +104,7 @@ def shown(timing: Timing) -> str:
 
 
 def write(directory: Path, machine: dict[str, Any], tables: Sequence[Table]) -> tuple[Path, Path]:
-    """benchmarks.json and benchmarks.md in a directory."""
+    """Write benchmarks.json and benchmarks.md into a directory."""
     directory.mkdir(parents=True, exist_ok=True)
     numbers, text = directory / "benchmarks.json", directory / "benchmarks.md"
     record = {"machine": machine, "tables": [table.record for table in tables]}
@@ -122,7 +130,7 @@ def _cell(value: Any) -> str:
 
 
 def _three(value: float) -> str:
-    """Three significant digits, never in powers of ten: 0.0123, 12.3, 12,300."""
+    """Format with three significant digits, never with an exponent: 0.0123, 12.3, 12,300."""
     if value == 0 or abs(value) < 1e-4 or value != value or abs(value) == float("inf"):
         return f"{value:.3g}"
     return f"{float(f'{value:.3g}'):,.10g}"

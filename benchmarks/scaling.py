@@ -1,4 +1,4 @@
-"""How cost grows: with the number of strings, of symbols, and the size of the basis; and each step over a large alphabet."""
+"""Measures how cost grows with strings, symbols and the basis, and the cost of each step over a large alphabet."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .report import Table
 from .timing import clocked, interleave
 from .work import Work
 
-FLAT = 1.5  # the cost of a string may grow to this, of that of the smallest sample
+FLAT = 1.5  # the cost of a string may grow to this multiple of that in the smallest sample
 
 
 def strings(sizes: Sequence[int], repeats: int) -> Table:
-    """Merging equal strings, choosing a basis and estimating H, per string, over samples of growing size.
+    """Time merging equal strings, choosing a basis and estimating H, per string, for samples of growing size.
 
     The smaller samples are parts of the largest, and take turns with it.
     """
@@ -43,7 +43,7 @@ def _first(drawn: Words, size: int) -> Work:
 
 
 def symbols(numbers: Sequence[int], num_strings: int, repeats: int) -> Table:
-    """Random automata over growing alphabets."""
+    """Time the same for random automata over growing alphabets."""
     rows: list[list[Any]] = []
     for number in numbers:
         work = works.automaton(number, num_strings)
@@ -60,7 +60,7 @@ def symbols(numbers: Sequence[int], num_strings: int, repeats: int) -> Table:
 
 
 def bases(sizes: Sequence[tuple[int, int]], num_strings: int, repeats: int) -> Table:
-    """Growing bases over one sample."""
+    """Time growing bases of one sample."""
     rows: list[list[Any]] = []
     for num_prefixes, num_suffixes in sizes:
         work = works.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
@@ -78,7 +78,7 @@ def bases(sizes: Sequence[tuple[int, int]], num_strings: int, repeats: int) -> T
 
 
 def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
-    """Seconds and peak memory of reading, counting, learning and scoring; the works take turns."""
+    """Measure seconds and peak memory of reading, counting, learning and scoring; the works take turns."""
     sides = [_actions(work, num_test) for work in works]
     rows: list[list[Any]] = []
     for name in sides[0]:
@@ -114,7 +114,7 @@ def _actions(work: Work, num_test: int) -> dict[str, Callable[[], Any]]:
 
 
 def _peak(action: Callable[[], Any]) -> float:
-    """MiB that an action allocates at its peak, numpy's arrays among them."""
+    """MiB that an action allocates at its peak, including numpy's arrays."""
     tracemalloc.start()
     try:
         action()

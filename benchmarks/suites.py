@@ -1,4 +1,4 @@
-"""Which work each suite gets, in full and in quick runs; runs them and writes the report."""
+"""The suites: the work of each in full and in quick runs, running them, and writing the report."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from .timing import interleave
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of everything.
+    """Sizes of all suites.
 
     Attributes
     ----------
     set_up : bool
-        Whether the opponents' environment is made where it is missing.
+        Whether to make the opponents' environment if it is missing.
     repeats, long_repeats : int
-        Turns of each side; of trainings of minutes.
+        Turns of each side; turns of trainings that take minutes.
     num_strings : int
-        Of the Dyck work.
+        Strings of the Dyck work.
     basis : int
-        Its prefixes, and its suffixes.
+        Number of its prefixes, and of its suffixes.
     steps : tuple of (num_strings, num_prefixes, num_suffixes, rank, target)
-        Factorisation steps.
+        Sizes of factorisation steps.
     epochs : (int, int)
-        Of the default lesson.
+        Epochs of the default lesson.
     growth, alphabets : tuples of int
         Sizes of the growth tables.
     limits : (int, int)
-        Size of the machine's matrix product; length of its triad.
+        Size of the matrix product, and length of the triad, that measure the machine.
     """
 
     set_up: bool
@@ -87,7 +87,9 @@ class Plan:
 
 
 def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) -> tuple[Path, Path]:
-    """Run the named suites and write the report; (JSON, Markdown). Raises Different, at the end, where results were not equal."""
+    """Run the named suites and write the report; return the paths of (JSON, Markdown).
+
+    Raises Different at the end if results were not equal."""
     torch.set_num_threads(threads)
     facts = machine.facts(threads)
     tables: list[Table] = []
@@ -113,7 +115,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             print(f"{name} …", end=" ", file=sys.stderr, flush=True)
             try:
                 tables += suites[name]()
-            except Different as error:  # the other suites' results are kept; the run ends with an error all the same
+            except Different as error:  # run the other suites, and end with an error
                 failures.append(f"{name}: results are not equal: {error}")
                 tables.append(Table(f"{name}: stopped", notes=[str(error)]))
             print(f"{perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
@@ -130,11 +132,11 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
 
 def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
     works, skipped = [plan.dyck()], []
-    for name, found in () if plan.is_quick else work.files():
-        if found is None:
+    for name, sized in () if plan.is_quick else work.files():
+        if sized is None:
             skipped.append(name)
         else:
-            works.append(found)
+            works.append(sized)
     tables = against_splearn.tables(against, works, plan.repeats)
     if skipped:
         tables[0].notes.append(f"Skipped, their files are not at hand: {', '.join(skipped)}.")

@@ -1,7 +1,7 @@
-"""What a sweep costs beside its trainings, and what a second process gains.
+"""Measures the overhead of a sweep, and the speed-up by a second process.
 
-`python -m benchmarks.sweep` runs 400 small trainings on one process, then 408 longer ones on one and on two, and, for what the
-machine itself allows, some in bare processes that know nothing of sweeps; it writes its part of docs/sweeps.md.
+`python -m benchmarks.sweep` makes 400 small runs in one process, then 408 longer ones in one and in two processes, and some in
+bare processes without a sweep, which show what the machine allows. It writes its part of docs/sweeps.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TARGET_OVERHEAD, TARGET_SPEED_UP = 10.0, 1.8  # milliseconds a run; times
 
 @dataclass(frozen=True)
 class Timed:
-    """A sweep that was timed; seconds.
+    """Times of a sweep, in seconds.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class Timed:
     here, there : float
         Processor time of the sweep's own process, and of its workers.
     training : float
-        The sum over runs of what they took themselves, by their workers' clocks: learning and scores, and strings and matrix
-        where a run was the first with them.
+        Sum over runs of their own time by their workers' clocks: learning and scores, and strings and matrix for the first run
+        with them.
     """
 
     runs: int
@@ -56,20 +56,20 @@ class Timed:
 
 
 def short(seeds: int) -> dict[str, Recipe]:
-    """Runs of a few hundredths of a second, from many matrices: 80 a seed."""
+    """Recipes that take a few hundredths of a second, with many matrices: 80 for each seed."""
     base = BASE | {"learning": {"epochs_factorisation": 100, "epochs_transitions": 50}}
     lists = LISTS | {"learners": ["SP", "fac.non"], "ranks": [2, 3, 4, 5, 6], "seeds": list(range(seeds)), "new_strings": True}
     return Grid(**{"base": base, **lists}).recipes()
 
 
 def long(seeds: int, epochs: int) -> dict[str, Recipe]:
-    """Trainings of networks: 8 matrices, 3 runs of each for a seed."""
+    """Recipes of networks: 8 matrices, with 3 runs each for every seed."""
     base = BASE | {"learning": {"epochs_factorisation": epochs, "epochs_transitions": epochs // 2}}
     return Grid(**{"base": base, **LISTS, "learners": ["fac.non"], "ranks": [2, 4, 6], "seeds": list(range(seeds))}).recipes()
 
 
 def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
-    """A whole sweep into an empty folder."""
+    """Time a whole sweep into an empty folder."""
     with tempfile.TemporaryDirectory(prefix="nlwfa-sweep-") as folder:
         home, here, there = Path(folder), _processor(resource.RUSAGE_SELF), _processor(resource.RUSAGE_CHILDREN)
         started = perf_counter()
@@ -80,7 +80,7 @@ def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
         training, seen = 0.0, set()
         for key in recipes:
             seconds = load_result(home / "runs" / key).seconds
-            first = (seconds["data"], seconds["hankel"])  # told by every run that starts from them
+            first = (seconds["data"], seconds["hankel"])  # every run that shares them reports them
             training += seconds["learning"] + seconds["scores"] + (0.0 if first in seen else sum(first))
             seen.add(first)
         used = (_processor(resource.RUSAGE_SELF) - here, _processor(resource.RUSAGE_CHILDREN) - there)
@@ -88,7 +88,7 @@ def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
 
 
 def bare(recipes: Mapping[str, Recipe], processes: int) -> float:
-    """Runs a second of processes that each do all these recipes and nothing else, once they are warm."""
+    """Runs per second of processes that each do all these recipes and nothing else, after warming up."""
     context = get_context("spawn")
     barrier, times = context.Barrier(processes), context.SimpleQueue()
     texts = [recipe.to_json() for recipe in recipes.values()]
@@ -116,15 +116,15 @@ def _processor(who: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def told(value: float, target: float, unit: str, at_most: bool) -> str:
+def target_cell(value: float, target: float, unit: str, at_most: bool) -> str:
     reached = value <= target if at_most else value >= target
     return f"**{value:.2f} {unit}** | {'≤' if at_most else '≥'} {target:g} {unit}{'' if reached else ' (not reached)'}"
 
 
 def report(seeds: tuple[int, int], epochs: int) -> str:
-    """Measure, and write the page's part."""
+    """Measure, and write the part of the page."""
     lines, started = pages.head("python -m benchmarks.sweep", facts(1)), os.getloadavg()[0]
-    warm = timed(short(1), 1)  # the first sweep reads all modules from disk
+    warm = timed(short(1), 1)  # the first sweep loads all modules from disk
     many = timed(short(seeds[0]), 1)
     overhead = 1e3 * (many.wall - many.training) / many.runs
     ours = 1e3 * many.here / many.runs
@@ -132,7 +132,7 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
     alone, few = bare(dict(list(recipes.items())[:12]), 1), dict(list(recipes.items())[:12])
     one, two = timed(recipes, 1), timed(recipes, 2)
     ceiling = bare(few, 2) / alone
-    cells = told(overhead, TARGET_OVERHEAD, "ms", True), told(one.wall / two.wall, TARGET_SPEED_UP, "×", False)
+    cells = target_cell(overhead, TARGET_OVERHEAD, "ms", True), target_cell(one.wall / two.wall, TARGET_SPEED_UP, "×", False)
     lines += [
         "| what | measured | target |",
         "| --- | --- | --- |",

@@ -1,4 +1,4 @@
-"""Interleaved timing: both sides take turns, so that what else the machine does falls on both."""
+"""Interleaved timing: both sides take turns, so that other load on the machine affects both."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Timing:
 
 
 def clocked(action: Callable[[], Any], set_up: Callable[[], Any] | None = None) -> Callable[[], float]:
-    """A side of `interleave` that is timed here; `set_up` runs before each turn, off the clock, and `action` gets what it gives."""
+    """Make a side for `interleave` that times `action`; `set_up` runs untimed before each turn, and passes its result on."""
 
     def turn() -> float:
-        given = () if set_up is None else (set_up(),)
+        arguments = () if set_up is None else (set_up(),)
         started = perf_counter()
-        action(*given)
+        action(*arguments)
         return perf_counter() - started
 
     return turn
 
 
 def interleave(sides: Sequence[Callable[[], float]], repeats: int, warm_up: int = 1) -> list[Timing]:
-    """Let the sides take turns: each gives the seconds of one turn of its own. Warm-up turns don't count."""
+    """Let the sides take turns; each returns the seconds of its turn. Warm-up turns don't count."""
     seconds: list[list[float]] = [[] for _ in sides]
     for turn in range(warm_up + repeats):
         for taken, side in zip(seconds, sides, strict=True):
@@ -60,7 +60,7 @@ def interleave(sides: Sequence[Callable[[], float]], repeats: int, warm_up: int 
 
 
 def on_two_threads(side: Callable[[], float]) -> Callable[[], float]:
-    """A side whose torch has two threads; one turn off the clock starts them."""
+    """Give torch two threads in a side's turns; one untimed turn starts them."""
 
     def turn() -> float:
         before = torch.get_num_threads()
@@ -74,16 +74,16 @@ def on_two_threads(side: Callable[[], float]) -> Callable[[], float]:
     return turn
 
 
-# glibc's mallopt: M_TRIM_THRESHOLD (−1: never), M_MMAP_THRESHOLD, M_MMAP_MAX. The second row is where its own adaptation ends up.
+# glibc's mallopt: M_TRIM_THRESHOLD (−1: never), M_MMAP_THRESHOLD, M_MMAP_MAX. Its own adaptation converges to the second row.
 KEEP = ((-1, -1), (-4, 0))
 USUAL = ((-1, 2**26), (-3, 2**25), (-4, 65_536))
 
 
 def keeping_memory(side: Callable[[], float]) -> Callable[[], float]:
-    """A side whose freed memory stays with the process (with glibc; elsewhere the side as it is).
+    """Keep freed memory in the process during a side's turns (with glibc; elsewhere nothing changes).
 
-    Else every large array of a step is new memory that the kernel must clear first, which takes a plain program more than half of
-    its time. One turn off the clock fills the store.
+    Otherwise every large array is new memory that the kernel must clear first, which takes a plain program more than half of its
+    time. One untimed turn allocates the memory.
     """
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallopt"):

@@ -1,4 +1,4 @@
-"""What is worked on: generated strings, and the competitions' files where they are at hand."""
+"""The strings that benchmarks work on: generated ones, and the competitions' files if they are available."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from nlwfa_core.strings.words import Alphabet, Words
 
 from . import ROOT
 
-AT_ONCE = 1_000_000  # strings of one draw
+AT_ONCE = 1_000_000  # strings drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """Strings to learn from, and how.
+    """Strings to learn from, and the sizes of basis and model.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Work:
     train : Words
         The training strings as drawn.
     words : Words
-        What a learned model weighs.
+        The words whose weights are computed.
     alphabet : Alphabet
     num_prefixes, num_suffixes, rank : int
     """
@@ -52,11 +52,11 @@ class Work:
         return f"{self.name}: {size}"
 
     def sample(self) -> Sample:
-        """A new sample: what a sample keeps of earlier work, such as its trees, would flatter a second turn."""
+        """Make a new sample: an old one holds results of earlier work, such as its trees, which would speed up a second turn."""
         return Sample.of(self.train, self.alphabet)
 
     def counted(self, sample: Sample, statistic: str = "string") -> HankelMatrix:
-        """Basis selection and Hankel estimation."""
+        """Select the basis and estimate the Hankel matrix."""
         return estimate_hankel(sample, select_basis(sample, self.num_prefixes, self.num_suffixes, statistic), statistic)
 
 
@@ -65,7 +65,7 @@ def dyck(num_strings: int, num_prefixes: int = 1000, num_suffixes: int = 1000, n
 
 
 def draw_dyck(num_strings: int) -> Words:
-    """Dyck strings in draws of a million at most, each with a seed of its own."""
+    """Draw Dyck strings, at most a million at a time, each time with another seed."""
     sizes = [min(AT_ONCE, num_strings - done) for done in range(0, num_strings, AT_ONCE)]
     parts = [Dyck().sample(size, [2, number]) for number, size in enumerate(sizes)]
     lengths = np.concatenate([part.lengths for part in parts])
@@ -73,39 +73,39 @@ def draw_dyck(num_strings: int) -> Words:
 
 
 def automaton(num_symbols: int, num_strings: int, size: int = 1000) -> Work:
-    """Strings of a random probabilistic automaton with 5 states."""
+    """Draw strings from a random probabilistic automaton with 5 states."""
     model = random_automaton(5, num_symbols, 0)
     train, words = (sample_words(model, num_strings, seed) for seed in (1, 2))
     return Work("random automaton", train, words, Alphabet.numbered(num_symbols), size, size, rank=5)
 
 
 def data_folder() -> Path:
-    """Where the competitions' files are; the environment variable NLWFA_DATA overrides it."""
+    """Folder of the competitions' files; the environment variable NLWFA_DATA overrides it."""
     return Path(os.environ.get("NLWFA_DATA") or ROOT.parent / "shared" / "data")
 
 
 def spice() -> Work | None:
-    """SPiCe problem 4, the paper's real data; None without the file."""
+    """Read SPiCe problem 4, the paper's real data; None without the file."""
     path = data_folder() / "spice" / "4.spice.dev.train"
     return _from_file("SPiCe 4", path, 3000, 300) if path.exists() else None
 
 
 def large_alphabet() -> Work | None:
-    """SPiCe problem 11, 6,722 symbols; None without the file."""
+    """Read SPiCe problem 11, with 6,722 symbols; None without the file."""
     path = data_folder() / "spice" / "11.spice.train"
     return _from_file("SPiCe 11", path, 1000, 1000) if path.exists() else None
 
 
 def with_fewer_symbols(work: Work, num_symbols: int) -> Work:
-    """The same strings over `num_symbols` symbols: the last of them stands for all that come after it, too."""
+    """Reduce the strings to `num_symbols` symbols: the last of them replaces all later ones."""
     last = num_symbols - 1
-    train, words = (Words(np.minimum(given.symbols, last), given.offsets) for given in (work.train, work.words))
+    train, words = (Words(np.minimum(words.symbols, last), words.offsets) for words in (work.train, work.words))
     name, alphabet = f"{work.name}, symbols from {last} on as one", Alphabet.numbered(num_symbols)
     return replace(work, name=name, train=train, words=words, alphabet=alphabet)
 
 
 def pautomac(problem: int) -> Work | None:
-    """A PAutomaC problem; None without the file."""
+    """Read a PAutomaC problem; None without the file."""
     path = data_folder() / "pautomac" / f"{problem}.pautomac.train"
     return _from_file(f"PAutomaC {problem}", path, 1000, 1000) if path.exists() else None
 
@@ -116,7 +116,7 @@ def _from_file(name: str, path: Path, num_prefixes: int, num_suffixes: int) -> W
 
 
 def files() -> Iterator[tuple[str, Work | None]]:
-    """(name, work or None) of every work that comes from a file."""
+    """Read every work that comes from a file: (name, work or None)."""
     yield "SPiCe 4", spice()
     for problem in (3, 24, 33):
         yield f"PAutomaC {problem}", pautomac(problem)

@@ -1,1 +1,1 @@
-"""The lab under many people at once: sessions that speak the browser's own protocol. `python -m benchmarks.load`."""
+"""Measures the lab with many people at once, in sessions that speak the browser's protocol: `python -m benchmarks.load`."""

@@ -1,7 +1,7 @@
 """`python -m benchmarks.load`: thirty people for five minutes, an hour's actions without a pause, then more and more people.
 
-Starts a server of its own on the loopback device, with a folder of its own, and writes docs/load.md. Some twenty minutes;
-`--quick` takes one, and writes nothing.
+Starts a server on the loopback device, with a temporary folder, and writes docs/load.md. It takes some twenty minutes; `--quick`
+takes one, and writes nothing.
 """
 
 from __future__ import annotations
@@ -33,20 +33,26 @@ def main() -> int:
     parser.add_argument("--most-sessions", type=int, default=plan.most_sessions, help="where the ramp ends; 0: no ramp")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the result is written")
     parser.add_argument("--quick", action="store_true", help="three sessions for ten seconds, and no page")
-    given = parser.parse_args()
-    if given.quick:
+    arguments = parser.parse_args()
+    if arguments.quick:
         plan = QUICK
     else:
         plan = Plan(
-            given.sessions, given.minutes, given.think, given.seed, plan.idle_seconds, given.hour_minutes, given.most_sessions
+            arguments.sessions,
+            arguments.minutes,
+            arguments.think,
+            arguments.seed,
+            plan.idle_seconds,
+            arguments.hour_minutes,
+            arguments.most_sessions,
         )
     head = pages.head(shlex.join(["python", "-m", "benchmarks.load", *sys.argv[1:]]), facts(1))
     with tempfile.TemporaryDirectory(prefix="nlwfa-load-") as folder:
         report = asyncio.run(measure(Path(folder), plan))
     text = "\n".join([*head, *report.lines()])
     print(text)
-    if not given.quick:
-        pages.put(given.page, "measured", text)
+    if not arguments.quick:
+        pages.put(arguments.page, "measured", text)
     return 0 if report.sound else 1
 
 

@@ -1,6 +1,6 @@
-"""A session as a browser has it: one websocket, protobuf messages both ways, and what the browser keeps between two runs.
+"""A browser's session: one websocket, protobuf messages in both directions, and the state that a browser keeps between two reruns.
 
-What it leaves out: drawing, and the files that a browser fetches beside it (scripts, pictures): the same for all, and cached.
+Left out: drawing, and the files that a browser fetches (scripts, pictures), which are the same for everyone and cached.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 MAX_BYTES = 60 * 2**20  # above server.maxMessageSize
-KEPT_RUNS = 2  # as the browser's store of messages: global.maxCachedMessageAge
+CACHED_RUNS = 2  # as in the browser's cache of messages: global.maxCachedMessageAge
 PATIENCE = 60.0
 UNFORESEEN = "Something went wrong here"  # `pages.shared.widgets`
 
 
 @dataclass
 class Seen:
-    """What all sessions together have seen.
+    """What all sessions together have received.
 
     Attributes
     ----------
     faults : list of str
-        Exceptions, errors that nobody foresaw, connections that ended, answers that did not come.
+        Exceptions, unforeseen errors, broken connections, missing answers.
     errors : list of str
-        What the lab said in red.
+        Error messages of the lab.
     messages, num_bytes : int
     """
 
@@ -53,7 +53,7 @@ class Session:
         As ws://127.0.0.1:8501
     seen : Seen
     query : dict
-        The link that opens it.
+        The parameters of the link that opens it.
     """
 
     def __init__(self, address: str, seen: Seen, query: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ class Session:
 
     @property
     def watches(self) -> bool:
-        """Whether something on the page draws itself again and again, as a training does."""
+        """Whether a part of the page refreshes itself, as it does during training."""
         return bool(self._fragments)
 
     async def visit(self, page: str = "") -> float:
@@ -106,7 +106,7 @@ class Session:
         return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
 
     def number(self, key: str) -> int:
-        """What a number field says."""
+        """The value of a number field."""
         widget = self.numbers[key]
         state = self._values.get(widget.id)
         return state.int_value if state is not None else int(widget.value if widget.set_value else widget.default)
@@ -161,10 +161,10 @@ class Session:
 
     def _take(self, message: ForwardMsg) -> None:
         if message.ref_hash:
-            kept, _ = self._cached[message.ref_hash]
+            cached, _ = self._cached[message.ref_hash]
             metadata = message.metadata
             message = ForwardMsg()
-            message.CopyFrom(kept)
+            message.CopyFrom(cached)
             message.metadata.CopyFrom(metadata)
         if message.hash and (message.metadata.cacheable or message.hash in self._cached):
             self._cached[message.hash] = message, self._runs
@@ -198,9 +198,9 @@ class Session:
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
             self.numbers, self.buttons = self._drawn
             here = {widget.id for widget in self.numbers.values()}
-            # The browser tells what is drawn and forgets what is not.
+            # The browser sends the state of the widgets on the page and forgets all others.
             self._values = {name: state for name, state in self._values.items() if name in here}
-            self._cached = {name: kept for name, kept in self._cached.items() if kept[1] > self._runs - KEPT_RUNS}
+            self._cached = {name: entry for name, entry in self._cached.items() if entry[1] > self._runs - CACHED_RUNS}
             self._finished.set()
         elif status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
             self._seen.faults.append("a script that does not compile")
@@ -240,7 +240,7 @@ class Session:
 
 
 def _key(name: str) -> str:
-    """A widget's key, which stands at the end of its id: $$ID-<hash>-<key>."""
+    """Get a widget's key from the end of its id: $$ID-<hash>-<key>."""
     return name.split("-", 2)[-1]
 
 

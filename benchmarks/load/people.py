@@ -1,4 +1,4 @@
-"""What people do in the lab: move a number, look, go to another page, train something now and then."""
+"""Simulates people in the lab: they change a number, look, go to another page, and train something now and then."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from tests.quick import QUICK
 
 from .client import Seen, Session
 
-DEFAULT = PRESETS["first-steps"][1]  # what the sidebar says at first
+DEFAULT = PRESETS["first-steps"][1]  # the sidebar at the start
 LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
 PAGES = tuple(name for name in navigation.PAGES if name != "start")
 TABLES = 3  # groups of a class that share their strings
-# What is done how often; training without those who only look.
+# Actions and their shares; people who do not train leave out the last.
 SHARES = {"rank": 0.55, "num_strings": 0.1, "page": 0.3, "train": 0.05}
-ACTIONS_A_VISIT = 60  # then the page is loaded anew
+ACTIONS_A_VISIT = 60  # then the page is reloaded
 TRAINING_PATIENCE = 180.0
 
 
 @dataclass
 class Log:
-    """What was done, and what was seen.
+    """Actions and their answers.
 
     Attributes
     ----------
     seconds : dict
         "slider", "page", "first page", "train" -> how long each answer took.
     asked : dict
-        Key -> recipe of every training that was asked for.
+        Key -> recipe of every requested run.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {"slider": [], "page": [], "first page": [], "train": []})
@@ -58,13 +58,13 @@ class Log:
 
 
 class Person:
-    """Somebody with one tab.
+    """A person with one tab.
 
     Parameters
     ----------
     address : str
     number : int
-        Which person; those of the same table have the same strings.
+        Number of the person; people at the same table have the same strings.
     seed : int
     log : Log
     think : float
@@ -80,7 +80,7 @@ class Person:
         self._page = ""
 
     async def lives(self, goes_on: Callable[[], bool]) -> None:
-        """Does one thing after the other, until told otherwise. What breaks is a fault, and the person comes back."""
+        """Act until stopped. An error is recorded as a fault, and the person opens the page again."""
         while goes_on():
             try:
                 async with Session(self._address, self._log.seen, self._link) as session:
@@ -91,7 +91,7 @@ class Person:
                         if not goes_on():
                             return
                         await self._acts(session)
-            except (OSError, TimeoutError) as error:  # told by the session, but for a connection that never was
+            except (OSError, TimeoutError) as error:  # the session reports it, unless it never connected
                 self._log.seen.faults.append(f"a session ended: {error or type(error).__name__}")
                 await asyncio.sleep(1)
 
@@ -117,7 +117,7 @@ class Person:
         if self._page != "train":
             await self._goes(session, "train")
         if "train.start" not in session.buttons:
-            return  # this recipe is trained already
+            return  # this recipe has been trained
         chosen = {name: session.number(name) for name in (*LINK, "data_seed", "learning_seed")}
         recipe = with_fields(DEFAULT, chosen)
         self._log.seconds["train"].append(await session.press("train.start"))

@@ -17,10 +17,10 @@ from .people import LINK, Log, Person, live
 from .report import SLOW, Plan, Report
 from .server import Server, serving
 
-STEP, STEP_SECONDS = 30, 40.0  # of the ramp
+STEP, STEP_SECONDS = 30, 40.0  # sessions, and seconds, of each step of the ramp
 SAMPLE_SECONDS = 1.0
 WARM_SECONDS = 8.0
-END_SECONDS = 180.0  # for trainings that are still in the queue
+END_SECONDS = 180.0  # to wait for runs that are still in the queue
 
 
 @contextmanager
@@ -90,7 +90,7 @@ async def _hour(server: Server, report: Report) -> None:
 
 
 def _await_runs(home: Path, report: Report) -> None:
-    """What became of every training that was asked for."""
+    """Wait for every requested run, and count the states in which they end."""
     asked = {key for log in report.logs for key in log.asked}
     history, ends = History.open(home), monotonic() + END_SECONDS
     try:

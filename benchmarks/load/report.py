@@ -1,4 +1,4 @@
-"""What a load test was to do, what it found, and how that is told."""
+"""The plan of a load test, its measurements, and the report about them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from .people import Log
 
-SLOW = 1.0  # seconds: p95 of what nobody waits for gladly
+SLOW = 1.0  # seconds: a p95 above this is too slow
 TARGET_RATIO = 3.0
 FLAT = 0.1  # share by which memory may grow after the first sixth of the hour
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of what.
+    """Sizes of a load test.
 
     Attributes
     ----------
     sessions : int
     minutes, think, idle_seconds, hour_minutes : float
-        Of the class; mean seconds between actions; of one person alone; at most, for an hour's actions.
+        Minutes of the class; mean seconds between actions; seconds of one person alone; most minutes for an hour's actions.
     seed, most_sessions : int
     """
 
@@ -35,7 +35,7 @@ class Plan:
 
 @dataclass
 class Report:
-    """What was measured. Memory: (share of the phase, MB of the server, MB of its workers)."""
+    """Measurements. Memory is (share of the phase, MB of the server, MB of its workers)."""
 
     plan: Plan
     idle: Log = field(default_factory=Log)
@@ -64,7 +64,7 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """No fault, and no training lost. How fast it was is not asked."""
+        """Whether there was no fault and no run was lost, however fast it was."""
         return not self.faults and self.states["done"] == self.num_asked
 
     @property
@@ -73,12 +73,12 @@ class Report:
 
     @property
     def growth(self) -> float:
-        """By which share memory grew from the first sixth of the hour's actions, as far as they went, to the end."""
+        """Share by which memory grew from the first sixth of the hour's actions (as far as they went) to the end."""
         early = [server for share, server, _ in self.hour_memory if share <= self.hour_share / 6]
         return self.hour_memory[-1][1] / early[-1] - 1
 
     def lines(self) -> list[str]:
-        """Markdown."""
+        """Write the report in Markdown."""
         plan, crowd, ratio = self.plan, self.crowd, self.ratio
         last = self.memory[-1]
         slow = next((number for number, log in self.ramp.items() if log.p95() > SLOW), None)
@@ -131,5 +131,5 @@ def _told(log: Log, kind: str) -> str:
 
 
 def _curve(samples: list[tuple[float, float, float]], points: int = 7) -> str:
-    chosen = [samples[round(place * (len(samples) - 1) / (points - 1))] for place in range(points)] if samples else []
+    chosen = [samples[round(point * (len(samples) - 1) / (points - 1))] for point in range(points)] if samples else []
     return ", ".join(f"{server:.0f}" for _, server, _ in chosen)

@@ -1,4 +1,4 @@
-"""The lab's server, started for a measurement on this machine alone, and what it takes."""
+"""Starts the lab's server for a measurement, and measures its memory and processor time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs.
+    """A running server.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class Server:
     @property
     def workers_memory(self) -> float:
         """MB of its worker processes."""
-        found = 0
+        pages = 0
         for children in Path(f"/proc/{self.pid}/task").glob("*/children"):
             for child in children.read_text().split():
                 statm = Path(f"/proc/{child}/statm")
-                found += int(statm.read_text().split()[1]) if statm.exists() else 0
-        return found * PAGE_BYTES / 1e6
+                pages += int(statm.read_text().split()[1]) if statm.exists() else 0
+        return pages * PAGE_BYTES / 1e6
 
     @property
     def processor(self) -> float:
@@ -60,7 +60,7 @@ class Server:
 
 @contextmanager
 def serving(home: Path) -> Iterator[Server]:
-    """The server as a user starts it, on a free port of the loopback device; it ends with the block."""
+    """Start the server as a user does, on a free port of the loopback device; it ends with the block."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
