@@ -99,7 +99,7 @@ def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_tol
         offered[learner] = app.pills(key="ranks").options
         app.pills(key="ranks").set_value([1, 30]).run()
         assert not complaints(app)
-        assert any("SP: ranks up to" in note.value for note in app.info)
+        assert any("ranks up to" in note.value for note in app.info)
         assert app.button(key="compare.start").label == "Train 1 of 1 models"
     assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
 
