@@ -17,7 +17,7 @@ from nlwfa_core.lab.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
-from tests.app.test_uploads import LINES, upload
+from tests.app.test_data import LINES, upload
 
 
 def recorded(recipe: Recipe, state: str = "done") -> Run:

@@ -1,12 +1,10 @@
-"""Teacher links: some controls alone, slide view, and the link that says so; pasted strings; errors that nobody foresaw."""
+"""Teacher links: only some controls, slide view, and what a link contains."""
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
-from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
+from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 
 
 def test_hidden_controls_keep_what_the_link_says():
@@ -51,72 +49,3 @@ def test_a_link_carries_what_was_chosen():
     app.toggle(key="share.lesson").set_value(False).run()
     assert "lesson=" not in app.code[0].value
     assert not complaints(app)
-
-
-TEN = "a\na\nab\nab\nab\nba\nb\nabb\naab\nbab"
-
-
-def paste(app, text):
-    app.text_area(key="data.paste").set_value(text)
-    return app.button(key="data.use").click().run()
-
-
-def test_ten_pasted_strings_are_all_learned_from():
-    app = paste(open_lab("data", **QUICK | {"learner": "SP"}), TEN)
-    assert not complaints(app)
-    assert {metric.label: metric.value for metric in app.metric}["training strings"] == "10"
-    name = hashlib.sha256(TEN.encode()).hexdigest()
-    assert (recipe_of(app).data.upload, recipe_of(app).data.upload_test) == (name, name)
-    assert app.query_params["upload"] == name
-    assert any("scores measure memory, not generalisation" in note.value for note in app.info)
-    trained(go(app, "train"))
-    assert not complaints(app)
-    assert go(app, "data").metric[0].value == "10"
-    assert app.text_area(key="data.paste").value == TEN
-
-
-def test_many_pasted_strings_are_split():
-    app = paste(open_lab("data", **QUICK), "\n".join([TEN] * 10))
-    assert not complaints(app) and recipe_of(app).data.upload_test == ""
-    assert {metric.label: metric.value for metric in app.metric}["test strings"] == "20"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "empty"),
-        ("   \n", "empty"),
-        ("string,count\nab,3\nba,0", "line 3: count '0'"),
-        ("λ\nλ\nλ", "every string is empty"),
-        ("ab\n" * 400_000, "at most 1,000,000 allowed"),
-    ],
-)
-def test_what_can_not_be_read_stays_in_the_box_with_the_reason(text, reason):
-    app = open_lab("data", **QUICK)
-    before = recipe_of(app)
-    paste(app, text)
-    assert len(complaints(app)) == 1 and reason in complaints(app)[0]
-    assert recipe_of(app) == before and app.text_area(key="data.paste").value == text
-
-
-def test_a_paste_can_be_undone():
-    app = open_lab("data", **QUICK)
-    before = recipe_of(app)
-    paste(app, TEN)
-    app.button(key="undo").click().run()
-    assert recipe_of(app) == before and not complaints(app)
-
-
-def test_what_nobody_foresaw_is_one_calm_sentence_with_the_logs_id(monkeypatch, caplog):
-    def broken(*_):
-        raise ZeroDivisionError("secret detail")
-
-    app = open_lab("data", **QUICK)
-    monkeypatch.setattr("nlwfa_core.lab.strings.most_frequent", broken)
-    app.run()
-    said = complaints(app)
-    assert len(said) == 1 and "Something went wrong" in said[0] and "secret" not in said[0]
-    name = said[0].split("(id ")[1][:8]
-    assert name in caplog.text and "secret detail" in caplog.text
-    monkeypatch.undo()
-    assert not complaints(app.run())

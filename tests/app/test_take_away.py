@@ -14,7 +14,7 @@ from nlwfa_core.experiment.presets import PRESETS
 from pages.shared import cache, runs, sidebar
 from pages.views import take_away
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
-from tests.app.test_uploads import LINES, upload
+from tests.app.test_data import LINES, upload
 
 
 def offered(app: AppTest) -> list[str]:

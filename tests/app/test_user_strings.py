@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.widgets import escape_markdown
 from tests.app.lab import QUICK, all_pages, complaints, go, markdown_texts, open_lab, trained, type_text
-from tests.app.test_uploads import upload
+from tests.app.test_data import upload
 from tests.quick import HOSTILE
 
 TRICKY = (*HOSTILE, "1.", "#")

@@ -1,4 +1,4 @@
-"""Files of one's own: what is read, and that a file that can't be read is told in one sentence and changes nothing."""
+"""A visitor's own strings, uploaded or pasted: how they are read; unreadable ones give one sentence and change nothing."""
 
 from __future__ import annotations
 
@@ -225,3 +225,57 @@ def test_pasted_strings_are_told_as_they_were_read() -> None:
     assert [toast.value.replace("\\", "") for toast in app.toast] == [
         "Read as CSV, string and count: 5 strings over 2 symbols: a b"
     ]
+
+
+TEN = "a\na\nab\nab\nab\nba\nb\nabb\naab\nbab"
+
+
+def paste(app, text):
+    app.text_area(key="data.paste").set_value(text)
+    return app.button(key="data.use").click().run()
+
+
+def test_ten_pasted_strings_are_all_learned_from():
+    app = paste(open_lab("data", **QUICK | {"learner": "SP"}), TEN)
+    assert not complaints(app)
+    assert {metric.label: metric.value for metric in app.metric}["training strings"] == "10"
+    name = hashlib.sha256(TEN.encode()).hexdigest()
+    assert (recipe_of(app).data.upload, recipe_of(app).data.upload_test) == (name, name)
+    assert app.query_params["upload"] == name
+    assert any("scores measure memory, not generalisation" in note.value for note in app.info)
+    trained(go(app, "train"))
+    assert not complaints(app)
+    assert go(app, "data").metric[0].value == "10"
+    assert app.text_area(key="data.paste").value == TEN
+
+
+def test_many_pasted_strings_are_split():
+    app = paste(open_lab("data", **QUICK), "\n".join([TEN] * 10))
+    assert not complaints(app) and recipe_of(app).data.upload_test == ""
+    assert {metric.label: metric.value for metric in app.metric}["test strings"] == "20"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("   \n", "empty"),
+        ("string,count\nab,3\nba,0", "line 3: count '0'"),
+        ("λ\nλ\nλ", "every string is empty"),
+        ("ab\n" * 400_000, "at most 1,000,000 allowed"),
+    ],
+)
+def test_what_can_not_be_read_stays_in_the_box_with_the_reason(text, reason):
+    app = open_lab("data", **QUICK)
+    before = recipe_of(app)
+    paste(app, text)
+    assert len(complaints(app)) == 1 and reason in complaints(app)[0]
+    assert recipe_of(app) == before and app.text_area(key="data.paste").value == text
+
+
+def test_a_paste_can_be_undone():
+    app = open_lab("data", **QUICK)
+    before = recipe_of(app)
+    paste(app, TEN)
+    app.button(key="undo").click().run()
+    assert recipe_of(app) == before and not complaints(app)
