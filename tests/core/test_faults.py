@@ -1,4 +1,4 @@
-"""Disks that fill up, databases that are locked, clocks that jump: what was there stays, what was under way is told."""
+"""Full disks, locked databases and clocks that jump: finished results stay, and unfinished runs are reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def states(home: Path) -> dict[str, str]:
 
 
 class FullDisk:
-    """Refuses one of the steps in which files are written: makes a folder or a file, writes into one, gives it its name."""
+    """Makes one step of writing files fail: making a folder, opening a file, writing to it, or renaming it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = -1
@@ -124,7 +124,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
     assert not disk.refused and step == (10 if what == "model" else 14)  # folder; for each: a file, writing, the disk, a name
 
 
-def test_a_sweep_on_a_full_disk_says_so_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_on_a_full_disk_reports_it_and_continues_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipes = {recipe.key(): recipe for recipe in (recipe_of(seed=seed) for seed in range(4))}
     save = worker.save_result
 
@@ -145,7 +145,7 @@ def test_a_sweep_on_a_full_disk_says_so_and_goes_on_later(tmp_path: Path, monkey
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 1 MB, where this user may mount one."""
+    """A disk of 1 MB, if this user may mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
@@ -159,7 +159,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_a_runner_on_a_full_disk_keeps_what_is_done_and_goes_on_when_there_is_room(small_disk: Path) -> None:
+def test_a_runner_on_a_full_disk_keeps_finished_runs_and_continues_when_there_is_room(small_disk: Path) -> None:
     first, second = recipe_of(seed=1), recipe_of(seed=2)
     runner = Runner(small_disk, num_workers=1)
     try:
@@ -195,7 +195,7 @@ lock.execute("ROLLBACK")
 
 
 def locked(home: Path, seconds: float) -> subprocess.Popen[str]:
-    """Another process that has the database for itself; there it is, once this returns."""
+    """Start another process that locks the database, and wait until it has."""
     command = [sys.executable, "-c", LOCKER, str(home / database.FILE), str(seconds)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "locked\n"
@@ -277,8 +277,8 @@ def test_a_clock_that_jumps_neither_kills_the_living_nor_keeps_the_dead(
     assert list((tmp_path / "servers").iterdir()) == []
 
 
-def test_only_what_people_read_has_the_time_of_day() -> None:
-    """Who is alive, whose turn it is and what is forgotten hangs on locks and on clocks that nobody sets."""
+def test_only_times_that_people_read_come_from_the_clock() -> None:
+    """Which servers live, whose turn it is and what is forgotten depend on locks and monotonic clocks."""
     users = set()
     for path in Path(nlwfa_core.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

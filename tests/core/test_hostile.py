@@ -1,4 +1,4 @@
-"""Whatever comes from outside is read or refused with RecipeError: nothing else is raised, and memory stays in proportion.
+"""Input from outside is read or refused with RecipeError; nothing else is raised, and memory stays proportional to the input.
 
 `python -m benchmarks.hostile` does the same with 100,000 inputs for each reader; docs/hostile-input.md has what came of it.
 """
@@ -34,7 +34,7 @@ from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
-# The first address of a kind of database imports what knows that kind: 5 MB that are none of the address's.
+# The first address of each kind of database imports its dialect: 5 MB that should not be counted as the address's.
 for kind in ("mysql", "postgresql", "sqlite", "oracle", "mssql"):
     import_module(f"sqlalchemy.dialects.{kind}")
 
@@ -47,7 +47,7 @@ ANY = st.recursive(
 
 
 def memory(action: Callable[[], object]) -> int:
-    """Bytes that an action takes at most."""
+    """The most memory that an action takes, in bytes."""
     tracemalloc.start()
     try:
         action()
@@ -56,19 +56,19 @@ def memory(action: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def give(found: Reader, data: bytes) -> None:
+def read_or_refuse(reader: Reader, data: bytes) -> None:
     try:
-        found.read(data)
+        reader.read(data)
     except RecipeError as error:
         assert str(error).strip()
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_sound_inputs_are_accepted(name: str) -> None:
-    """Else nothing below would get past the front door."""
+    """Otherwise the tests below would not get past the first check."""
     found = reader(name)
     if name.startswith("strings, ") or name == "database address":  # one reader's food is another's poison; drivers may be missing
-        give(found, found.sound[0])
+        read_or_refuse(found, found.sound[0])
     else:
         for data in found.sound:
             found.read(data)
@@ -81,32 +81,32 @@ def test_a_sound_input_that_was_changed(name: str, number: int) -> None:
     found = reader(name)
     data = found.input(1, number)
     if number % 10:
-        give(found, data)
+        read_or_refuse(found, data)
     else:
-        assert memory(lambda: give(found, data)) <= found.times * len(data) + found.floor
+        assert memory(lambda: read_or_refuse(found, data)) <= found.times * len(data) + found.floor
 
 
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=100)
 @given(data=st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8")))
 def test_any_bytes_and_any_text(name: str, data: bytes) -> None:
-    give(reader(name), data)
+    read_or_refuse(reader(name), data)
 
 
 @pytest.mark.parametrize("name", IN_JSON)
 @settings(max_examples=100)
 @given(value=ANY, place=st.integers(0, 2**16))
-def test_any_json_in_any_place(name: str, value: object, place: int) -> None:
-    """At the top, or in the place of a value of a sound file."""
+def test_any_json_anywhere(name: str, value: object, place: int) -> None:
+    """At the top level, or in place of a value of a valid file."""
     found = reader(name)
     sound = found.sound[place % len(found.sound)]
     prefix = sound[: len(sound) - len(sound.lstrip(b"0123456789"))] if name == "model.json" else b""
     text = json.dumps(value)
-    give(found, prefix + text.encode())
+    read_or_refuse(found, prefix + text.encode())
     whole = json.loads(sound[len(prefix) :])
     if isinstance(whole, dict) and whole:
         whole[sorted(whole)[place % len(whole)]] = value
-        give(found, prefix + json.dumps(whole).encode())
+        read_or_refuse(found, prefix + json.dumps(whole).encode())
 
 
 def test_inputs_are_the_same_every_time() -> None:
@@ -123,7 +123,7 @@ def test_changes_take_any_bytes(change: mutations.Mutation) -> None:
 
 
 def test_the_command_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crash, a loop without end and much memory, each told with its number."""
+    """A crash, an endless loop and too much memory, each reported with the number of its input."""
 
     def read(data: bytes) -> object:
         if data == b"crash":
@@ -153,7 +153,7 @@ def test_the_command_gives_a_reader_its_inputs_in_a_process_of_its_own(tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-# What the long runs found, each as small as it can be.
+# What the long runs found, each reduced to the smallest input.
 
 
 def test_few_bytes_do_not_make_an_automaton_of_a_gigabyte() -> None:
@@ -167,18 +167,18 @@ def test_few_bytes_do_not_make_an_automaton_of_a_gigabyte() -> None:
 
 
 def test_a_large_file_of_tokens() -> None:
-    """Two megabytes, once at 68 times their size."""
+    """Two megabytes, which once took 68 times their size."""
     data = b"a b\n" * 500_000
     assert memory(lambda: read_strings(data, "tokens").sample()) < 6 * len(data)
 
 
-def test_a_line_that_counts_for_millions_takes_no_millions_of_numbers() -> None:
+def test_a_line_with_a_count_of_millions_takes_little_memory() -> None:
     sample = Sample(Words.of([(0,)]), np.array([limits.most("strings")]), Alphabet(("a", "b")))
     assert memory(lambda: sample.split([limits.most("strings") - 200, 100, 100], 0)) < 5 * limits.most("strings")
 
 
 @pytest.mark.parametrize("num_words", [1, 255, 256, 300])
-def test_a_split_is_what_it_was_with_larger_numbers(num_words: int) -> None:
+def test_a_split_does_not_depend_on_the_integer_type(num_words: int) -> None:
     counts = np.random.default_rng(num_words).integers(1, 9, num_words)
     sample = Sample(Words.of([(number,) for number in range(num_words)]), counts, Alphabet.numbered(num_words))
     drawn = np.random.default_rng(7).permutation(np.repeat(np.arange(num_words), counts))
@@ -187,7 +187,7 @@ def test_a_split_is_what_it_was_with_larger_numbers(num_words: int) -> None:
 
 
 def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
-    """A reader, what its lines are, and a file: lines as short as they can be, one long line, many symbols, no line twice."""
+    """A reader, the kind of lines, and a file: the shortest lines, one long line, many symbols, all lines different."""
     letters = [chr(code) for code in range(33, 127) if chr(code) not in ',"']
     kinds = {"tokens": [b"a\n", b"ab ", b"\n"], "characters": [b"ab\n", b"\n", "é\r\n".encode()], "csv": [b",1\n", b"ab,"]}
     for format, lines in kinds.items():
@@ -198,7 +198,7 @@ def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
         yield "strings, pautomac", repr(numbers), f"{count} 2\n{numbers * count}".encode()
     symbols = "".join(f"{number:x}\n" for number in range(2**16, 2**16 + size // 6))
     yield "strings, tokens", "symbols", symbols.encode()
-    # Three characters and more: there are no million shorter ones.
+    # At least three characters, because there are fewer than a million shorter strings.
     for name, length, end in (("characters", 3, ""), ("csv", 4, ",1"), ("tokens", 3, ""), ("values", 4, ",1")):
         rows = islice(product(letters, repeat=length), size // (length + 1 + len(end)))
         text = "".join(f"{(' ' if name == 'tokens' else '').join(row)}{end}\n" for row in rows)
@@ -209,16 +209,16 @@ def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
 
 @pytest.mark.parametrize(("name", "lines", "data"), list(short_lines(1_000_000)))
 def test_a_megabyte_of_short_lines(name: str, lines: str, data: bytes) -> None:
-    """The floor is of no help to large files: half of it is enough here."""
+    """Large files must not rely on the reader's constant allowance: half of it is enough here."""
     found = reader(name)
-    assert memory(lambda: give(found, data)) <= found.times * len(data) + found.floor // 2
+    assert memory(lambda: read_or_refuse(found, data)) <= found.times * len(data) + found.floor // 2
 
 
 @pytest.mark.parametrize(
     "url",
     ["postgresql://user@host:port/name", "mysql://host:/", "sqlite:///x?timeout=", "sqlite:///x?odd=1", "x", "", "://", "a\0b"],
 )
-def test_an_address_of_a_database_that_is_none(url: str) -> None:
+def test_an_invalid_address_of_a_database(url: str) -> None:
     try:
         engine_of(url).dispose()
     except RecipeError as error:
@@ -226,7 +226,7 @@ def test_an_address_of_a_database_that_is_none(url: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"key,x\r\n", b'"a\rb"\x00c\rd', b"\r\n\rx", b"a" * 200_000 + b","])
-def test_a_file_of_runs_that_is_no_csv(tmp_path: Path, data: bytes) -> None:
+def test_a_file_of_runs_that_is_not_csv(tmp_path: Path, data: bytes) -> None:
     header = ",".join(RunFile(tmp_path / "x.csv", ("wer",))._header).encode()
     for content in (data, header + b"\n" + data):
         (tmp_path / "x.csv").write_bytes(content)
@@ -234,7 +234,7 @@ def test_a_file_of_runs_that_is_no_csv(tmp_path: Path, data: bytes) -> None:
             RunFile(tmp_path / "x.csv", ("wer",)).read()
 
 
-def test_a_sweep_has_a_size() -> None:
+def test_the_file_of_a_sweep_has_a_limit() -> None:
     with pytest.raises(RecipeError, match="bytes of a sweep's file: 1,048,577 given, at most 1,048,576 allowed"):
         Grid.from_json(b" " * (2**20 + 1))
     with pytest.raises(RecipeError, match="a sweep is a JSON object .*; list given"):
@@ -243,8 +243,8 @@ def test_a_sweep_has_a_size() -> None:
 
 @pytest.mark.parametrize("size", [1e308, 1e200, -1e308])
 @pytest.mark.parametrize("place", [(0, 0, 0), (0, 1, 1), (1, 0, 1)])
-def test_an_automaton_of_enormous_numbers_overflows_in_silence(size: float, place: tuple[int, int, int]) -> None:
-    """Warnings are errors here; what they would say is in the numbers."""
+def test_an_automaton_of_enormous_numbers_overflows_without_warnings(size: float, place: tuple[int, int, int]) -> None:
+    """Warnings are errors in tests; the overflow shows in the results."""
     transitions = np.zeros((2, 2, 2))
     transitions[place] = transitions[1, 1, 1] = size
     wfa = WFA(np.array([1.0, 1e308]), transitions, np.array([1e308, 1.0]))
@@ -259,6 +259,6 @@ def test_an_automaton_whose_sum_overflows() -> None:
     assert singular.prefix_termination.shape == (2,)
 
 
-def test_a_sum_that_is_no_number_is_said_in_silence() -> None:
+def test_an_undefined_sum_gives_no_warning() -> None:
     wfa = WFA(np.array([1e308, 1e308]), np.zeros((1, 2, 2)), np.array([1e308, -1e308]))
     assert not np.isfinite(wfa.total_weight())

@@ -1,4 +1,4 @@
-"""Errors that a user can fix, the limits that they state, and the file that sets these."""
+"""Errors that a user can fix, the limits that they state, and the file that sets the limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_file_sets_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("rnk = 3", "'rnk' is not the name of a limit; nearest: rank"),
         ("session_job = 3", "'session_job' is not the name of a limit; nearest: session_jobs"),
@@ -57,12 +57,12 @@ def test_a_file_sets_limits() -> None:
         ("#" * 100_000, "bytes of the limits' file: 100,000 given, at most 65,536 allowed"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_said(text: str, said: str) -> None:
-    with pytest.raises(RecipeError, match=said):
+def test_errors_in_the_file_are_reported(text: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         limits.read_limits(text.encode())
 
 
-def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_named_or_in_the_labs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NLWFA_LIMITS", raising=False)
     monkeypatch.delenv("NLWFA_HOME", raising=False)
     assert limits.settings() == ({}, None)
@@ -94,7 +94,7 @@ def in_process(code: str, settings: Path) -> str:
     return done.stdout
 
 
-def test_a_process_goes_by_the_file_it_is_started_with(tmp_path: Path) -> None:
+def test_a_process_uses_the_file_it_was_started_with(tmp_path: Path) -> None:
     settings = tmp_path / "limits.toml"
     settings.write_text("rank = 4\nbasis = 30\nepochs = 20\nstring_length = 3\njobs = 7\n")
     code = """
@@ -136,7 +136,7 @@ for action in (
     ]
 
 
-def test_a_faulty_file_stops_whoever_serves_people(tmp_path: Path) -> None:
+def test_servers_and_commands_refuse_a_faulty_file(tmp_path: Path) -> None:
     settings = tmp_path / "limits.toml"
     settings.write_text("rank = none")
     code = """
@@ -157,7 +157,7 @@ except ValueError as error:
     assert main(["--version"]) == 0  # here there is none
 
 
-def test_what_means_nothing_in_a_recipe_is_not_held_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_apply_only_to_the_options_that_a_recipe_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, most in (("rank", 10), ("epochs", 10), ("basis", 100), ("generated_strings", 500)):
         monkeypatch.setitem(limits.IN_FORCE, name, most)
     recipe = Recipe(data=DataRecipe(num_strings=500), hankel=HankelRecipe(num_prefixes=100, num_suffixes=100))
