@@ -15,7 +15,7 @@ from scipy import stats
 from nlwfa_core.experiment.data import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.selection import RESTRAINTS, networks_of, starts_of
+from nlwfa_core.experiment.selection import REGULARISATIONS, long_training_seeds, network_candidates
 from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
 
 STEPS = 3_000
@@ -26,8 +26,8 @@ def nonlinear(data: Data, states: int, seed: int) -> Scores:
     """Train the recommended network; validation strings stop it and choose its weight decay and, for few strings, its start."""
     validation = data.validation.sample if data.validation else data.train
     tried = []
-    for start in starts_of(data.train, seed):
-        for candidate in networks_of(states, data.train, STEPS, RESTRAINTS[:2], start):
+    for start in long_training_seeds(data.train, seed):
+        for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS[:2], start):
             hankel = build_hankel(data.train, candidate.hankel)
             model = fit_recipe(candidate, hankel, (data.train, validation)).model
             tried.append((next_symbol_score(model, validation).bits_per_symbol, len(tried), evaluate(model, data.test)))

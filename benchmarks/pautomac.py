@@ -20,7 +20,14 @@ from benchmarks.work import data_folder
 from nlwfa_core import read_strings
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.selection import RESTRAINTS, TAKEN, TRIED, candidate_title, linear_of, networks_of
+from nlwfa_core.experiment.selection import (
+    LONG_STEPS,
+    REGULARISATIONS,
+    SHORT_STEPS,
+    candidate_title,
+    linear_candidates,
+    network_candidates,
+)
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import FitCache
 from nlwfa_core.metrics.scores import TestSet, evaluate
@@ -68,15 +75,15 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
         found = {"bits": scores.bits_per_symbol, "pauto": scores.log2_pauto, "test": ratio(model, test)}
         return {"problem": number, "states": states, "stage": stage, "candidate": candidate_title(candidate)} | found
 
-    for candidate in linear_of(states):
+    for candidate in linear_candidates(states):
         yield line(candidate, "linear")
     tried = []
-    for candidate in networks_of(states, train, TRIED, RESTRAINTS, 0):
+    for candidate in network_candidates(states, train, SHORT_STEPS, REGULARISATIONS, 0):
         tried.append((candidate.refinement, line(candidate, "short")))
         yield tried[-1][1]
     best = {rule: min(tried, key=lambda entry: float(str(entry[1][rule])))[0] for rule in RULES}
     for dropout, weight_decay in dict.fromkeys((third.dropout, third.weight_decay) for third in best.values()):
-        yield line(*networks_of(states, train, TAKEN, ((dropout, weight_decay),), 0), "long")
+        yield line(*network_candidates(states, train, LONG_STEPS, ((dropout, weight_decay),), 0), "long")
     for statistic in ("string", "factor"):
         counted = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
         hankel, cache = build_hankel(whole, counted), FitCache()

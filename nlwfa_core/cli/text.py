@@ -206,7 +206,7 @@ def best_summary(best: Best, seconds: float) -> str:
     from ..experiment.selection import candidate_title
 
     rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]
-    rows += [(candidate_title(candidate), as_text(bits)) for candidate, bits in best.tried]
+    rows += [(candidate_title(candidate), as_text(bits)) for candidate, bits in best.candidates]
     return (
         f"on the validation strings; base 2, the end of a string counted\n{table(rows)}\n"
         f"best     {candidate_title(best.recipe)}, {plural(best.fit.model.num_states, 'state')}\nseconds  {seconds:.2f}"

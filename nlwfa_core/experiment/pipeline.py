@@ -1,4 +1,7 @@
-"""From a recipe to a result: data, Hankel matrix, learning, scores. Also the reference lines."""
+"""From a recipe to a result: strings, Hankel matrix, learning, scores, diagnostics. And the models that results are compared with.
+
+Everything that follows recipes goes through here: commands, pages, workers, sweeps and the paper's experiments.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ from .results import Result
 
 
 def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
-    """Basis by frequency, the estimate, and its transform."""
+    """Choose the basis by frequency, estimate the Hankel matrix from a sample, and transform its entries."""
     sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
     basis = select_basis(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
     return transformed(estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform)
 
 
 def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
-    """A sentence each if the sample has fewer prefixes or suffixes than the recipe asks for."""
+    """Say that the sample has fewer prefixes, or fewer suffixes, than the recipe asks for."""
     numbers = (("prefixes", recipe.num_prefixes, hankel.num_prefixes), ("suffixes", recipe.num_suffixes, hankel.num_suffixes))
     return tuple(
         f"You asked for {requested:,} {name}; the sample has only {available:,}, so all of them are used."
@@ -41,11 +44,11 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
     )
 
 
-Strings = tuple[Sample, Sample | None]  # for training, and to stop by
+Strings = tuple[Sample, Sample | None]  # training strings, and validation strings for early stopping
 
 
 def options_of(recipe: Recipe) -> Options:
-    """What a recipe asks of its learner: the one place where it becomes the options of `learning.learners`."""
+    """Convert a recipe to its learner's options. No other code does that."""
     return Options(**dict(recipe.learning), refinement=Refinement(**dict(recipe.refinement)))
 
 
@@ -57,13 +60,13 @@ def fit_recipe(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
-    """Fit a recipe's learner to a Hankel matrix."""
+    """Fit a recipe's learner to a Hankel matrix, with the parameters and errors of `learning.learners.fit`."""
     return fit(hankel, options_of(recipe), strings=strings, cache=cache, report=report, cancelled=cancelled)
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What learning starts from. Recipes that differ in their learning part alone share it.
+    """The data and the Hankel matrix that learning starts from, and that recipes with the same data and basis share.
 
     Attributes
     ----------
@@ -75,7 +78,7 @@ class Prepared:
     seconds : dict
         "data" and "hankel" -> wall time.
     cache : FitCache
-        What learners have computed from the matrix.
+        What learners have computed from the matrix so far.
     """
 
     recipe: DataRecipe
@@ -86,7 +89,7 @@ class Prepared:
     cache: FitCache = field(default_factory=FitCache)
 
     def fits(self, recipe: Recipe) -> bool:
-        """Whether a recipe starts from this."""
+        """Whether a recipe starts from this data and this matrix."""
         if not recipe.learning.kind.needs_hankel:
             return self.recipe == recipe.data
         return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
@@ -95,7 +98,7 @@ class Prepared:
 def prepare(
     recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files, data: Data | None = None
 ) -> Prepared:
-    """Make a recipe's data and, for learners, its Hankel matrix: the first two stages of `run`, with its parameters and errors."""
+    """Make a recipe's data and, if its learner needs one, its Hankel matrix. Parameters and errors are those of `run`."""
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("data", 0, 1))
@@ -118,27 +121,28 @@ def run(
     prepared: Prepared | None = None,
     data: Data | None = None,
 ) -> Result:
-    """Run a whole experiment: data, Hankel matrix, learning, scores, diagnostics.
+    """Run an experiment from the strings to the scores.
 
     Parameters
     ----------
     recipe : Recipe
     report : callable
-        Called with a Progress at every stage and epoch.
+        Called with a Progress in every stage and epoch.
     cancelled : callable
-        Asked at every stage and epoch; true stops the run.
+        Called in every stage and epoch; if it returns true, the run stops.
     files : callable
-        Content hash -> bytes, for recipes with uploads.
+        SHA-256 -> bytes, for recipes with uploaded files.
     prepared : Prepared, optional
-        From `prepare`; not used if it belongs to another recipe.
+        Result of `prepare`. It is ignored if it belongs to another recipe.
     data : Data, optional
-        Strings to use in place of those that the recipe describes.
+        Strings to use instead of those that the recipe describes.
 
     Raises
     ------
     RecipeError
         If the recipe can't be followed.
     Cancelled
+        If `cancelled` returns true.
     """
     if prepared is None or not prepared.fits(recipe):
         prepared = prepare(recipe, report, cancelled, files, data)
@@ -162,33 +166,33 @@ def run(
     validation = evaluate(model, data.validation) if data.validation else None
     check_cancelled(cancelled)
     seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.seconds
-    sound = diagnostics(model, scores, learned)
-    return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds, sound)
+    health = diagnostics(model, scores, learned)
+    return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds, health)
 
 
 class Workbench:
-    """Runs one recipe after another, and keeps data, Hankel matrix and the learners' cache for the next one that starts from them.
+    """Runs recipes one after another, and keeps data and Hankel matrix for the next recipe if that starts from them.
 
     Attributes
     ----------
     prepared : Prepared or None
-        Of the last recipe; set it to None to free its memory.
+        Of the last recipe. Set it to None to free its memory.
     """
 
     def __init__(self) -> None:
         self.prepared: Prepared | None = None
 
     def run(self, recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Result:
-        """As `run`."""
+        """Run a recipe, with the parameters and errors of the function `run`."""
         if self.prepared is None or not self.prepared.fits(recipe):
             data = self.prepared.data if self.prepared and self.prepared.recipe == recipe.data else None
-            self.prepared = None  # not two at once in memory
+            self.prepared = None  # so that there are never two in memory
             self.prepared = prepare(recipe, report, cancelled, files, data)
         return run(recipe, report, cancelled, prepared=self.prepared)
 
 
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
-    """What curves are judged against: the uniform model, an n-gram of the training strings, the true model where it is known."""
+    """The models that others are compared with: uniform, an n-gram of the training strings and, if it is known, the true model."""
     models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
     models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
     return models if data.true_model is None else models | {"true model": data.true_model}

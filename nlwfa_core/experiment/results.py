@@ -1,4 +1,4 @@
-"""What a recipe led to, and its folder on disk: a model, and `result.json`, which marks the folder as whole."""
+"""The result of a run, and its folder: a model, and `result.json`, which is written last and so marks the folder as complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .recipe import Recipe
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a recipe led to.
+    """The result of a run.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class Result:
     scores : Scores
         On the test set.
     validation : Scores or None
-        On the validation set, for choices; None where there is no such set.
+        On the validation set, for choosing a rank or options; None without such a set.
     notes : tuple of str
-        Sentences for the user: about the data, the basis and the learning.
+        Sentences for the user about the data, the basis and the learning.
     seconds : dict
         Stage -> wall time.
     diagnostics : Diagnostics
-        Whether the model is sound, made with it: nobody else need compute them.
+        Computed once, by the process that learned the model.
     """
 
     recipe: Recipe
@@ -53,7 +53,7 @@ class Result:
 
 
 def save_result(directory: Path, result: Result, sync: bool = True) -> None:
-    """Write a result's folder: its model, then `result.json`, which marks it as whole. `sync` as in `write_atomically`."""
+    """Write a result's folder: its model, then `result.json`. `sync` is that of `files.write_atomically`."""
     save_model(directory, SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}), sync)
     record = {
         "recipe": result.recipe.model_dump(mode="json"),
@@ -68,7 +68,7 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
 
 
 def load_result(directory: Path) -> Result:
-    """Read a result's folder back; torch is not needed. Raises RecipeError if it does not hold one."""
+    """Read a result's folder. torch is not needed. Raises RecipeError if the folder holds no valid result."""
     record = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
     saved = load_model(directory)
     try:
@@ -77,11 +77,11 @@ def load_result(directory: Path) -> Result:
         validation = _scores_of(record["validation"]) if record["validation"] else None
         notes, seconds = tuple(record["notes"]), dict(record["seconds"])
         recipe = Recipe.model_validate(record["recipe"])
-        stored = record.get("diagnostics")  # results from before version 0.2 have none
-        sound = _diagnostics_of(stored) if stored else diagnostics(saved.model, scores, report)
+        stored = record.get("diagnostics")  # version 0.1 did not store them
+        health = _diagnostics_of(stored) if stored else diagnostics(saved.model, scores, report)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecipeError(f"result.json in {directory} is not a result: {error}") from None
-    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, sound)
+    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, health)
 
 
 def _scores_of(record: dict[str, Any]) -> Scores:
@@ -110,7 +110,7 @@ def _report_of(record: dict[str, Any]) -> FitReport:
 
 
 def _number(value: Any) -> Any:
-    """Read a number, None, or one of the strings that JSON has for ∞ and nan. Raises TypeError for anything else."""
+    """Read a number, None, or a string that stands for ∞ or nan in JSON. Raises TypeError for anything else."""
     if isinstance(value, str):
         return float(value)
     if value is None or isinstance(value, int | float):

@@ -1,4 +1,7 @@
-"""What validation strings choose: a rank, or the recommended model with all its options (docs/best.md has the measurements)."""
+"""Choices by validation strings: a rank, or the recommended model with all its options.
+
+docs/best.md has the measurements behind the recommendation.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +21,30 @@ from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe
 from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
+# Ranks of the linear candidates.
 LINEAR_RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
-# Steps of training: few where candidates are compared, many for the one that is taken.
-TRIED, TAKEN = 500, 5_000
-MOST_EPOCHS = 300
-BATCH = 250
-# How networks are held back: dropout of states, and weight decay.
-RESTRAINTS = ((0.0, 0.0), (0.0, 0.3), (0.05, 0.5), (0.2, 0.5))
-# Trainings from few strings end in different places, and cost little: the long one begins so often.
-FEW_STRINGS, STARTS = 1_000, 3
+# Training steps: few to compare networks, many for the chosen one.
+SHORT_STEPS, LONG_STEPS = 500, 5_000
+MAX_EPOCHS = 300
+MAX_BATCH = 250
+# What networks are regularised by: dropout of states, and weight decay.
+REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3), (0.05, 0.5), (0.2, 0.5))
+# With few strings, trainings from different seeds end in different models and cost little, so there are several long ones.
+FEW_STRINGS, LONG_TRAININGS = 1_000, 3
 
 
 @dataclass(frozen=True)
 class RankSelection:
-    """The rank that did best on validation strings.
+    """The rank with the best score on validation strings.
 
     Attributes
     ----------
     rank : int
     metric : str
     scores : tuple of (rank, Scores)
-        Every rank that was tried, in the order given.
+        Of every rank on the validation strings, in the order of the request.
     notes : tuple of str
-        Sentences for the user: about the basis, and about each rank's learning.
+        Sentences for the user about the basis and about learning with each rank.
     """
 
     rank: int
@@ -59,7 +63,7 @@ def select_rank(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RankSelection:
-    """Learn with every rank, score on validation strings, and take the best rank, as the paper does ([P] §5).
+    """Learn with every rank and choose the best by its score on validation strings, as the paper does ([P] §5).
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ def select_rank(
     validation : TestSet
     ranks : sequence of int
     recipe : Recipe, optional
-        The Hankel matrix, the learner and its options, and the refinement; not its rank and not its data.
+        Its Hankel matrix, learner, options and refinement are used, but neither its rank nor its data.
     metric : str
         One of `RANK_METRICS`.
 
@@ -83,7 +87,7 @@ def select_rank(
     base = recipe or Recipe()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
     hankel, cache = build_hankel(train, base.hankel), FitCache()
-    for rank in ranks:  # all of them before the first is learned
+    for rank in ranks:  # all of them, before hours of training with the first
         check_rank(hankel, rank)
     scores, notes = [], list(basis_notes(hankel, base.hankel))
     for number, (rank, one) in enumerate(zip(ranks, recipes, strict=True)):
@@ -91,69 +95,70 @@ def select_rank(
         learned = fit_recipe(one, hankel, (train, validation.sample), cache, report, cancelled)
         scores.append((rank, evaluate(learned.model, validation)))
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
-
     return RankSelection(best_rank(scores, metric), metric, tuple(scores), tuple(notes))
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
-    """The rank of the lowest score: not finite is worse than any finite one; then fewer zeros, then the smaller rank win."""
+    """Choose the rank with the lowest score, ordered by `badness`; of equal scores the smaller rank."""
     return min(scores, key=lambda entry: (badness([float(getattr(entry[1], metric))], [entry[1].num_zero]), entry[0]))[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """What was chosen.
+    """The model that `fit_best` chose.
 
     Attributes
     ----------
     recipe : Recipe
-        Of the winner; like those below without data of its own.
+        Its data is the default, and means nothing; the same holds below.
     fit : Fit
-    tried : tuple of (Recipe, float)
-        Every candidate and its bits per symbol on the validation strings, in the order tried; the last networks are those with
-        all their steps.
+    candidates : tuple of (Recipe, float)
+        Every candidate and its bits per symbol on the validation strings, in the order of training. The last networks are those
+        that were trained for long.
     """
 
     recipe: Recipe
     fit: Fit
-    tried: tuple[tuple[Recipe, float], ...]
+    candidates: tuple[tuple[Recipe, float], ...]
 
 
 def candidate_title(recipe: Recipe) -> str:
-    """What tells the candidates of `fit_best` apart.
+    """Name a candidate of `fit_best` by what distinguishes it.
 
     >>> candidate_title(Recipe())
     'SP, string statistic, k = 10'
     """
-    third = recipe.refinement
-    options = f", dropout {third.dropout:g}, weight decay {third.weight_decay:g}" if third.objective == "likelihood" else ""
+    refinement = recipe.refinement
+    options = f", dropout {refinement.dropout:g}, weight decay {refinement.weight_decay:g}"
+    options = options if refinement.objective == "likelihood" else ""
     return f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = {recipe.learning.rank}{options}"
 
 
 def fit_best(
     train: Sample, validation: Sample, max_states: int, *, seed: int = 0, report: Report = silent, cancelled: CancelCheck = never
 ) -> Best:
-    """Learn a model of at most `max_states` states: the one with the fewest bits per symbol on the validation strings.
+    """Learn the model of at most `max_states` states that has the fewest bits per symbol on the validation strings.
 
-    Spectral learning with every rank and two statistics costs next to nothing and is always among them. The networks are NL-WFA
-    with tanh in both steps and one layer a map, from rows of conditional probabilities, refined by likelihood; a short training
-    says how much restraint the data need, a long one follows; from few strings three long ones, with other seeds.
+    The candidates are spectral learning with many ranks and two statistics, which costs little, and networks: NL-WFA with tanh in
+    both steps and one layer per map, learned from rows of conditional probabilities and refined by likelihood. Short trainings
+    choose dropout and weight decay; a long training with these follows, or three with different seeds if there are few strings.
 
     Raises
     ------
     RecipeError
-        If the number is below 1, or a set of strings is empty.
+        If `max_states` is below 1, or there are no training or no validation strings.
     Cancelled
     """
     if max_states < 1:
         raise RecipeError(f"max-states: {max_states} given, at least 1 needed")
     if not len(train.words) or not len(validation.words):
         raise RecipeError("the best model is chosen on validation strings: training and validation strings are both needed")
-    matrix: tuple[HankelRecipe, HankelMatrix, FitCache] | None = None  # the last one: candidates that share it follow each other
+    # The last candidate's matrix: candidates that share one follow each other.
+    matrix: tuple[HankelRecipe, HankelMatrix, FitCache] | None = None
     tried: list[tuple[Recipe, float]] = []
     best: tuple[float, Recipe, Fit] | None = None
-    linear, networks = linear_of(max_states), networks_of(max_states, train, TRIED, RESTRAINTS, seed)
-    seeds = starts_of(train, seed)
+    linear, networks = linear_candidates(max_states), network_candidates(max_states, train, SHORT_STEPS, REGULARISATIONS, seed)
+    seeds = long_training_seeds(train, seed)
     total = len(linear) + len(networks) + len(seeds)
 
     def attempt(candidate: Recipe) -> float:
@@ -174,30 +179,33 @@ def fit_best(
     for candidate in linear:
         attempt(candidate)
     winner = min(networks, key=attempt)
-    restraint = (winner.refinement.dropout, winner.refinement.weight_decay)
+    regularisation = (winner.refinement.dropout, winner.refinement.weight_decay)
     for first_seed in seeds:
-        attempt(*networks_of(max_states, train, TAKEN, (restraint,), first_seed))
+        attempt(*network_candidates(max_states, train, LONG_STEPS, (regularisation,), first_seed))
     report(Progress("candidates", total, total))
     if best is None:
         raise RecipeError(
-            "no model gives the validation strings a finite number of bits: are they of the same kind as the training ones?"
+            "no model gives the validation strings a finite number of bits: do they and the training strings have the same source?"
         )
     return Best(best[1], best[2], tuple(tried))
 
 
-def linear_of(max_states: int) -> list[Recipe]:
+def linear_candidates(max_states: int) -> list[Recipe]:
+    """Recipes of spectral learning with up to `max_states` states."""
     ranks = sorted({rank for rank in LINEAR_RANKS if rank <= max_states} | {max_states})
     hankels = [HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic) for statistic in ("string", "factor")]
     return [Recipe(hankel=hankel, learning=LearningRecipe(learner="SP", rank=rank)) for hankel in hankels for rank in ranks]
 
 
-def starts_of(train: Sample, seed: int) -> range:
-    """Seeds of the trainings among which validation strings choose."""
-    return range(seed, seed + (STARTS if train.num_strings <= FEW_STRINGS else 1))
+def long_training_seeds(train: Sample, seed: int) -> range:
+    """The seeds of the long trainings."""
+    return range(seed, seed + (LONG_TRAININGS if train.num_strings <= FEW_STRINGS else 1))
 
 
-def networks_of(max_states: int, train: Sample, steps: int, restraints: Sequence[tuple[float, float]], seed: int) -> list[Recipe]:
-    """The networks that are tried: one for each dropout and weight decay, refined in about `steps` steps."""
+def network_candidates(
+    max_states: int, train: Sample, steps: int, regularisations: Sequence[tuple[float, float]], seed: int
+) -> list[Recipe]:
+    """Recipes of networks, one for each dropout and weight decay, refined in about `steps` steps."""
     statistic, transform, learner = "prefix", "row", "both.non"
     bounded = needs_boundary(learner, statistic, transform)
     hankel = HankelRecipe(num_prefixes=500, num_suffixes=200, statistic=statistic, bounded=bounded, transform=transform)
@@ -211,10 +219,10 @@ def networks_of(max_states: int, train: Sample, steps: int, restraints: Sequence
         seed=seed,
     )
     strings = int(train.counts.sum())
-    batch = int(np.clip(strings // 4, 1, BATCH))
-    epochs = int(np.clip(round(steps * batch / strings), 1, MOST_EPOCHS))
+    batch = int(np.clip(strings // 4, 1, MAX_BATCH))
+    epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
     refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=batch, seed=seed)
     return [
         Recipe(hankel=hankel, learning=learning, refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay))
-        for dropout, weight_decay in restraints
+        for dropout, weight_decay in regularisations
     ]

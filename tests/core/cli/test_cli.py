@@ -378,8 +378,8 @@ def test_statistics_transforms_and_refinements(
 
 
 def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlwfa_core.experiment.selection.TRIED", 5)
-    monkeypatch.setattr("nlwfa_core.experiment.selection.TAKEN", 10)
+    monkeypatch.setattr("nlwfa_core.experiment.selection.SHORT_STEPS", 5)
+    monkeypatch.setattr("nlwfa_core.experiment.selection.LONG_STEPS", 10)
     arguments = ("fit", "--preset", "best", "--max-states", 3, "--train", folder / "train", "--out", tmp_path / "m")
     answer = run(*arguments, "--validation", folder / "test")
     assert answer.code == 0 and "best     " in answer.out

@@ -41,7 +41,7 @@ def test_boundary_symbols_follow() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "message"),
-    [({"ranks": 3}, "'ranks' is no field"), ({"rank": "many"}, "rank: many given"), ({"hidden": "2,x"}, "hidden: '2,x' given")],
+    [({"ranks": 3}, "'ranks' is not a field"), ({"rank": "many"}, "rank: many given"), ({"hidden": "2,x"}, "hidden: '2,x' given")],
 )
 def test_what_can_not_be_set_is_refused(fields: dict[str, str], message: str) -> None:
     with pytest.raises(RecipeError, match=message):

@@ -27,29 +27,29 @@ VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "TRIED", 20)
-    monkeypatch.setattr(selection, "TAKEN", 60)
+    monkeypatch.setattr(selection, "SHORT_STEPS", 20)
+    monkeypatch.setattr(selection, "LONG_STEPS", 60)
 
 
 def test_the_best_is_the_one_with_the_fewest_bits() -> None:
     seen: list[Progress] = []
-    found = fit_best(TRAIN, VALIDATION, 4, report=seen.append)
-    bits = [tried for _, tried in found.tried if np.isfinite(tried)]
-    assert next_symbol_score(found.fit.model, VALIDATION).bits_per_symbol == pytest.approx(min(bits))
-    assert found.fit.model.num_states <= 4
-    assert {candidate.learning.learner for candidate, _ in found.tried} == {"SP", "both.non"}
-    assert max(candidate.learning.rank for candidate, _ in found.tried) == 4
-    networks = [candidate for candidate, _ in found.tried if candidate.learning.learner == "both.non"]
-    tried, taken = networks[: len(selection.RESTRAINTS)], networks[len(selection.RESTRAINTS) :]
-    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(selection.RESTRAINTS)
-    assert [one.learning.seed for one in taken] == list(range(selection.STARTS))  # strings are few
+    best = fit_best(TRAIN, VALIDATION, 4, report=seen.append)
+    bits = [bits for _, bits in best.candidates if np.isfinite(bits)]
+    assert next_symbol_score(best.fit.model, VALIDATION).bits_per_symbol == pytest.approx(min(bits))
+    assert best.fit.model.num_states <= 4
+    assert {candidate.learning.learner for candidate, _ in best.candidates} == {"SP", "both.non"}
+    assert max(candidate.learning.rank for candidate, _ in best.candidates) == 4
+    networks = [candidate for candidate, _ in best.candidates if candidate.learning.learner == "both.non"]
+    tried, taken = networks[: len(selection.REGULARISATIONS)], networks[len(selection.REGULARISATIONS) :]
+    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(selection.REGULARISATIONS)
+    assert [one.learning.seed for one in taken] == list(range(selection.LONG_TRAININGS))  # strings are few
     assert len({(one.refinement.dropout, one.refinement.weight_decay, one.refinement.batch) for one in taken}) == 1
     assert {progress.stage for progress in seen} >= {"candidates", "refinement"}
 
 
 def test_equal_seeds_equal_models() -> None:
     one, other = (fit_best(TRAIN, VALIDATION, 3, seed=2) for _ in range(2))
-    assert one.tried == other.tried
+    assert one.candidates == other.candidates
     np.testing.assert_array_equal(one.fit.model.weights(VALIDATION.words), other.fit.model.weights(VALIDATION.words))
 
 
