@@ -107,7 +107,8 @@ class FitCache:
 @on_one_thread
 def fit(
     hankel: HankelMatrix,
-    options: Options | None = None,
+    options: Options | str | None = None,
+    rank: int | None = None,
     *,
     strings: tuple[Sample, Sample | None] | None = None,
     cache: FitCache | None = None,
@@ -115,13 +116,17 @@ def fit(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> Fit:
-    """Learn a model from a Hankel matrix, by `Options` or by its fields as keywords: `fit(hankel, learner="SP", rank=5)`.
+    """Learn a model from a Hankel matrix, by `Options` or shortly: `fit(hankel, "SP", rank=5)`.
 
     The result is a model of string probabilities, whatever the matrix counts: linear models of prefixes or factors are converted
     ([B]); networks need boundary symbols for that (see `needs_boundary`). SP uses only the rank and the refinement.
 
     Parameters
     ----------
+    options : Options or str, optional
+        All options, or a learner's name.
+    rank : int, optional
+        In place of the rank in `options`.
     strings : (Sample, Sample or None), optional
         Training strings, and validation strings for early stopping; a refinement by likelihood needs them.
     cache : FitCache, optional
@@ -134,11 +139,11 @@ def fit(
     RecipeError
         If the learner is unknown, the rank is below 1 or above what the basis allows, or the strings are missing.
     TypeError
-        If a shortcut is no field of `Options`.
+        If the learner or the rank is missing, or a shortcut is no field of `Options`.
     Cancelled
         When `cancelled()` returns true.
     """
-    options = with_shortcuts(options, shortcuts)
+    options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner)
     check_rank(hankel, options.rank)
     refinement = options.refinement
@@ -194,7 +199,8 @@ def fit(
 
 def fit_strings(
     train: Sample,
-    options: Options | None = None,
+    options: Options | str | None = None,
+    rank: int | None = None,
     *,
     validation: Sample | None = None,
     report: Report = silent,
@@ -207,6 +213,10 @@ def fit_strings(
 
     Parameters
     ----------
+    options : Options or str, optional
+        All options, or a learner's name.
+    rank : int, optional
+        In place of the rank in `options`.
     validation : Sample, optional
         For early stopping.
     shortcuts
@@ -217,10 +227,10 @@ def fit_strings(
     RecipeError
         If the learner is not one of `STRING_LEARNERS`, or learning is not possible.
     TypeError
-        If a shortcut is no field of `Options`.
+        If the learner or the rank is missing, or a shortcut is no field of `Options`.
     Cancelled
     """
-    options = with_shortcuts(options, shortcuts)
+    options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner, STRING_LEARNERS)
     model: WFA | RecurrentModel
     if options.learner == "HMM":

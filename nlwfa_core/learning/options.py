@@ -102,27 +102,33 @@ class Options:
         return LEARNERS[self.learner]
 
 
-def with_shortcuts(options: Options | None, shortcuts: dict[str, Any]) -> Options:
-    """Options with some fields replaced by keywords; without options, the keywords and the defaults.
+def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: dict[str, Any]) -> Options:
+    """Options with some fields replaced by keywords; without options, a learner's name, a rank, keywords and the defaults.
 
-    >>> with_shortcuts(None, {"learner": "SP", "rank": 5}) == Options("SP", 5)
+    >>> with_shortcuts("SP", 5, {}) == with_shortcuts(None, None, {"learner": "SP", "rank": 5}) == Options("SP", 5)
     True
-    >>> with_shortcuts(Options("SP", 5), {"rank": 7}).rank
+    >>> with_shortcuts(Options("SP", 5), 7, {}).rank
     7
 
     Raises
     ------
     TypeError
-        If a keyword is no field of `Options`, or the learner or the rank is missing.
+        If a keyword is no field of `Options`, the learner or the rank is missing, or one of them is given twice.
     """
     names = [field.name for field in fields(Options)]
     if unknown := [name for name in shortcuts if name not in names]:
         raise TypeError(f"{unknown[0]!r} is not an option of a learner; the options are {', '.join(names)}")
-    if options is not None:
-        if not isinstance(options, Options):
-            raise TypeError(f"options: {options!r} given; Options or keywords needed, such as learner='SP', rank=5")
-        return replace(options, **shortcuts)
+    positional: dict[str, Any] = {"learner": options} if isinstance(options, str) else {}
+    if rank is not None:
+        positional["rank"] = rank
+    if twice := [name for name in positional if name in shortcuts]:
+        raise TypeError(f"{twice[0]} given twice: {positional[twice[0]]!r} and {shortcuts[twice[0]]!r}")
+    if isinstance(options, Options):
+        return replace(options, **positional, **shortcuts)
+    if not (options is None or isinstance(options, str)):
+        raise TypeError(f"options: {options!r} given; Options or a learner's name and a rank needed, such as 'SP', 5")
+    values = {**positional, **shortcuts}
     required = [field.name for field in fields(Options) if field.default is MISSING]
-    if missing := [name for name in required if name not in shortcuts]:
+    if missing := [name for name in required if name not in values]:
         raise TypeError(f"{' and '.join(missing)} not given: a learner needs {' and '.join(required)}")
-    return Options(**shortcuts)
+    return Options(**values)

@@ -31,7 +31,8 @@ MAX_LISTED_SYMBOLS = 5
 
 def fit_values(
     values: ValuedStrings,
-    options: Options | None = None,
+    options: Options | str | None = None,
+    rank: int | None = None,
     *,
     basis: Basis | None = None,
     transform: str = "none",
@@ -39,7 +40,7 @@ def fit_values(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> Fit:
-    """Learn a model that gives some strings their values, by `Options` or by its fields as keywords.
+    """Learn a model that gives some strings their values, by `Options` or shortly: `fit_values(values, "SP", rank=5)`.
 
     The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks train on its known cells; linear
     maps are those of least squares over the pairs u, uσ with known cells. `Refinement("values", restarts=128)` is the third step,
@@ -47,6 +48,10 @@ def fit_values(
 
     Parameters
     ----------
+    options : Options or str, optional
+        All options, or a learner's name.
+    rank : int, optional
+        In place of the rank in `options`.
     basis : Basis, optional
         Prefixes and suffixes of H; by default the 1,000 prefixes and 1,000 suffixes that occur in most strings.
     transform : str
@@ -59,10 +64,10 @@ def fit_values(
     RecipeError
         If an option is unknown, the rank is below 1 or above what the basis allows, or there is nothing to learn.
     TypeError
-        If a shortcut is no field of `Options`.
+        If the learner or the rank is missing, or a shortcut is no field of `Options`.
     Cancelled
     """
-    options = with_shortcuts(options, shortcuts)
+    options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner)
     refinement = options.refinement
     for name, choice, allowed in (

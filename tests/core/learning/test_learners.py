@@ -15,7 +15,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import Fit, FitCache, fit
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.options import Options, with_shortcuts
 from nlwfa_core.learning.progress import Progress, TrainingLog
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -174,6 +174,7 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     models = [
         fit(dyck, options),
         fit(dyck, learner="both.non", rank=2, seed=3, **QUICK),
+        fit(dyck, "both.non", 2, seed=3, **QUICK),
         fit(dyck, Options("SP", 2, **QUICK), learner="both.non", seed=3),
     ]
     for other in models[1:]:
@@ -187,8 +188,10 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     ):
         with pytest.raises(TypeError, match=message):
             fit(dyck, **shortcuts)
-    with pytest.raises(TypeError, match="options: 'SP' given; Options or keywords needed"):
-        fit(dyck, "SP", rank=2)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="rank given twice: 2 and 3"):
+        with_shortcuts("SP", 2, {"rank": 3})
+    with pytest.raises(TypeError, match="options: 5 given; Options or a learner's name and a rank needed"):
+        fit(dyck, 5)  # type: ignore[arg-type]
 
 
 def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:
