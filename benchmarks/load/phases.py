@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
+from nlwfa_core.history.listing import get_runs
 from nlwfa_core.history.runs import History
 
 from .client import Session
@@ -95,7 +96,7 @@ def _await_runs(home: Path, report: Report) -> None:
     history, ends = History.open(home), monotonic() + END_SECONDS
     try:
         while True:
-            states = {run.key: run.state for run in history.runs()}
+            states = {key: run.state for key, run in get_runs(history, asked).items()}
             report.states = Counter(states.get(key, "lost") for key in asked)
             if not report.states["queued"] + report.states["running"] + report.states["lost"] or monotonic() > ends:
                 return

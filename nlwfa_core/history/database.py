@@ -1,4 +1,5 @@
-"""The history's database: a SQLite file of the lab's own, or whatever NLWFA_DATABASE_URL names; its tables, brought up to date.
+"""The history's database: a SQLite file of the lab's own, or the database that NLWFA_DATABASE_URL names. Brings its tables up to
+date, and replaces a damaged file.
 
 Source of SQLite's settings: https://sqlite.org/wal.html; of PostgreSQL's lock:
 https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With them, 8 processes of which one is killed lose
@@ -29,17 +30,17 @@ BUSY_SECONDS = 30
 # How often a start that meets another server's start is tried again.
 ATTEMPTS = 20
 MIGRATIONS = Path(__file__).with_name("migrations")
-ADVISORY = 0x6E6C776661  # "nlwfa": PostgreSQL's lock of whoever writes
+ADVISORY = 0x6E6C776661  # "nlwfa": the number of PostgreSQL's lock for writers
 
 log = logging.getLogger(__name__)
 
-_upgrading = Lock()  # alembic's own state is the process's
+_upgrading = Lock()  # alembic keeps state in the process
 
 
 def connect(home: Path) -> sa.Engine:
-    """The database of a lab's folder, its tables as this version needs them. Any number of processes may do so at once.
+    """Open the database of a lab's folder and bring its tables up to date. Any number of processes may do so at once.
 
-    A file of the lab's own that is damaged is set aside and begun anew: its runs are on disk, and come back.
+    If the lab's own file is damaged, it is set aside and a new one is begun: its runs are on disk, and come back.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def connect(home: Path) -> sa.Engine:
 
 
 def engine_of(url: str | sa.URL) -> sa.Engine:
-    """What speaks to a database; nothing is opened yet. Raises RecipeError if the address is not one."""
+    """Make an engine for a database; nothing is opened yet. Raises RecipeError if the address is not one."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
@@ -75,14 +76,14 @@ def engine_of(url: str | sa.URL) -> sa.Engine:
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
-    """The same database for those who only read: they wait for no writer."""
+    """The same database for readers, who wait for no writer."""
     return engine.execution_options(reading=True)
 
 
-def described(url: sa.URL) -> str:
-    """Which database it is, without who asks for it and how.
+def describe(url: sa.URL) -> str:
+    """Name a database without user, password and options.
 
-    >>> described(sa.make_url("postgresql+psycopg://ada:secret@db.example.org/nlwfa?sslkey=file"))
+    >>> describe(sa.make_url("postgresql+psycopg://ada:secret@db.example.org/nlwfa?sslkey=file"))
     'postgresql, nlwfa at db.example.org'
     """
     name = Path(url.database or "").name
@@ -90,33 +91,33 @@ def described(url: sa.URL) -> str:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """What a database refuses becomes a sentence for people: RecipeError. The log has the rest."""
+def database_errors_as_sentences() -> Iterator[None]:
+    """Turn what a database refuses into a sentence for people, a RecipeError. The log has the details."""
     try:
         yield
     except (DatabaseError, OSError) as error:
         log.warning("The history can't be reached: %s", error)
         raise RecipeError(
-            "The history can't be reached just now: its database is busy, full or gone. Runs are kept all the same; try again."
+            "The history can't be reached just now: its database is busy, full or gone. Runs are still kept; try again."
         ) from None
 
 
 def _set_aside_damaged(file: Path) -> None:
     try:
-        seen = file.stat().st_ino
+        inode = file.stat().st_ino
     except OSError:
         return  # there is none
-    if _is_sound(file) or file.stat().st_ino != seen:  # or another process was quicker
+    if _is_sound(file) or file.stat().st_ino != inode:  # or another process was quicker
         return
-    aside = file.with_name(f"{file.stem}-damaged-{seen}{file.suffix}")
+    aside = file.with_name(f"{file.stem}-damaged-{inode}{file.suffix}")
     for end in ("", "-wal", "-shm"):  # what belongs to a damaged file must not be taken for the new one's
         with suppress(FileNotFoundError):
             Path(f"{file}{end}").replace(f"{aside}{end}")
-    log.error("The history was damaged, and is begun anew; names, notes and tags of runs are gone. The old file is %s.", aside)
+    log.error("The history was damaged, and a new one is begun; names and tags of runs are lost. The old file is %s.", aside)
 
 
 def _is_sound(file: Path) -> bool:
-    """Whether SQLite can go through the whole file, and finds the version of its tables."""
+    """Whether SQLite can read the whole file, and finds the version of its tables."""
     try:
         with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
             connection.text_factory = bytes  # what is damaged may be no text
@@ -166,8 +167,8 @@ def _settings(connection: Any, _record: object) -> None:
 
 
 def _begin(connection: sa.Connection) -> None:
-    """A writer takes the lock at once: one that reads first and then writes could not wait for others, or would write twice what
-    is to be there once.
+    """Have a writer take the lock at once: one that read first and then wrote could not wait for others, or would insert twice
+    what has to be there once.
     """
     writes = not connection.get_execution_options().get("reading")
     if connection.dialect.name == "sqlite":

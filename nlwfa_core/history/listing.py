@@ -1,5 +1,5 @@
-"""Some of the history's runs: those that a person looks for, in the order that they want, a page at a time. The database chooses,
-so that a page of 10,000 runs costs what a page costs.
+"""Looks up runs in the history: a query's, in the order that a person wants, a page at a time. The database selects and sorts, so a
+page costs the same among 10,000 runs as among 100.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .runs import OWNED, RUNS, History, Run
 
 FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
-# What a table of runs does not show, and what takes most of a row's place.
+# Columns that a table of runs does not show, and that make up most of a row.
 HEAVY = ("curves", "diagnostics", "sentences", "note")
-UNUSUAL = ("inf", "-inf", "nan")  # as numbers that are not finite are written
+UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Query:
     Attributes
     ----------
     text : str
-        Each of its words is in the name, a tag, the sentence of a failure, or begins the key.
+        Each of its words has to be in the name, a tag or the message of a failure, or to begin the key.
     states, learners, sources, tags : tuple of str
         Any of them; empty: all.
     order : str
         `NEWEST`, or one of `FIELDS`: the best first. Runs without that score come last, whatever `last` says.
     last : bool
-        The other way round: the oldest or the worst first.
+        Reverse the order: the oldest or the worst first.
     owner : str or None
-        A pseudonym: on this person's list alone, with their names and tags.
+        A pseudonym: only runs on this person's list, with their names and tags.
     """
 
     text: str = ""
@@ -60,7 +60,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Choices:
-    """What there is to choose among: state -> how many runs; the learners, sources and tags that occur, in order."""
+    """What a list of runs can be filtered by: state -> number of runs; the learners, sources and tags that occur, in order."""
 
     states: dict[str, int]
     learners: tuple[str, ...]
@@ -72,50 +72,50 @@ class Choices:
         return sum(self.states.values())
 
 
-def listed(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
-    """A page of the runs that a query is after. Raises RecipeError if it asks for an order that there is not."""
-    chosen = [*_here(query.owner), *_conditions(query)]
+def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
+    """A page of the runs that a query asks for. Raises RecipeError if there is no such order."""
+    conditions = [*_on_list(query.owner), *_conditions(query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
-    rows = _from(sa.select(*light), query.owner).where(*chosen).order_by(*_order(query)).offset(offset).limit(limit)
-    count = _from(sa.select(sa.func.count()), query.owner).where(*chosen)
+    rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(query)).offset(offset).limit(limit)
+    count = _from(sa.select(sa.func.count()), query.owner).where(*conditions)
     with history.reading.connect() as connection:
         return Listing(tuple(Run(**row._mapping) for row in connection.execute(rows)), connection.scalar(count) or 0)
 
 
-def chosen(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
+def get_runs(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
     """Whole runs by their keys, in the order asked for; with an owner only those on their list, under their names."""
-    rows = _from(sa.select(*_columns(owner)), owner).where(*_here(owner), RUNS.c.key.in_(keys))
+    rows = _from(sa.select(*_columns(owner)), owner).where(*_on_list(owner), RUNS.c.key.in_(keys))
     with history.reading.connect() as connection:
-        found = {row.key: Run(**row._mapping) for row in connection.execute(rows)}
-    return {key: found[key] for key in keys if key in found}
+        runs = {row.key: Run(**row._mapping) for row in connection.execute(rows)}
+    return {key: runs[key] for key in keys if key in runs}
 
 
 def choices(history: History, owner: str | None = None) -> Choices:
-    """What filters can offer."""
+    """What filters can offer for a list of runs."""
     tags = sa.cast(_labels(owner)["tags"], sa.Text)
     kinds = _from(sa.select(RUNS.c.state, RUNS.c.learner, RUNS.c.source, sa.func.count()), owner)
-    lists = _from(sa.select(tags), owner).where(*_here(owner), tags != "[]").distinct()
+    lists = _from(sa.select(tags), owner).where(*_on_list(owner), tags != "[]").distinct()
     with history.reading.connect() as connection:
-        found = connection.execute(kinds.where(*_here(owner)).group_by(RUNS.c.state, RUNS.c.learner, RUNS.c.source)).all()
-        named = {tag for text in connection.scalars(lists) for tag in json.loads(text)}
+        rows = connection.execute(kinds.where(*_on_list(owner)).group_by(RUNS.c.state, RUNS.c.learner, RUNS.c.source)).all()
+        used_tags = {tag for text in connection.scalars(lists) for tag in json.loads(text)}
     states: dict[str, int] = {}
-    for state, _, _, count in found:
+    for state, _, _, count in rows:
         states[state] = states.get(state, 0) + count
-    learners, sources = ({row[place] for row in found} for place in (1, 2))
-    return Choices(states, *(tuple(sorted(names)) for names in (learners, sources, named)))
+    learners, sources = ({row[column] for row in rows} for column in (1, 2))
+    return Choices(states, *(tuple(sorted(names)) for names in (learners, sources, used_tags)))
 
 
 def _from(select: sa.Select[Any], owner: str | None) -> sa.Select[Any]:
     return select.select_from(RUNS if owner is None else sa.join(OWNED, RUNS, OWNED.c.run == RUNS.c.key))
 
 
-def _here(owner: str | None) -> list[sa.ColumnElement[bool]]:
-    here: list[sa.ColumnElement[bool]] = [RUNS.c.deleted.is_(None)]
-    return here if owner is None else [*here, OWNED.c.owner == owner, OWNED.c.removed.is_(None)]
+def _on_list(owner: str | None) -> list[sa.ColumnElement[bool]]:
+    shared: list[sa.ColumnElement[bool]] = [RUNS.c.deleted.is_(None)]
+    return shared if owner is None else [*shared, OWNED.c.owner == owner, OWNED.c.removed.is_(None)]
 
 
 def _labels(owner: str | None) -> dict[str, sa.ColumnElement[Any]]:
-    """What is a person's own, where lists are."""
+    """The columns that a person's own list has in place of the lab's."""
     if owner is None:
         return {name: RUNS.c[name] for name in ("name", "note", "tags", "submitted")}
     return {"name": OWNED.c.name, "note": OWNED.c.note, "tags": OWNED.c.tags, "submitted": OWNED.c.since}
@@ -129,18 +129,17 @@ def _columns(owner: str | None) -> list[sa.Label[Any]]:
 def _conditions(query: Query) -> list[sa.ColumnElement[bool]]:
     labels = _labels(query.owner)
     tags = sa.cast(labels["tags"], sa.Text)
-    found: list[sa.ColumnElement[bool]] = []
-    for column, wanted in ((RUNS.c.state, query.states), (RUNS.c.learner, query.learners), (RUNS.c.source, query.sources)):
-        if wanted:
-            found.append(column.in_(wanted))
+    conditions: list[sa.ColumnElement[bool]] = []
+    for column, values in ((RUNS.c.state, query.states), (RUNS.c.learner, query.learners), (RUNS.c.source, query.sources)):
+        if values:
+            conditions.append(column.in_(values))
     if query.tags:
-        found.append(sa.or_(*(_tagged(tags, tag) for tag in query.tags)))
+        conditions.append(sa.or_(*(_tagged(tags, tag) for tag in query.tags)))
     for word in query.text.split():
-        places = (labels["name"], RUNS.c.message)
-        hits = [place.icontains(word, autoescape=True) for place in places]
+        hits = [text.icontains(word, autoescape=True) for text in (labels["name"], RUNS.c.message)]
         hits += [tags.icontains(json.dumps(word)[1:-1], autoescape=True), RUNS.c.key.startswith(word.lower(), autoescape=True)]
-        found.append(sa.or_(*hits))
-    return found
+        conditions.append(sa.or_(*hits))
+    return conditions
 
 
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
@@ -158,9 +157,9 @@ def _order(query: Query) -> list[sa.ColumnElement[Any]]:
     if query.order not in FIELDS:
         raise RecipeError(f"order: {query.order!r} given, allowed are {NEWEST} and {', '.join(FIELDS)}")
     text = RUNS.c.scores[query.order].as_string()
-    place = sa.case(
+    rank = sa.case(
         (text.is_(None), 3), (text == "nan", 2), (text.in_(UNUSUAL), 0 if query.last else 1), else_=1 if query.last else 0
     )
     value = sa.case((text.not_in(UNUSUAL), sa.cast(text, sa.Float)))
     rising = query.last == (query.order in SCORE_OF and SCORE_OF[query.order].higher_is_better)
-    return [place, value.asc() if rising else value.desc(), *newest]
+    return [rank, value.asc() if rising else value.desc(), *newest]

@@ -1,10 +1,17 @@
-"""Writes what becomes of runs into the history, in a thread of its own: nobody waits for a database, and a locked or full one
-loses no finished run, for the folders on disk are read again at the next start.
+"""Writes what happens to runs into the history, and cleans up after servers that have died.
+
+Events are raised in the threads of pages, under the lock of the runner. A commit takes 1.6 ms, but up to half a minute while
+another process holds the database. So a thread of the recorder writes them: nobody waits for the database, and what can't be
+written is made up for at the next start, when the folders on disk are read again.
+
+Each process that records holds a lock on a file of its own in `home/servers`, which the system releases when the process dies,
+however it does: so runs that a dead server has left can be told from those of a slow one.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import shutil
 from collections import deque
@@ -21,13 +28,19 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
-from .presence import Presence
+from ..files import make_directory
 from .runs import Event, History, Run, read_run
 
+try:
+    import fcntl
+except ImportError:  # Windows: a server that starts assumes that it is the only one
+    fcntl = None  # type: ignore[assignment]
+
+SERVERS = "servers"
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 BATCH = 100
-# What was deleted so long ago can't be brought back, and its folder goes.
+# A run that was deleted so long ago can't be restored, and its folder is removed.
 KEEP_DELETED_SECONDS = 7 * 24 * 3600
 
 Answer = TypeVar("Answer")
@@ -36,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """The history's writer in a process. All methods may be called from any thread, and return at once, but for `close`.
+    """The history's writer in a process. All methods may be called from any thread, and all but `close` return at once.
 
     Parameters
     ----------
@@ -48,22 +61,22 @@ class Recorder:
     server : str
         The name of this process: while it records, `home/servers` has a file of this name.
     leaving : bool
-        Set when the process is about to end: what is cancelled then, nobody has cancelled.
+        Set when the process is about to end: what is cancelled from then on counts as interrupted.
     """
 
     def __init__(self, home: Path) -> None:
         self.server = secrets.token_hex(16)
         self.leaving = False
         self._home = home
-        self._events: deque[Event] = deque()  # one leaves when it is written
+        self._events: deque[Event] = deque()  # an event leaves when it is written
         self._changed = Condition()  # guards these three
         self._closed = self._given_up = False
-        self._begun: set[str] = set()  # runs that are written as not done; the thread's own
+        self._unfinished: set[str] = set()  # runs whose rows are not those of finished runs; only the thread uses it
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def tell(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
-        """Something became of a run. Of what is done, the folder is read."""
+    def record(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
+        """Record a run's new state. If it is done, the rest is read from its folder."""
         if self.leaving and state == "cancelled":
             state = "interrupted"
         with self._changed:
@@ -72,7 +85,7 @@ class Recorder:
                 self._changed.notify_all()
 
     def close(self, seconds: float = CLOSE_SECONDS) -> bool:
-        """Write what is left, for so long at most. Whether all was written."""
+        """Write the events that are left, for so long at most. Whether all were written."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -86,7 +99,7 @@ class Recorder:
         try:
             history = self._insist(lambda: History.open(self._home))
             presence = Presence(self._home, self.server)
-            self._insist(lambda: self._tidy(history, presence))
+            self._insist(lambda: self._clean_up(history, presence))
             while batch := self._next():
                 self._insist(lambda: self._write(history, batch))
             given_up = False
@@ -97,13 +110,13 @@ class Recorder:
                 self._given_up = given_up
                 self._events.clear()
             if presence is not None:
-                presence.close(dead=given_up)
+                presence.close(keep_file=given_up)
             if history is not None:
                 history.close()
 
     def _insist(self, action: Callable[[], Answer]) -> Answer:
         """Try until the database lets us, or the recorder is closed; then its error is raised."""
-        told = False
+        warned = False
         while True:
             try:
                 return action()
@@ -111,40 +124,93 @@ class Recorder:
                 with self._changed:
                     if self._changed.wait_for(lambda: self._closed, RETRY_SECONDS):
                         raise
-                if not told:
-                    log.warning("The history can't be written, and waits: %s", error)
-                told = True
+                if not warned:
+                    log.warning("The history can't be written now, and is tried again: %s", error)
+                warned = True
 
     def _next(self) -> list[Event]:
-        """What happened since; waits for something. Nothing: it is closed."""
+        """The next events to write; waits for one. None if the recorder is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._events)
             return list(islice(self._events, BATCH))
 
     def _write(self, history: History, batch: list[Event]) -> None:
-        found: list[Event | Run] = []
-        self._begun |= {event.key for event in batch if event.state != "done"}  # whatever their rows say now
+        changes: list[Event | Run] = []
+        self._unfinished |= {event.key for event in batch if event.state != "done"}  # whatever their rows say now
         for event in batch:
             if event.state != "done":
-                found.append(replace(event, server=self.server))
-            elif (event.key in self._begun or not history.has(event.key)) and (run := read_run(self._home / "runs" / event.key)):
-                found.append(run)
-        if found:
-            history.note(found)
-        self._begun -= {event.key for event in batch if event.state == "done"}
+                changes.append(replace(event, server=self.server))
+            elif (event.key in self._unfinished or not history.has(event.key)) and (
+                run := read_run(self._home / "runs" / event.key)
+            ):
+                changes.append(run)
+        if changes:
+            history.note(changes)
+        self._unfinished -= {event.key for event in batch if event.state == "done"}
         with self._changed:
             for _ in batch:
                 self._events.popleft()
 
-    def _tidy(self, history: History, presence: Presence) -> None:
-        """What other servers have left behind."""
-        dead = presence.take_dead()
-        for key in history.interrupt(dead):
+    def _clean_up(self, history: History, presence: Presence) -> None:
+        """Mark the runs of servers that have died, make missing rows, and remove what was deleted long ago."""
+        servers = presence.stopped_servers()
+        for key in history.interrupt(servers):
             for unfinished in (self._home / "runs" / key).glob(".*"):  # see `files.write_atomically`
                 unfinished.unlink(missing_ok=True)
-        presence.bury(dead)
+        presence.forget(servers)
         history.rebuild(self._home / "runs")
         for key in history.deleted_for(KEEP_DELETED_SECONDS):
             with suppress(FileNotFoundError):
                 shutil.rmtree(self._home / "runs" / key)
             history.forget(key)
+
+
+class Presence:
+    """Shows other servers on the same folder that this process is alive, until it closes or dies."""
+
+    def __init__(self, home: Path, name: str) -> None:
+        self.name = name
+        self._folder = home / SERVERS
+        make_directory(self._folder)
+        hidden = self._folder / f".{self.name}"
+        self._file = os.open(hidden, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        _lock(self._file)
+        hidden.rename(self._folder / self.name)  # nobody sees it before it is locked
+
+    def stopped_servers(self) -> tuple[str, ...]:
+        """Servers that have died. Their files stay until `forget`, so a crash in between loses none."""
+        return tuple(path.name for path in self._folder.iterdir() if not path.name.startswith(".") and self._has_stopped(path))
+
+    def forget(self, servers: tuple[str, ...]) -> None:
+        for name in servers:
+            (self._folder / name).unlink(missing_ok=True)
+
+    def close(self, keep_file: bool = False) -> None:
+        """Remove the file, or keep it, so that the next server finds it unlocked and cleans up. Raises nothing."""
+        with suppress(OSError):
+            if not keep_file:
+                (self._folder / self.name).unlink(missing_ok=True)
+        with suppress(OSError):
+            os.close(self._file)
+
+    def _has_stopped(self, path: Path) -> bool:
+        if path.name == self.name:
+            return False
+        try:
+            file = os.open(path, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            return _lock(file)
+        finally:
+            os.close(file)
+
+
+def _lock(file: int) -> bool:
+    """Lock an open file. Whether nobody else has locked it."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True

@@ -1,11 +1,11 @@
-"""The history: a row for every run there was, with what a table of runs shows. Models and whole results stay in their folders,
-which are the truth: rows that are missing are made from them.
+"""The table of runs: a row for every run there was, with what tables of runs show. Models and whole results stay in their folders,
+which are the truth: missing rows are made from them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from time import time
@@ -21,30 +21,32 @@ from ..version import __version__
 from .database import connect, reading
 
 STATES = ("queued", "running", "done", "failed", "cancelled", "interrupted")
-MAX_NAME, MAX_NOTE, MAX_TAGS, MAX_TAG = 200, 10_000, 20, 40
+MAX_NAME, MAX_TAGS, MAX_TAG = 200, 20, 40
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as the history has it. Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are seconds
-    since 1970.
+    """A row of the table, one field a column. Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are
+    seconds since 1970.
 
     Attributes
     ----------
     key : str
         Its recipe's.
     state : str
-        One of `STATES`; interrupted: its server stopped before it was done.
+        One of `STATES`; "interrupted" if its server stopped before it was done.
     recipe : dict
-        JSON; `read_recipe` makes a Recipe of it, where this version can.
+        JSON, of which `read_recipe` makes a Recipe.
     version : str
-        Of the lab.
+        The version of the lab that ran it.
     source, learner, rank, num_strings, seed :
-        Of the recipe, for tables; the seed is the learning's.
-    name, note, tags : str, str, list of str
-        People's.
+        From the recipe, for tables; the seed is that of the learning.
+    name, tags : str, list of str
+        Given by people.
+    note : str
+        Not used: version 0.1 has this column.
     scores, validation, diagnostics : dict or None
         As `metrics.Scores` and `diagnostics.Diagnostics`.
     curves : dict or None
@@ -52,11 +54,11 @@ class Run:
     seconds : dict or None
         Stage -> wall time.
     sentences : list of str or None
-        What the lab said about it.
+        Sentences for the user about data, basis and learning.
     message : str or None
         Why it failed.
     server : str
-        Which process has it, or had it last.
+        The process that has it, or had it last.
     submitted, started, ended, deleted : float or None
     """
 
@@ -104,7 +106,7 @@ OWNED = sa.table(
 
 @dataclass(frozen=True)
 class Event:
-    """Something that became of a run: it was queued, it runs, it failed …"""
+    """A change of a run's state: it was queued, it started, it failed …"""
 
     key: str
     recipe: Recipe
@@ -114,36 +116,71 @@ class Event:
     server: str = ""
 
 
-class History:
+Conditions = Sequence[sa.ColumnElement[bool]]
+
+
+class RunLabels:
+    """The names, tags and deletions that people give runs: in everybody's list (`History`) or one person's (`owners.OwnList`).
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+    table : sqlalchemy.TableClause
+    key, removed : str
+        The columns with a run's key, and with the moment when it was deleted.
+    conditions : list of sqlalchemy.ColumnElement
+        Which rows of the table are the list's.
+    """
+
+    def __init__(self, engine: sa.Engine, table: sa.TableClause, key: str, removed: str, conditions: Conditions) -> None:
+        self.reading = reading(engine)
+        self.writing = engine.begin
+        self._table, self._key, self._removed, self._conditions = table, key, removed, conditions
+
+    def rename(self, key: str, name: str) -> None:
+        """Raises RecipeError if the name is too long."""
+        check_at_most("characters of a name", len(name), MAX_NAME)
+        self._set([key], name=clean(name))
+
+    def tag(self, key: str, tags: Iterable[str]) -> None:
+        """Raises RecipeError if they are too many, or too long."""
+        distinct = list(dict.fromkeys(filter(None, (clean(tag).strip() for tag in tags))))
+        check_at_most("tags", len(distinct), MAX_TAGS)
+        check_at_most("characters of a tag", max(map(len, distinct), default=0), MAX_TAG)
+        self._set([key], tags=distinct)
+
+    def delete(self, keys: Collection[str]) -> None:
+        """Hide runs from the list; their folders stay, and `restore` brings them back."""
+        self._set(keys, **{self._removed: time()})
+
+    def restore(self, keys: Collection[str]) -> None:
+        self._set(keys, **{self._removed: None})
+
+    def _rows(self, keys: Collection[str]) -> tuple[sa.ColumnElement[bool], ...]:
+        return *self._conditions, self._table.c[self._key].in_(keys)
+
+    def _set(self, keys: Collection[str], **values: Any) -> None:
+        with self.writing() as connection:
+            connection.execute(self._table.update().where(*self._rows(keys)).values(**values))
+
+
+class History(RunLabels):
     """The runs of a lab. All methods may be called from any thread and process; each change is a transaction of its own."""
 
     def __init__(self, engine: sa.Engine) -> None:
-        self._engine = engine
-        self.reading = reading(engine)
-        self.writing = engine.begin
+        super().__init__(engine, RUNS, "key", "deleted", [])
+        self.engine = engine
 
     @classmethod
     def open(cls, home: Path) -> Self:
-        """As `history.database.connect`, errors too."""
+        """Open the history of a lab's folder. Raises what `history.database.connect` raises."""
         return cls(connect(home))
 
     def close(self) -> None:
-        self._engine.dispose()
-
-    def runs(self, deleted: bool = False) -> list[Run]:
-        """All, the newest first; or those that were deleted, the last deleted first. `history.listing.listed` has some of them."""
-        order = RUNS.c.deleted if deleted else RUNS.c.submitted
-        chosen = RUNS.c.deleted.is_not(None) if deleted else RUNS.c.deleted.is_(None)
-        with self.reading.connect() as connection:
-            return [_run(row) for row in connection.execute(sa.select(RUNS).where(chosen).order_by(order.desc(), RUNS.c.key))]
-
-    def run(self, key: str) -> Run | None:
-        with self.reading.connect() as connection:
-            row = connection.execute(sa.select(RUNS).where(RUNS.c.key == key)).one_or_none()
-        return None if row is None else _run(row)
+        self.engine.dispose()
 
     def note(self, events: Iterable[Event | Run]) -> None:
-        """Write what became of runs, all or none: a Run replaces all but what people have given it."""
+        """Write events and whole runs, all or none. A Run replaces all of its row but what people have given it."""
         with self.writing() as connection:
             for event in events:
                 _put(connection, event if isinstance(event, Run) else _change(event), event.key)
@@ -155,64 +192,42 @@ class History:
             return connection.execute(sa.select(RUNS.c.key).where(*here)).one_or_none() is not None
 
     def interrupt(self, servers: Collection[str]) -> list[str]:
-        """Mark what servers that are no more have left waiting or running; returns the runs' keys."""
-        left = RUNS.c.state.in_(("queued", "running")), RUNS.c.server.in_(servers)
+        """Mark the runs that wait or run in servers that have stopped; returns their keys."""
+        unfinished = RUNS.c.state.in_(("queued", "running")), RUNS.c.server.in_(servers)
         with self.writing() as connection:
-            keys = list(connection.scalars(sa.select(RUNS.c.key).where(*left)))
-            connection.execute(RUNS.update().where(*left).values(state="interrupted", ended=time()))
+            keys = list(connection.scalars(sa.select(RUNS.c.key).where(*unfinished)))
+            connection.execute(RUNS.update().where(*unfinished).values(state="interrupted", ended=time()))
         return keys
 
     def rebuild(self, folder: Path) -> int:
-        """Give rows to runs that are whole on disk and have none, or an unfinished one; returns how many."""
+        """Make rows from folders of finished runs that have no row, or one of an unfinished run; returns how many."""
         with self.reading.connect() as connection:
-            known = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
+            done = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
         count = 0
-        for place in folder.iterdir() if folder.is_dir() else ():
-            if SHA256.fullmatch(place.name) and place.name not in known and (found := read_run(place)):
-                self.note([found])
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if SHA256.fullmatch(path.name) and path.name not in done and (run := read_run(path)):
+                self.note([run])
                 count += 1
         return count
 
-    def rename(self, key: str, name: str) -> None:
-        """Raises RecipeError if the name is too long."""
-        self._set([key], name=checked_name(name))
-
-    def annotate(self, key: str, note: str) -> None:
-        """Raises RecipeError if the note is too long."""
-        check_at_most("characters of a note", len(note), MAX_NOTE)
-        self._set([key], note=clean(note))
-
-    def tag(self, key: str, tags: Iterable[str]) -> None:
-        """Raises RecipeError if they are too many, or too long."""
-        self._set([key], tags=checked_tags(tags))
-
-    def delete(self, keys: Collection[str]) -> None:
-        """Hide runs; their folders stay, and `restore` brings them back."""
-        self._set(keys, deleted=time())
-
-    def restore(self, keys: Collection[str]) -> None:
-        self._set(keys, deleted=None)
-
     def deleted_for(self, seconds: float) -> list[str]:
-        """Runs deleted so long before now, and before the last run or deletion: a clock that is ahead today ages none of them."""
+        """Runs deleted so long ago, counted from now or from the last run or deletion, whichever is earlier: a clock that is ahead
+        today ages none of them.
+        """
         newest = sa.select(*(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted")))
         with self.reading.connect() as connection:
             moment = min(time(), max(connection.execute(newest).one())) - seconds
             return list(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.deleted < moment)))
 
     def forget(self, key: str) -> None:
-        """Take a deleted run's row out for good, unless somebody has brought it back."""
+        """Remove a deleted run's row for good, unless somebody has restored it."""
         with self.writing() as connection:
             if connection.execute(RUNS.delete().where(RUNS.c.key == key, RUNS.c.deleted.is_not(None))).rowcount:
                 connection.execute(OWNED.delete().where(OWNED.c.run == key))
 
-    def _set(self, keys: Collection[str], **values: Any) -> None:
-        with self.writing() as connection:
-            connection.execute(RUNS.update().where(RUNS.c.key.in_(keys)).values(**values))
 
-
-def done(key: str, result: Result, ended: float) -> Run:
-    """What the history keeps of a result."""
+def run_of_result(key: str, result: Result, ended: float) -> Run:
+    """The row of a finished run."""
     curves = {log.stage: {**dict(zip(("epochs", "losses"), log.thinned(), strict=True)), "measure": log.measure}
               for log in result.report.logs}  # fmt: skip
     return Run(
@@ -230,30 +245,18 @@ def done(key: str, result: Result, ended: float) -> Run:
 
 
 def read_run(folder: Path) -> Run | None:
-    """A run from its folder; None where there is none that is whole."""
+    """The row of the run in a folder; None if the folder does not hold a sound result."""
     try:
         if not (folder / "result.json").exists():
             return None
-        return done(folder.name, load_result(folder), (folder / "result.json").stat().st_mtime)
+        return run_of_result(folder.name, load_result(folder), (folder / "result.json").stat().st_mtime)
     except (OSError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:  # RecipeError is a ValueError
-        log.warning("this folder does not hold a sound result: %s", error)
+        log.warning("%s does not hold a sound result: %s", folder, error)
         return None
 
 
-def checked_name(name: str) -> str:
-    check_at_most("characters of a name", len(name), MAX_NAME)
-    return clean(name)
-
-
-def checked_tags(tags: Iterable[str]) -> list[str]:
-    chosen = list(dict.fromkeys(filter(None, (clean(tag).strip() for tag in tags))))
-    check_at_most("tags", len(chosen), MAX_TAGS)
-    check_at_most("characters of a tag", max(map(len, chosen), default=0), MAX_TAG)
-    return chosen
-
-
 def clean(text: str) -> str:
-    """Text that any database takes: no lone surrogates, no zero characters."""
+    """Replace what not every database takes: lone surrogates and zero characters."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
@@ -279,7 +282,7 @@ def _change(event: Event) -> dict[str, Any]:
 
 
 def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> None:
-    """Insert or update. A whole run leaves moments, name, note and tags that are there as they are."""
+    """Insert or update a row. A whole run keeps the row's name, tags, server and moments."""
     here = RUNS.c.key == key
     values = dict(vars(change)) if isinstance(change, Run) else change
     if connection.execute(sa.select(RUNS.c.key).where(here)).one_or_none() is None:
@@ -290,7 +293,3 @@ def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> N
         for own in ("name", "note", "tags", "server", "submitted", "started"):
             del values[own]
     connection.execute(RUNS.update().where(here).values(**values))
-
-
-def _run(row: sa.Row[Any]) -> Run:
-    return Run(**row._mapping)

@@ -175,12 +175,12 @@ class Runner:
             if job is None or job.state in ("failed", "cancelled"):
                 check_allowed(recipe)
                 self._make_room(session)
-                job = Job(key, recipe, session, paused=hold, report=self._recorder.tell)
+                job = Job(key, recipe, session, paused=hold, report=self._recorder.record)
                 self._remember(job)
                 self._queue.append(job)
                 self._changed.notify_all()
             job.submitted_by(session)
-            self._recorder.tell(key, recipe, job.state)
+            self._recorder.record(key, recipe, job.state)
         return key
 
     def status(self, key: str, watcher: str | None = None) -> JobStatus | None:

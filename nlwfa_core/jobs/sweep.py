@@ -290,7 +290,7 @@ class _Sweep:
         return key
 
     def _tell(self, key: str, state: str, message: str | None = None) -> None:
-        self._recorder.tell(key, self._recipes[key], state, message)
+        self._recorder.record(key, self._recipes[key], state, message)
 
 
 class _NoHistory:
@@ -301,7 +301,7 @@ class _NoHistory:
         make_directory(home / "servers")
         (home / "servers" / self.server).touch()
 
-    def tell(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
+    def record(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
         pass
 
     def close(self, seconds: float) -> bool:

@@ -10,8 +10,8 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.results import Result
-from nlwfa_core.history.database import told
-from nlwfa_core.history.owners import Own, pseudonym
+from nlwfa_core.history.database import database_errors_as_sentences
+from nlwfa_core.history.owners import OwnList, pseudonym
 from nlwfa_core.history.runs import History
 from nlwfa_core.jobs.runner import JobStatus, Runner
 from nlwfa_core.learning.names import LEARNERS
@@ -35,16 +35,16 @@ def runner() -> Runner:
 @st.cache_resource(show_spinner=False)
 def history() -> History:
     """Raises RecipeError if it can't be reached."""
-    with told():
+    with database_errors_as_sentences():
         return History.open(home())
 
 
-def own() -> Own | None:
+def own() -> OwnList | None:
     """This visitor's list of runs; None if everybody sees all runs. Raises RecipeError if the history can't be reached."""
     if visitor.mode() != visitor.OWN:
         return None
-    with told():
-        return Own(history(), pseudonym(home(), visitor.identity()))
+    with database_errors_as_sentences():
+        return OwnList(history(), pseudonym(home(), visitor.identity()))
 
 
 def owner() -> str:
@@ -98,8 +98,8 @@ def _add_to_own(keys: list[str], again: bool = False) -> None:
     """Put runs on this visitor's list. If the database is away, that is logged, and the run goes on."""
     try:
         if keys and (mine := own()):
-            with told():
-                mine.keep(keys, again)
+            with database_errors_as_sentences():
+                mine.add(keys, again)
     except RecipeError as error:
         log.warning("%s", error)
 

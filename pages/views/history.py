@@ -18,10 +18,9 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.history import listing
 from nlwfa_core.history.bundles import MAX_RUNS, export_runs, import_runs
-from nlwfa_core.history.database import told
+from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.listing import NEWEST, Choices, Listing, Query
-from nlwfa_core.history.owners import Own
-from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History, Run
+from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History, Run, RunLabels
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import difference_table
@@ -50,7 +49,7 @@ class RunList:
     """The runs that this visitor sees; names, tags and deletions are for everyone, or for the visitor's own list."""
 
     history: History
-    labels: History | Own
+    labels: RunLabels
     owner: str | None
 
 
@@ -67,7 +66,7 @@ def run_list() -> RunList:
 
 
 def choices(run_list: RunList) -> Choices:
-    with told():
+    with database_errors_as_sentences():
         return listing.choices(run_list.history, run_list.owner)
 
 
@@ -136,11 +135,11 @@ def _several(label: str, options: list[str], key: str) -> list[str]:
 
 def page_of(run_list: RunList, query: Query) -> Listing:
     """The runs on the current page of the table; on the last page if the current one no longer exists."""
-    with told():
-        page = listing.listed(run_list.history, query, _offset(), PAGE_SIZE)
+    with database_errors_as_sentences():
+        page = listing.list_runs(run_list.history, query, _offset(), PAGE_SIZE)
         if page.total and not page.runs:
             st.session_state[PAGE] = _num_pages(page)
-            page = listing.listed(run_list.history, query, _offset(), PAGE_SIZE)
+            page = listing.list_runs(run_list.history, query, _offset(), PAGE_SIZE)
     return page
 
 
@@ -204,8 +203,8 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
     """A ticked run in full: how it ended, its scores, curves and diagnostics, and all its options."""
     if len(picked) != 1:
         return
-    with told():
-        rows = listing.chosen(run_list.history, [picked[0].key], run_list.owner)
+    with database_errors_as_sentences():
+        rows = listing.get_runs(run_list.history, [picked[0].key], run_list.owner)
     for run in rows.values():
         st.subheader(escape_markdown(history_tables.run_name(run)), anchor=False)
         zone = st.context.timezone
@@ -257,8 +256,8 @@ def watch(run_list: RunList, page: Listing, query: Query) -> None:
 
 @errors_as_messages()
 def _look(run_list: RunList, page: Listing, query: Query) -> None:
-    with told():
-        now = listing.listed(run_list.history, query, _offset(), PAGE_SIZE)
+    with database_errors_as_sentences():
+        now = listing.list_runs(run_list.history, query, _offset(), PAGE_SIZE)
     if [(run.key, run.state) for run in now.runs] != [(run.key, run.state) for run in page.runs]:
         st.rerun()
     number = sum(run.state in UNDER_WAY for run in now.runs)
@@ -367,8 +366,8 @@ def interrupted_bar(run_list: RunList, choices: Choices) -> None:
 
 def _run_interrupted(run_list: RunList) -> None:
     try:
-        with told():
-            interrupted = listing.listed(run_list.history, Query(states=("interrupted",), owner=run_list.owner), 0, MAX_RUNS)
+        with database_errors_as_sentences():
+            interrupted = listing.list_runs(run_list.history, Query(states=("interrupted",), owner=run_list.owner), 0, MAX_RUNS)
     except RecipeError as error:
         error_toast(error)
     else:
@@ -403,7 +402,7 @@ def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> No
 def _save(run_list: RunList, picked: Sequence[Run], form: str) -> None:
     chosen = list(st.session_state.get(f"history.tags_of.{form}") or [])
     try:
-        with told():
+        with database_errors_as_sentences():
             for run in picked:
                 if len(picked) == 1:
                     run_list.labels.rename(run.key, (st.session_state.get(f"history.name.{form}") or "").strip())
@@ -414,7 +413,7 @@ def _save(run_list: RunList, picked: Sequence[Run], form: str) -> None:
 
 def _delete(run_list: RunList, keys: list[str]) -> None:
     try:
-        with told():
+        with database_errors_as_sentences():
             run_list.labels.delete(keys)
     except RecipeError as error:
         error_toast(error)
@@ -434,7 +433,7 @@ def undo_bar(run_list: RunList) -> None:
 
 def _restore(run_list: RunList, keys: list[str]) -> None:
     try:
-        with told():
+        with database_errors_as_sentences():
             run_list.labels.restore(keys)
     except RecipeError as error:
         error_toast(error)
@@ -454,7 +453,7 @@ def _export(run_list: RunList, done: Sequence[Run]) -> None:
         st.button(label, key="history.pack", icon=":material/folder_zip:", on_click=_pack, args=(keys,), help=text)
         return
     try:
-        with told():
+        with database_errors_as_sentences():
             data = _bundle(keys, run_list.owner, tuple(f"{run.name}\0{run.tags}" for run in done))
     except RecipeError as error:
         st.caption(escape_markdown(str(error)))
@@ -502,12 +501,12 @@ def _import() -> None:
     if file is None:
         return
     try:
-        with told():
+        with database_errors_as_sentences():
             imported = import_runs(server.home(), runs.history(), file.getvalue())
     except RecipeError as error:
         error_toast(f"{error} – Nothing was changed.")
     else:
-        new, old = len(imported.new), len(imported.known)
+        new, old = len(imported.new), len(imported.present)
         already = f"; {old} {'was' if old == 1 else 'were'} already here" if old else ""
         st.session_state.pop(DELETED, None)  # the deleted runs may be among them
         st.toast(f"{new} run{'' if new == 1 else 's'} imported{already}.", icon=":material/check:")

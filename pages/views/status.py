@@ -10,8 +10,8 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, __version__
 from nlwfa_core.experiment.recipe import run_title
-from nlwfa_core.history.database import described, told
-from nlwfa_core.history.listing import Query, choices, listed
+from nlwfa_core.history.database import database_errors_as_sentences, describe
+from nlwfa_core.history.listing import Query, choices, list_runs
 from nlwfa_core.history.runs import STATES, Run
 from nlwfa_core.jobs.runner import Overview
 from nlwfa_core.lab import history as history_tables
@@ -87,7 +87,7 @@ def _history() -> None:
     states, failures = _past(MAX_FAILURES)
     counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
     text = " · ".join(counts) or "no run yet"
-    st.markdown(f"{escape_markdown(described(runs.history().reading.url))}: {text}")
+    st.markdown(f"{escape_markdown(describe(runs.history().reading.url))}: {text}")
     if failures:
         st.markdown("**The last failures**")
         table = {
@@ -101,8 +101,8 @@ def _history() -> None:
 @st.cache_data(ttl=5, show_spinner=False)
 def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
     """State -> number of runs, and the last failures; a few seconds old, as many may look. Raises RecipeError."""
-    with told():
-        failures = listed(runs.history(), Query(states=("failed",)), 0, num_failures).runs
+    with database_errors_as_sentences():
+        failures = list_runs(runs.history(), Query(states=("failed",)), 0, num_failures).runs
         return choices(runs.history()).states, failures
 
 

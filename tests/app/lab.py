@@ -76,7 +76,7 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
         return app
     app.button(key=button).click().run()
     deadline = monotonic() + 90
-    while (busy := runs.runner().overview()).waiting or busy.running or busy.paused:
+    while any("test session id" in job.sessions and not job.over for job in [*runs.runner()._jobs.values()]):
         assert monotonic() < deadline, "waited in vain"
         sleep(0.02)
     return app.run()

@@ -11,19 +11,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import Recipe, run
-from nlwfa_core.history.listing import Query, listed
-from nlwfa_core.history.runs import Event, Run, done
+from nlwfa_core.history.listing import Query, list_runs
+from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.lab.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 from tests.app.test_data import LINES, upload
+from tests.core.small import run_of
 
 
 def recorded(recipe: Recipe, state: str = "done") -> Run:
     """The run's row, once it says so: it is written beside."""
     deadline = monotonic() + 30
-    while (row := runs.history().run(recipe.key())) is None or row.state != state:
+    while (row := run_of(runs.history(), recipe.key())) is None or row.state != state:
         assert monotonic() < deadline, "waited in vain"
         sleep(0.02)
     return row
@@ -174,7 +175,7 @@ def test_names_and_tags_are_shown_as_they_are_written() -> None:
     app.multiselect(key=f"history.tags_of.{recipe.key()[:12]}").set_value(["x" * 41])
     app.button(key="history.save").click().run()
     assert complaints(app) == ["characters of a tag: 41 given, at most 40 allowed"]
-    assert runs.history().run(recipe.key()).tags == ["<i>tag</i>"]
+    assert run_of(runs.history(), recipe.key()).tags == ["<i>tag</i>"]
 
 
 def test_several_runs_get_a_tag_beside_theirs() -> None:
@@ -183,7 +184,7 @@ def test_several_runs_get_a_tag_beside_theirs() -> None:
     app.multiselect(key="history.tags_of.several").set_value(["both"])
     app.button(key="history.save").click().run()
     assert not complaints(app)
-    assert [runs.history().run(recipe.key()).tags for recipe in recipes] == [[tag_of(*recipes), "both"]] * 2
+    assert [run_of(runs.history(), recipe.key()).tags for recipe in recipes] == [[tag_of(*recipes), "both"]] * 2
 
 
 def test_a_bundle_there_and_back() -> None:
@@ -204,11 +205,11 @@ def test_a_bundle_there_and_back() -> None:
 def test_a_file_that_is_no_bundle_is_one_sentence_and_changes_nothing(data: bytes) -> None:
     recipe = made(315)
     app = find(open_lab("history"), recipe)
-    before = listed(runs.history(), Query()).total
+    before = list_runs(runs.history(), Query()).total
     app.file_uploader(key=history.BUNDLE).set_value(("runs.zip", data, "application/zip")).run()
     [sentence] = complaints(app)
     assert sentence.endswith("– Nothing was changed.")
-    assert listed(runs.history(), Query()).total == before and len(named(app)) == 1
+    assert list_runs(runs.history(), Query()).total == before and len(named(app)) == 1
 
 
 def test_large_bundles_are_packed_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +226,7 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
     recorded(here)
     gone = here.changed(data=here.data.changed(upload="0" * 64))
     result = run(here, files=cache.uploads().get)
-    runs.history().note([done(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())])
+    runs.history().note([run_of_result(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())])
     app = tick(find(open_lab("history"), gone), 0)
     assert any("only a hash of them" in note.value.replace("\\", "") for note in app.info)
     app.button(key="history.open").click().run()

@@ -1,15 +1,18 @@
-"""Small runs, and waiting for what they do: for tests of jobs, history and faults."""
+"""Small runs, waiting for what they do, and what the history says of them: for tests of jobs, history and faults."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.history.runs import RUNS, History, Run
 
 posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
 
@@ -29,3 +32,22 @@ def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
         assert monotonic() < deadline, "waited in vain"
         sleep(0.02)
     return answer
+
+
+def all_runs(history: History, deleted: bool = False) -> list[Run]:
+    """The rows that are not deleted, or those that are, the newest first."""
+    with history.reading.connect() as connection:
+        rows = connection.execute(sa.select(RUNS).order_by(RUNS.c.submitted.desc(), RUNS.c.key)).all()
+    return [Run(**row._mapping) for row in rows if (row.deleted is not None) == deleted]
+
+
+def run_of(history: History, key: str) -> Run | None:
+    return next((run for run in all_runs(history) + all_runs(history, deleted=True) if run.key == key), None)
+
+
+def states(home: Path) -> dict[str, str]:
+    """Key -> state of the runs in the history of a lab's folder."""
+    history = History.open(home)
+    found = {run.key: run.state for run in all_runs(history)}
+    history.close()
+    return found

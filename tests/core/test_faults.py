@@ -28,17 +28,10 @@ from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from tests.core.jobs.test_sweep import Here, run_here
-from tests.core.small import posix, recipe_of, wait_for
+from tests.core.small import posix, recipe_of, states, wait_for
 from tests.references import COIN
 
 HOUR, YEAR = 3600.0, 365 * 24 * 3600.0
-
-
-def states(home: Path) -> dict[str, str]:
-    kept = History.open(home)
-    found = {row.key: row.state for row in kept.runs()}
-    kept.close()
-    return found
 
 
 class FullDisk:
@@ -226,10 +219,10 @@ def test_a_server_that_stops_while_the_database_is_locked_leaves_runs_that_the_n
 ) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS", 1)
     writer, key = Recorder(tmp_path), recipe_of().key()
-    writer.tell(key, recipe_of(), "running")
+    writer.record(key, recipe_of(), "running")
     wait_for(lambda: states(tmp_path) == {key: "running"})
     with locked(tmp_path, 600) as other:
-        writer.tell(key, recipe_of(), "interrupted")
+        writer.record(key, recipe_of(), "interrupted")
         assert not writer.close(10)
         other.kill()
     monkeypatch.undo()

@@ -19,7 +19,7 @@ from nlwfa_core import Recipe, run
 from nlwfa_core.experiment.fields import recipe_code, recipe_of
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.history.bundles import import_runs
-from nlwfa_core.history.listing import Query, listed
+from nlwfa_core.history.listing import Query, list_runs
 from nlwfa_core.history.runs import History
 
 FILES = Path(__file__).resolve().parents[1] / "version_0_1"
@@ -38,7 +38,7 @@ def test_links_and_keys(name: str) -> None:
 def test_a_history(tmp_path: Path) -> None:
     shutil.copy(FILES / "history.sqlite", tmp_path / "history.sqlite")
     history = History.open(tmp_path)
-    rows = {row.key: row for row in listed(history, Query()).runs}
+    rows = {row.key: row for row in list_runs(history, Query()).runs}
     linear, network = (rows[RECIPES[name]["key"]] for name in ("linear", "network"))
     assert (linear.name, linear.learner, linear.rank, linear.state) == ("kept from 0.1", "SP", 2, "done")
     assert (network.tags, network.learner) == (["class"], "both.non")

@@ -23,25 +23,17 @@ from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE, connect
-from nlwfa_core.history.presence import Presence
-from nlwfa_core.history.recorder import Recorder
-from nlwfa_core.history.runs import Event, History, Run, done
+from nlwfa_core.history.recorder import Presence, Recorder
+from nlwfa_core.history.runs import Event, History, Run, run_of_result
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.metrics.diagnostics import diagnostics
-from tests.core.small import posix, recipe_of, wait_for
+from tests.core.small import all_runs, posix, recipe_of, run_of, states, wait_for
 
 
 def save(home: Path, recipe: Recipe) -> str:
     """A finished run on disk."""
     save_result(home / "runs" / recipe.key(), run(recipe))
     return recipe.key()
-
-
-def states(home: Path) -> dict[str, str]:
-    history = History.open(home)
-    found = {run.key: run.state for run in history.runs()}
-    history.close()
-    return found
 
 
 @pytest.fixture
@@ -70,7 +62,7 @@ def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
         waits.key(): "interrupted",
     }
     history = History.open(tmp_path)
-    row = history.run(good.key())
+    row = run_of(history, good.key())
     assert row is not None and row.read_recipe() == good and row.version
     assert row.scores is not None and row.scores["wer"] == result.scores.wer
     assert row.seconds == result.seconds and row.sentences == list(result.notes)
@@ -79,7 +71,7 @@ def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
     assert row.curves is not None
     assert row.curves["factorisation"]["losses"] == result.report.logs[0].losses.tolist()
     assert row.ended is not None and row.started is not None and row.submitted <= row.started <= row.ended
-    failed = history.run(bad.key())
+    failed = run_of(history, bad.key())
     assert failed is not None and "No file was uploaded" in str(failed.message)
     history.close()
 
@@ -141,7 +133,7 @@ def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_p
     writer = Recorder(tmp_path)
     key = save(tmp_path, recipe_of())
     for state in ("queued", "running", "done"):
-        writer.tell(key, recipe_of(), state)
+        writer.record(key, recipe_of(), state)
     lock.execute("ROLLBACK")
     lock.close()
     assert writer.close(60) and states(tmp_path) == {key: "done"}
@@ -177,7 +169,7 @@ def test_rows_are_made_from_folders_that_are_whole(tmp_path: Path, history: Hist
     assert history.rebuild(tmp_path / "runs") == 2
     assert history.rebuild(tmp_path / "runs") == 0
     assert states(tmp_path) == dict.fromkeys(keys, "done")
-    row = history.run(keys[0])
+    row = run_of(history, keys[0])
     assert row is not None and row.ended == (tmp_path / "runs" / keys[0] / "result.json").stat().st_mtime
 
 
@@ -202,11 +194,10 @@ def test_what_people_give_a_run_stays_when_it_is_run_again(tmp_path: Path, histo
     history.note([Event(key, recipe, "queued", 1.0)])
     history.rename(key, "<b>best</b>\0 \ud800")
     history.tag(key, ["class", "class", " a ", ""])
-    history.annotate(key, "look at k = 2")
-    history.note([done(key, run(recipe), 2.0)])
-    row = history.run(key)
+    history.note([run_of_result(key, run(recipe), 2.0)])
+    row = run_of(history, key)
     assert row is not None
-    assert (row.name, row.tags, row.note) == ("<b>best</b> ?", ["class", "a"], "look at k = 2")
+    assert (row.name, row.tags) == ("<b>best</b> ?", ["class", "a"])
     assert (row.submitted, row.ended, row.state) == (1.0, 2.0, "done")
     for refused in (lambda: history.rename(key, "x" * 201), lambda: history.tag(key, ["x" * 41])):
         with pytest.raises(RecipeError, match="at most"):
@@ -217,14 +208,14 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
     first, second = (save(tmp_path, recipe_of(seed=seed)) for seed in (1, 2))
     history.rebuild(tmp_path / "runs")
     history.delete([first, second])
-    assert history.runs() == [] and {run.key for run in history.runs(deleted=True)} == {first, second}
+    assert all_runs(history) == [] and {run.key for run in all_runs(history, deleted=True)} == {first, second}
     assert history.rebuild(tmp_path / "runs") == 0  # deleted is deleted
     history.restore([first])
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / second).exists()
     assert Recorder(tmp_path).close(60) and (tmp_path / "runs" / second).exists()
     monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
     assert Recorder(tmp_path).close(60)
-    assert not (tmp_path / "runs" / second).exists() and history.runs(deleted=True) == []
+    assert not (tmp_path / "runs" / second).exists() and all_runs(history, deleted=True) == []
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
 
 
@@ -252,15 +243,15 @@ def test_a_deleted_run_that_is_asked_for_again_is_back(tmp_path: Path, history: 
     runner = Runner(tmp_path, num_workers=1)
     runner.submit(recipe_of(), "me")
     runner.close()
-    assert [(row.state, row.name) for row in history.runs()] == [("done", "mine")]
+    assert [(row.state, row.name) for row in all_runs(history)] == [("done", "mine")]
 
 
 def test_numbers_that_are_not_finite_come_back_as_words(history: History) -> None:
     recipe = recipe_of()
     result = run(recipe)
-    row = done(recipe.key(), result, 1.0)
+    row = run_of_result(recipe.key(), result, 1.0)
     history.note([Run(**{**vars(row), "scores": {"log2_pauto": "inf"}})])
-    found = history.run(recipe.key())
+    found = run_of(history, recipe.key())
     assert found is not None and found.scores == {"log2_pauto": "inf"}
 
 
@@ -292,10 +283,10 @@ def test_an_address_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
     mine, other = Presence(tmp_path, "mine"), Presence(tmp_path, "other")
-    assert mine.take_dead() == other.take_dead() == ()
+    assert mine.stopped_servers() == other.stopped_servers() == ()
     os.close(other._file)
-    assert mine.take_dead() == (other.name,)
-    mine.bury((other.name,))
+    assert mine.stopped_servers() == (other.name,)
+    mine.forget((other.name,))
     mine.close()
     assert list((tmp_path / "servers").iterdir()) == []
 

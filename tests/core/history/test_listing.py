@@ -16,9 +16,10 @@ from sqlalchemy.dialects import postgresql
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import Recipe
-from nlwfa_core.history.listing import FIELDS, Query, choices, chosen, listed
-from nlwfa_core.history.owners import Own
+from nlwfa_core.history.listing import FIELDS, Query, choices, get_runs, list_runs
+from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.runs import History, Run
+from tests.core.small import all_runs
 
 RECIPE = Recipe().model_dump(mode="json")
 SCORE = [0.25, 0.5, 0.125, "inf", "nan", None, -3.0, "-inf", 0.25, 1e-300, 12, 0.75]
@@ -88,7 +89,7 @@ QUERIES = st.builds(
 @given(QUERIES, st.integers(0, 20), st.integers(1, 20))
 def test_what_is_listed_is_what_fits(history: History, query: Query, offset: int, limit: int) -> None:
     wanted = sorted((run for run in ROWS if matches(run, query)), key=lambda run: (-run.submitted, run.key))
-    found = listed(history, query, offset, limit)
+    found = list_runs(history, query, offset, limit)
     assert found.total == len(wanted)
     assert [run.key for run in found.runs] == [run.key for run in wanted[offset : offset + limit]]
     assert all(run.curves is None and run.tags == ROWS[run.rank].tags for run in found.runs)
@@ -97,7 +98,7 @@ def test_what_is_listed_is_what_fits(history: History, query: Query, offset: int
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("metric", ["wer", "ndcg5", "num_zero"])
 def test_the_best_come_first_and_runs_without_a_score_last(history: History, metric: str, last: bool) -> None:
-    found = listed(history, Query(order=metric, last=last), 0, 100).runs
+    found = list_runs(history, Query(order=metric, last=last), 0, 100).runs
     assert len(found) == len(ROWS)
     values = [float("nan") if (value := (run.scores or {}).get(metric)) is None else float(value) for run in found]
     real = [value for value in values if not math.isnan(value)]
@@ -110,20 +111,20 @@ def test_the_best_come_first_and_runs_without_a_score_last(history: History, met
 
 @pytest.mark.parametrize("query", [Query(), Query(order="wer"), Query(order="wer", last=True), Query(last=True)], ids=str)
 def test_pages_hold_each_run_once(history: History, query: Query) -> None:
-    keys = [run.key for offset in range(0, 60, 7) for run in listed(history, query, offset, 7).runs]
+    keys = [run.key for offset in range(0, 60, 7) for run in list_runs(history, query, offset, 7).runs]
     assert len(keys) == len(ROWS) and {*keys} == {run.key for run in ROWS}
 
 
 def test_an_order_that_there_is_not_is_told(history: History) -> None:
     with pytest.raises(RecipeError, match="allowed are newest and log2_pauto"):
-        listed(history, Query(order="wer; DROP TABLE runs"))
+        list_runs(history, Query(order="wer; DROP TABLE runs"))
     assert "wer" in FIELDS
 
 
 def test_whole_runs_and_what_filters_offer(history: History) -> None:
     keys = [ROWS[5].key, ROWS[2].key, "f" * 64, row(99).key]
-    assert list(chosen(history, keys)) == keys[:2]
-    assert chosen(history, keys)[keys[0]].curves == ROWS[5].curves
+    assert list(get_runs(history, keys)) == keys[:2]
+    assert get_runs(history, keys)[keys[0]].curves == ROWS[5].curves
     offered = choices(history)
     assert offered.states == {"done": 24, "failed": 12, "interrupted": 12} and offered.total == 48
     assert (offered.learners, offered.sources) == (("SP", "both.non"), ("dyck", "upload", "verbs"))
@@ -133,19 +134,19 @@ def test_whole_runs_and_what_filters_offer(history: History) -> None:
 def test_a_person_sees_their_own_list_under_their_names(tmp_path: Path) -> None:
     history = History.open(tmp_path)
     history.note(ROWS)
-    me, you = Own(history, "me"), Own(history, "you")
-    me.keep([ROWS[0].key, ROWS[3].key, "e" * 64])  # what has no row yet is not shown
-    you.keep([ROWS[3].key])
+    me, you = OwnList(history, "me"), OwnList(history, "you")
+    me.add([ROWS[0].key, ROWS[3].key, "e" * 64])  # what has no row yet is not shown
+    you.add([ROWS[3].key])
     me.rename(ROWS[3].key, "mine")
     me.tag(ROWS[3].key, ["my tag"])
-    found = {run.key: (run.name, run.tags) for run in listed(history, Query(owner="me")).runs}
+    found = {run.key: (run.name, run.tags) for run in list_runs(history, Query(owner="me")).runs}
     assert found == {ROWS[0].key: ("", []), ROWS[3].key: ("mine", ["my tag"])}
-    assert [run.name for run in listed(history, Query(owner="you")).runs] == [""]
-    assert [run.name for run in listed(history, Query(owner="me", text="mine", tags=("my tag",))).runs] == ["mine"]
-    assert listed(history, Query(owner="me", text="run")).total == 0  # the lab's name for it is not theirs
+    assert [run.name for run in list_runs(history, Query(owner="you")).runs] == [""]
+    assert [run.name for run in list_runs(history, Query(owner="me", text="mine", tags=("my tag",))).runs] == ["mine"]
+    assert list_runs(history, Query(owner="me", text="run")).total == 0  # the lab's name for it is not theirs
     assert choices(history, "me").tags == ("my tag",) and choices(history, "you").tags == ()
-    assert list(chosen(history, [run.key for run in ROWS], "you")) == [ROWS[3].key]
-    assert next(run for run in history.runs() if run.key == ROWS[3].key).name == ROWS[3].name
+    assert list(get_runs(history, [run.key for run in ROWS], "you")) == [ROWS[3].key]
+    assert next(run for run in all_runs(history) if run.key == ROWS[3].key).name == ROWS[3].name
     history.close()
 
 
@@ -172,8 +173,8 @@ class Elsewhere:
 def test_another_database_is_asked_in_its_own_words(owner: str | None) -> None:
     """No server of it here: that the questions can be put is all that is looked at."""
     elsewhere: Any = Elsewhere()
-    listed(elsewhere, Query("100%", ("done",), ("SP",), ("dyck",), ("a",), "wer", owner=owner))
-    assert chosen(elsewhere, ["0" * 64], owner) == {}
+    list_runs(elsewhere, Query("100%", ("done",), ("SP",), ("dyck",), ("a",), "wer", owner=owner))
+    assert get_runs(elsewhere, ["0" * 64], owner) == {}
     rows = elsewhere.asked[0]
     assert "runs.scores ->> " in rows and "ILIKE" in rows and "LIMIT" in rows and "curves" not in rows
     assert all(("owned.owner = " in asked) == (owner is not None) for asked in elsewhere.asked)

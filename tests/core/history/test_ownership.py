@@ -17,10 +17,11 @@ from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecip
 from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE
-from nlwfa_core.history.listing import Query, listed
-from nlwfa_core.history.owners import Own, pseudonym
+from nlwfa_core.history.listing import Query, list_runs
+from nlwfa_core.history.owners import OwnList, pseudonym
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import Event, History
+from tests.core.small import all_runs
 
 KEYS = [f"{number:064x}" for number in range(3)]
 
@@ -33,29 +34,29 @@ def history(tmp_path: Path) -> History:
 
 
 def shown(history: History, owner: str) -> set[str]:
-    return {run.key for run in listed(history, Query(owner=owner)).runs}
+    return {run.key for run in list_runs(history, Query(owner=owner)).runs}
 
 
 def test_who_takes_a_run_out_takes_it_out_of_their_own_list(history: History) -> None:
-    me, you = Own(history, "me"), Own(history, "you")
+    me, you = OwnList(history, "me"), OwnList(history, "you")
     for person in (me, you):
-        person.keep(KEYS)
-        person.keep(KEYS)  # twice is once
+        person.add(KEYS)
+        person.add(KEYS)  # twice is once
     me.rename(KEYS[0], "first")
     me.delete(KEYS[:2])
     assert shown(history, "me") == {KEYS[2]} and shown(history, "you") == set(KEYS)
-    assert len(history.runs()) == 3
-    me.keep(KEYS[:2])  # it is only looked at
+    assert len(all_runs(history)) == 3
+    me.add(KEYS[:2])  # it is only looked at
     assert shown(history, "me") == {KEYS[2]}
     me.restore(KEYS[:1])
     assert shown(history, "me") == {KEYS[0], KEYS[2]}
-    assert [run.name for run in listed(history, Query(owner="me")).runs if run.key == KEYS[0]] == ["first"]
-    me.keep(KEYS, again=True)  # it is started
+    assert [run.name for run in list_runs(history, Query(owner="me")).runs if run.key == KEYS[0]] == ["first"]
+    me.add(KEYS, again=True)  # it is started
     assert shown(history, "me") == set(KEYS)
 
 
 def test_what_the_lab_deletes_is_gone_from_every_list(history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Own(history, "me").keep(KEYS)
+    OwnList(history, "me").add(KEYS)
     history.delete(KEYS[:1])
     assert shown(history, "me") == set(KEYS[1:])
     monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
@@ -65,8 +66,8 @@ def test_what_the_lab_deletes_is_gone_from_every_list(history: History, tmp_path
 
 
 def test_names_and_tags_have_the_historys_limits(history: History) -> None:
-    me = Own(history, "me")
-    me.keep(KEYS)
+    me = OwnList(history, "me")
+    me.add(KEYS)
     refused: tuple[Callable[[], None], ...] = (
         lambda: me.rename(KEYS[0], "x" * 201),
         lambda: me.tag(KEYS[0], ["x"] + [str(n) for n in range(20)]),
@@ -78,7 +79,7 @@ def test_names_and_tags_have_the_historys_limits(history: History) -> None:
 
 def test_many_windows_of_one_person_at_once(history: History) -> None:
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: Own(history, "me").keep(KEYS, again=True), range(32)))
+        list(pool.map(lambda _: OwnList(history, "me").add(KEYS, again=True), range(32)))
     assert shown(history, "me") == set(KEYS)
 
 
@@ -104,13 +105,13 @@ def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> 
     history = History.open(tmp_path)
     history.rebuild(tmp_path / "runs")
     history.rename(recipe.key(), "from before")
-    before = history.runs()
+    before = all_runs(history)
     history.close()
     with sqlite3.connect(tmp_path / FILE) as database:
         drops = "DROP INDEX ix_runs_shown; DROP TABLE owned; "
         database.executescript(drops + "UPDATE alembic_version SET version_num = '1'")
     history = History.open(tmp_path)
-    assert [vars(entry) for entry in history.runs()] == [vars(entry) for entry in before]
-    Own(history, "me").keep([recipe.key()])
+    assert [vars(entry) for entry in all_runs(history)] == [vars(entry) for entry in before]
+    OwnList(history, "me").add([recipe.key()])
     assert shown(history, "me") == {recipe.key()}
     history.close()

@@ -18,15 +18,14 @@ import sqlalchemy as sa
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.history import database
-from nlwfa_core.history.database import FILE, VARIABLE, connect, described
-from nlwfa_core.history.listing import Query, choices, chosen, listed
-from nlwfa_core.history.owners import Own
+from nlwfa_core.history.database import FILE, VARIABLE, connect, describe
+from nlwfa_core.history.listing import Query, choices, get_runs, list_runs
+from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import Event, History, Run
 from tests.core.history import test_history as usual
-from tests.core.history.test_history import states
 from tests.core.history.test_listing import ROWS
-from tests.core.small import recipe_of, wait_for
+from tests.core.small import all_runs, recipe_of, run_of, states, wait_for
 
 SERVER = os.environ.get("NLWFA_TEST_POSTGRES", "")
 
@@ -90,7 +89,7 @@ def test_the_tables_are_those_of_this_version(tmp_path: Path, history: History, 
     tables = sa.inspect(engine)
     assert {column["name"] for column in tables.get_columns("runs")} == {*Run.__dataclass_fields__}
     assert {index["name"] for index in tables.get_indexes("runs")} >= {"ix_runs_shown", "ix_runs_state", "ix_runs_server"}
-    assert described(engine.url) == f"postgresql, {place.name} at {place.url.host}"
+    assert describe(engine.url) == f"postgresql, {place.name} at {place.url.host}"
     engine.dispose()
     assert not (tmp_path / FILE).exists()
     with history.writing() as connection:
@@ -105,8 +104,8 @@ def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path, his
         for step in ("DROP INDEX ix_runs_shown", "DROP TABLE owned", "UPDATE alembic_version SET version_num = '1'"):
             connection.exec_driver_sql(step)
     assert len(states(tmp_path)) == len(ROWS)
-    Own(history, "me").keep([ROWS[0].key])
-    assert [run.key for run in listed(history, Query(owner="me")).runs] == [ROWS[0].key]
+    OwnList(history, "me").add([ROWS[0].key])
+    assert [run.key for run in list_runs(history, Query(owner="me")).runs] == [ROWS[0].key]
 
 
 def test_it_lists_what_sqlite_lists(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,9 +113,9 @@ def test_it_lists_what_sqlite_lists(tmp_path: Path, history: History, monkeypatc
     other = History.open(tmp_path)
     for each in (history, other):
         each.note([*ROWS, Run(**{**vars(ROWS[0]), "key": "f" * 64, "deleted": 1.0})])
-        Own(each, "me").keep([run.key for run in ROWS[:9]])
-        Own(each, "me").tag(ROWS[3].key, ["mine", 'quote " b', "ü"])
-        Own(each, "me").rename(ROWS[3].key, "RUN of mine")
+        OwnList(each, "me").add([run.key for run in ROWS[:9]])
+        OwnList(each, "me").tag(ROWS[3].key, ["mine", 'quote " b', "ü"])
+        OwnList(each, "me").rename(ROWS[3].key, "RUN of mine")
         with each.writing() as connection:
             connection.exec_driver_sql("UPDATE owned SET since = 1")  # the clock has gone on between the two
     texts = ("", "run", "RUN 1", "rank high", "100%", "_", "%", "ü", "0000", "mine", "nothing", "\\", "'")
@@ -124,13 +123,13 @@ def test_it_lists_what_sqlite_lists(tmp_path: Path, history: History, monkeypatc
     orders = (("newest", False), ("newest", True), ("wer", False), ("wer", True), ("ndcg5", False), ("num_zero", True))
     for text, tag, (order, last), owner in product(texts, tags, orders, (None, "me")):
         query = Query(text, tags=tag, order=order, last=last, owner=owner)
-        here, there = listed(history, query, 1, 20), listed(other, query, 1, 20)
+        here, there = list_runs(history, query, 1, 20), list_runs(other, query, 1, 20)
         assert ([vars(run) for run in here.runs], here.total) == ([vars(run) for run in there.runs], there.total), query
     for owner in (None, "me"):
         assert choices(history, owner) == choices(other, owner)
         keys = [run.key for run in ROWS]
-        assert [*map(vars, chosen(history, keys, owner).values())] == [*map(vars, chosen(other, keys, owner).values())]
-    assert [*map(vars, history.runs())] == [*map(vars, other.runs())]
+        assert [*map(vars, get_runs(history, keys, owner).values())] == [*map(vars, get_runs(other, keys, owner).values())]
+    assert [*map(vars, all_runs(history))] == [*map(vars, all_runs(other))]
     other.close()
 
 
@@ -139,10 +138,10 @@ def test_text_of_any_kind_comes_back(history: History) -> None:
     history.note([Event(key, recipe_of(), "failed", 1.0, odd)])
     history.rename(key, odd)
     history.tag(key, ["\0", "\\u0000", "\ud83d", "'"])
-    row = history.run(key)
+    row = run_of(history, key)
     wanted = odd.replace("\0", "").replace("\ud800", "?")
     assert row is not None and (row.name, row.message, row.tags) == (wanted, wanted, ["\\u0000", "?", "'"])
-    assert listed(history, Query(text="DROP", tags=("\\u0000",))).total == 1
+    assert list_runs(history, Query(text="DROP", tags=("\\u0000",))).total == 1
 
 
 def test_many_that_write_the_same_rows_at_once(tmp_path: Path, history: History) -> None:
@@ -152,24 +151,24 @@ def test_many_that_write_the_same_rows_at_once(tmp_path: Path, history: History)
     for place, writer in enumerate(writers):
         for recipe in recipes if place % 2 else reversed(recipes):
             for state in ("queued", "running", "failed"):
-                writer.tell(recipe.key(), recipe, state)
+                writer.record(recipe.key(), recipe, state)
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(lambda writer: writer.close(60), writers))
     assert states(tmp_path) == {recipe.key(): "failed" for recipe in recipes}
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: Own(history, "me").keep([recipe.key() for recipe in recipes], again=True), range(32)))
-    assert listed(history, Query(owner="me")).total == len(recipes)
+        list(pool.map(lambda _: OwnList(history, "me").add([recipe.key() for recipe in recipes], again=True), range(32)))
+    assert list_runs(history, Query(owner="me")).total == len(recipes)
 
 
 def test_whoever_reads_after_the_server_was_started_anew_sees_nothing_of_it(history: History, place: Place) -> None:
     history.note(ROWS)
     place.cut()
-    assert len(history.runs()) == len(ROWS)
+    assert len(all_runs(history)) == len(ROWS)
     place.cut()
     history.rename(ROWS[0].key, "mine")
     place.cut()
-    Own(history, "me").keep([ROWS[0].key])
-    assert [run.name for run in chosen(history, [ROWS[0].key]).values()] == ["mine"]
+    OwnList(history, "me").add([ROWS[0].key])
+    assert [run.name for run in get_runs(history, [ROWS[0].key]).values()] == ["mine"]
 
 
 def test_a_writer_that_hangs_is_waited_for_no_longer_than_said(
@@ -180,21 +179,21 @@ def test_a_writer_that_hangs_is_waited_for_no_longer_than_said(
     with history.writing():
         with pytest.raises(sa.exc.OperationalError, match="lock timeout"):
             other.note(ROWS)
-        assert other.runs() == []  # who reads does not wait
+        assert all_runs(other) == []  # who reads does not wait
     other.note(ROWS)
-    assert len(history.runs()) == len(ROWS)
+    assert len(all_runs(history)) == len(ROWS)
     other.close()
 
 
 def test_what_becomes_of_runs_while_the_server_is_gone_is_written_when_it_is_back(tmp_path: Path, place: Place) -> None:
     writer = Recorder(tmp_path)
     first, second = recipe_of(seed=1), recipe_of(seed=2)
-    writer.tell(first.key(), first, "queued")
+    writer.record(first.key(), first, "queued")
     wait_for(lambda: states(tmp_path) == {first.key(): "queued"})
     place.asks(f"ALTER DATABASE {place.name} ALLOW_CONNECTIONS false")
     place.cut()
-    writer.tell(first.key(), first, "running")
-    writer.tell(second.key(), second, "queued")
+    writer.record(first.key(), first, "running")
+    writer.record(second.key(), second, "queued")
     with pytest.raises(sa.exc.OperationalError):
         connect(tmp_path / "other")
     place.asks(f"ALTER DATABASE {place.name} ALLOW_CONNECTIONS true")

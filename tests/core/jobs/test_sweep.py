@@ -26,12 +26,11 @@ from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.recorder import Recorder
-from nlwfa_core.history.runs import History
 from nlwfa_core.jobs import sweep as sweeping
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.sweep import Cluster, Group, Slot, Swept, Waiting, Workers, run_missing
 from nlwfa_core.learning.progress import Progress
-from tests.core.small import posix, wait_for
+from tests.core.small import posix, states, wait_for
 
 SWEEP: dict[str, Any] = {
     "base": {
@@ -49,13 +48,6 @@ NUM_RUNS = 3 + 3 * 4
 def done(home: Path) -> dict[str, int]:
     """Finished runs, and when they were written."""
     return {path.parent.name: path.stat().st_mtime_ns for path in home.glob("runs/*/result.json")}
-
-
-def states(home: Path) -> dict[str, str]:
-    history = History.open(home)
-    found = {run.key: run.state for run in history.runs()}
-    history.close()
-    return found
 
 
 def children(pid: int) -> list[int]:

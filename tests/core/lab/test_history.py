@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.history.runs import Event, Run, done
+from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.lab.history import (
     diagnostics_table,
     format_duration,
@@ -28,7 +28,7 @@ RECIPE = Recipe(
     learning=LearningRecipe(learner="fac.non", rank=2, epochs_factorisation=20, epochs_transitions=5, seed=6),
 )
 RESULT = run(RECIPE)
-DONE = done("a" * 64, RESULT, 60.0)
+DONE = run_of_result("a" * 64, RESULT, 60.0)
 
 
 def bare(state: str, recipe: Recipe = RECIPE, **more: object) -> Run:
