@@ -70,7 +70,7 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         ["true model", "", scores.true_log2_pauto, truth],
     ]
     notes = [
-        "Theirs ran once. The HMM emits an end symbol behind each string. Its EM maximises the likelihood; SP matches moments. "
+        "Theirs ran once. The HMM emits an end symbol after each string. Its EM maximises the likelihood; SP matches moments. "
         f"{len(words)} test strings as drawn; Pauto with the exact probabilities over the rows.",
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)

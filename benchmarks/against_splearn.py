@@ -54,9 +54,7 @@ def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]
         Comparison(f"{work.title}; from distinct strings", ours, f"{OPPONENT}, sparse (default)", sparse, COUNT_TARGET, checked),
         Comparison(f"{work.name}; from distinct strings", ours, f"{OPPONENT}, dense", dense, COUNT_TARGET, checked),
         Comparison(f"{work.name}; ours merges equal strings too", from_strings, f"{OPPONENT}, dense", dense, None, checked),
-        Comparison(
-            f"{work.name}; dictionaries for nothing", ours, f"{OPPONENT}, dense, matrices alone", matrix_alone, None, checked
-        ),
+        Comparison(f"{work.name}; dictionaries given", ours, f"{OPPONENT}, dense, matrices alone", matrix_alone, None, checked),
     ]
 
 
@@ -141,9 +139,9 @@ def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> 
     learn.comparisons.append(nonlinear_weights(works[0], works[0].words, max(repeats, 3)))
     count.notes.extend(
         (
-            "Theirs is what `fit` does before the SVD. It can't choose a basis by frequency and gets ours, as sets, for nothing.",
-            "Dense matrices fill faster than its default sparse ones, but their fit has a randomised SVD that is not exact.",
-            "“Dictionaries for nothing”: its counts of strings, prefixes, suffixes are given to it; ours still chooses the basis.",
+            "Theirs is what `fit` does before the SVD. It can't choose a basis by frequency, so it is given ours, as sets.",
+            "Dense matrices are filled faster than its default sparse ones, but their fit has an inexact, randomised SVD.",
+            "“Dictionaries given”: it is given its counts of strings, prefixes and suffixes; ours still chooses the basis.",
         )
     )
     if opponents is None:

@@ -115,7 +115,7 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
             f"{num_automata} automata, 2 symbols; all prefixes and suffixes to length 4; error on 1,000 strings of 10–13 symbols.",
             "√: the element-wise root |f| is learned and the model's output squared.",
             "ahead: on how many automata its error is below that of SP at every rank below k (k + 1) / 2.",
-            f"fac.non: {epochs} epochs, rate 0.03 along a cosine, transitions of least squares.",
+            f"fac.non: {epochs} epochs, rate 0.03 along a cosine, least-squares transitions.",
         ]
         tables.append(Table(f"Squared function: {family} f", columns=columns, rows=rows, notes=notes))
     return tables
@@ -153,7 +153,7 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
     )
     notes = [
         f"{num_automata} automata, 2 symbols; median (mean ± sd) relative RMSE on 1,000 strings of 10–13 symbols.",
-        "fac.non: hidden 1, so tanh in the encoder alone; transform sqrt, so squared output; refined on all strings to length 9.",
+        "fac.non: hidden 1, so only the encoder has tanh; transform sqrt, so squared output; refined on all strings to length 9.",
         f"recovered: with an error below {RECOVERED:g}; ahead: below SP's best under the full rank; starts: median number, at most "
         f"{restarts:,}.",
     ]
@@ -186,7 +186,7 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
     columns = ("noise", "k", "SP, zeros", "SP, completed (1e-6)", "SP, completed (1e-3)", "fac.non, zeros", "fac.non, masked")
     notes = [
         f"{num_functions} signed random functions of rank k; median (mean ± sd) of the relative RMSE on the missing strings.",
-        "zeros: unknown cells taken for 0; completed: alternating least squares with that ridge; masked: the loss on known cells.",
+        "zeros: unknown cells set to 0; completed: alternating least squares with that ridge; masked: the loss on known cells.",
     ]
     return Table("Values with 30 % of the strings missing", columns=columns, rows=rows, notes=notes)
 

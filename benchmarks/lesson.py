@@ -107,11 +107,11 @@ def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | N
     mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
     name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"
     note = (
-        "SP's scores are not compared, its weights are: where a rank-k model gives exactly 0, as to deep brackets, the other "
-        "program gives a rounding error, some 1e-32, and its scores are made of logarithms of that."
+        "For SP the weights are compared and not the scores: where a rank-k model gives exactly 0, as to deep brackets, the plain "
+        "program gives a rounding error of some 1e-32, whose logarithm would enter its scores."
     )
     shared = (
-        "Ours trains one auto-encoder for fac.non and both.non, whose first step is the same to the last bit, as the lab does. The "
-        "plain program trains each learner whole."
+        "As in the lab, ours trains one auto-encoder for fac.non and both.non, whose first steps are the same to the last bit. The "
+        "plain program trains each learner separately."
     )
     return Table("The default lesson", [Comparison(name, mine, OPPONENT, others, target, checked)], notes=[note, shared])

@@ -133,8 +133,8 @@ def table(limits: Limits, kernels: Sequence[tuple[str, tuple[float, float], floa
         shares = _share(achieved / limits.flops), _share(rate / limits.bandwidth)
         rows.append([name, seconds * 1e3, flops / 1e6, moved / 1e6, achieved / 1e9, shares[0], rate / 1e9, shares[1]])
     notes = [
-        "Flops and bytes are counted from the shapes, not measured: every array of a product is read or written once. Where the "
-        "arrays fit in a cache, the share of the triad may pass 100 %. tanh counts as bytes only.",
+        "Flops and bytes are counted from the shapes, not measured: every array of a product is read or written once. If the "
+        "arrays fit into a cache, the share of the triad may exceed 100 %. tanh counts as bytes only.",
     ]
     return Table("The machine's limits", columns=columns, rows=rows, notes=notes)
 

@@ -111,8 +111,9 @@ def write(directory: Path, machine: dict[str, Any], tables: Sequence[Table]) -> 
     numbers.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     head = "\n".join(f"- {name}: {value}" for name, value in machine.items())
     introduction = (
-        "Written by `python -m benchmarks`; how to read it: [benchmarks/README.md](../benchmarks/README.md). Times are medians of "
-        "turns taken alternately in one run, with quartiles; ratio = theirs / ours; “target” is what this project wants to reach."
+        "Written by `python -m benchmarks`; [benchmarks/README.md](../benchmarks/README.md) explains how to read it. Times are "
+        "medians of alternating turns in one run, with quartiles; ratio = theirs / ours; "
+        "“target” is what this project wants to reach."
     )
     text.write_text("\n\n".join(["# Benchmarks", introduction, head, *(table.markdown() for table in tables)]) + "\n")
     return numbers, text

@@ -89,7 +89,7 @@ def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
     columns = ("step", *(f"{size}, {unit}" for size in sizes for unit in ("s", "peak MiB")))
     notes = [
         f"{'; '.join(work.title for work in works)}; k = {works[0].rank}. Scores: all of `evaluate` on {num_test:,} strings.",
-        "Peak: what a step allocates beyond what is held before it begins, measured in a separate run that is not timed.",
+        "Peak: the memory that a step allocates, measured in a separate run that is not timed.",
     ]
     return Table("A large alphabet, step by step", columns=columns, rows=rows, notes=notes)
 

@@ -139,7 +139,7 @@ def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
             works.append(sized)
     tables = against_splearn.tables(against, works, plan.repeats)
     if skipped:
-        tables[0].notes.append(f"Skipped, their files are not at hand: {', '.join(skipped)}.")
+        tables[0].notes.append(f"Skipped, because their files are missing: {', '.join(skipped)}.")
     if against is not None and not plan.is_quick:
         tables.append(Table("Spectral learning by the size of the alphabet"))
         for number in plan.alphabets:
@@ -158,8 +158,8 @@ def _statistics(plan: Plan, against: opponents.Opponents | None) -> Table:
             if against is not None:
                 table.comparisons.append(against_splearn.counting_anywhere(against, sized, statistic, repeats))
     table.notes.append(
-        "Ours starts from the strings as drawn and chooses the basis; the others get it for nothing. scikit-splearn counts every "
-        "prefix and factor up to the longest that the matrix needs: given the basis as sets, it leaves most cells at 0."
+        "Ours starts from the strings as drawn and chooses the basis; the others are given it. scikit-splearn counts every prefix "
+        "and factor up to the longest that the matrix needs: with the basis as sets it would leave most cells at 0."
     )
     return table
 
@@ -172,10 +172,10 @@ def _refinement(plan: Plan) -> Table:
     table.comparisons.append(against_refinement.epochs(plan.dyck(), 5, min(plan.repeats, 3), 2_000))
     spice = work.spice()
     if spice is None:
-        table.notes.append("SPiCe 4 is skipped: its file is not at hand.")
+        table.notes.append("SPiCe 4 is skipped: its file is missing.")
     else:
         table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
-    table.notes.append("One pass over the same batches, and the bits per symbol of the strings that judge. Ours: float64.")
+    table.notes.append("One pass over the same batches, and the bits per symbol of the validation strings. Ours: float64.")
     return table
 
 
@@ -185,9 +185,7 @@ def _steps(plan: Plan) -> Table:
         sized = work.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
         hankel = sized.counted(sized.sample())
         table.comparisons.extend(against_plain.steps(hankel, rank, plan.repeats, target, two_threads=target is not None))
-    table.notes.append(
-        "Ours: float64, the median epoch of a short training through the public function, everything in it included."
-    )
+    table.notes.append("Ours: float64, the median epoch of a short training by the public function, including everything it does.")
     return table
 
 
@@ -195,12 +193,12 @@ def _training(plan: Plan) -> Table:
     table = Table("Whole training of both.non")
     sized, hidden = work.spice(), (4, 2, 1, 2, 4)
     if plan.is_quick or sized is None:
-        table.notes.append("SPiCe 4 is skipped: a quick run, or its file is not at hand. Dyck stands in.")
+        table.notes.append("SPiCe 4 is replaced by Dyck: this is a quick run, or its file is missing.")
         sized, hidden = plan.dyck(), (2, 1, 2)
     epochs = 2 if plan.is_quick else 20
     table.comparisons.extend(against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30))
     table.notes.append(
-        "Extrapolated: the median epochs of both steps, times their numbers; what happens once is left out on both sides."
+        "Extrapolated: the median epochs of both steps, times their numbers; what happens only once is left out on both sides."
     )
     return table
 
@@ -217,7 +215,7 @@ def _scaling(plan: Plan) -> list[Table]:
 def _alphabet(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
     large, smaller = (work.automaton(20, 300, 50), 5) if plan.is_quick else (work.large_alphabet(), 1000)
     if large is None:
-        return [Table("A large alphabet, step by step", notes=["Skipped: the file of SPiCe 11 is not at hand."])]
+        return [Table("A large alphabet, step by step", notes=["Skipped: the file of SPiCe 11 is missing."])]
     learning = Table("A large alphabet: spectral learning and weights")
     if against is None:
         learning.notes.append("Skipped: scikit-splearn's environment is not set up.")

@@ -1,4 +1,4 @@
-"""The command that runs the paper's experiments again: `reproduce`."""
+"""The command `reproduce`, which runs the paper's experiments again."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared")
 
 def reproduce(
     experiment: Annotated[str, typer.Argument(help=", ".join(NAMES))],
-    out: Annotated[Path, typer.Option(help="The folder of pages, figures and runs.")] = Path("docs/reproduction"),
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, … of draws and learners.")] = 10,
-    quick: Annotated[bool, typer.Option("--quick", help="Tiny runs into OUT/quick: checks that everything works.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder of pages, figures and runs.")] = Path("docs/reproduction"),
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds (0, 1, …) of draws and learners.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Do tiny runs in OUT/quick, to check that everything works.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Begin no run after so long; 0 writes the page anew.")] = None,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Begin no run after this time; with 0, only write the page.")] = None,
     train: Annotated[Path | None, typer.Option(help=f"verbs: training strings. {STRINGS}")] = None,
-    validation: Annotated[Path | None, typer.Option(help="verbs: the strings to score on; they choose nothing.")] = None,
+    validation: Annotated[Path | None, typer.Option(help="verbs: strings to score on; they choose nothing.")] = None,
 ) -> Output:
     """Run one of the paper's experiments, in its settings and in better ones, and write the page about it.
 
@@ -43,7 +43,7 @@ def reproduce(
     for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)
     left = len(plan.runs) - len(done)
-    state = f"{plural(left, 'run')} to go: the same command goes on" if left else "nothing is missing"
+    state = f"{plural(left, 'run')} missing: the same command continues" if left else "nothing is missing"
     return Output(f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md")
 
 
