@@ -182,7 +182,7 @@ def _split(
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
     if model is None:
         return TestSet.empirical(sample)
-    return TestSet(sample.words, model.weights(sample.words), sample, known=True, true_model=model)
+    return TestSet(sample.words, model.weights(sample.words), sample, target_is_true=True, true_model=model)
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:

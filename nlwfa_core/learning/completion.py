@@ -118,20 +118,20 @@ def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
     Fewer cells do not determine a row.
     """
     states = completion.left * completion.singular_values  # (num_rows, rank)
-    known = observed_transitions(hankel, states.shape[1])
-    return WFA(states[0], linear_transitions(states, hankel.shifted, known), completion.right[0].copy())
+    observed = observed_transitions(hankel, states.shape[1])
+    return WFA(states[0], linear_transitions(states, hankel.shifted, observed), completion.right[0].copy())
 
 
-def linear_transitions(states: FloatArray, shifted: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> FloatArray:
+def linear_transitions(states: FloatArray, shifted: npt.NDArray[np.int32], observed: npt.NDArray[np.bool_]) -> FloatArray:
     """The A_σ of least norm that minimise Σ ‖z_u A_σ − z_{uσ}‖² over the known pairs, shape (num_symbols, rank, rank).
 
     Parameters
     ----------
     states : array, shape (num_rows, rank)
         The prefixes' rows come first.
-    shifted, known : arrays, shape (num_prefixes, num_symbols)
+    shifted, observed : arrays, shape (num_prefixes, num_symbols)
         The row of uσ, and whether the pair u, uσ counts.
     """
-    pairs = [np.flatnonzero(column) for column in known.T]
+    pairs = [np.flatnonzero(column) for column in observed.T]
     solved = [np.linalg.pinv(states[u]) @ states[shifted[u, symbol]] for symbol, u in enumerate(pairs)]
     return np.stack(solved)

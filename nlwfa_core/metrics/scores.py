@@ -197,7 +197,7 @@ class TestSet:
         P*, not normalised.
     sample : Sample
         All test strings, repeated ones included, for next-symbol scores.
-    known : bool
+    target_is_true : bool
         Whether the target is the true probability; else it is the empirical frequency in T.
     true_model : Model or None
         The source of true next-symbol distributions, if there is one.
@@ -208,7 +208,7 @@ class TestSet:
     words: Words
     target: FloatArray
     sample: Sample
-    known: bool
+    target_is_true: bool
     true_model: Model | None = None
 
     @cached_property
@@ -251,12 +251,12 @@ class TestSet:
         """T is every row of a test file, repeated rows included; P* is given for each row."""
         if len(words) != len(target):
             raise RecipeError(f"{len(words)} test strings but {len(target)} probabilities in the solution")
-        return cls(words, target, sample, known=True, true_model=true_model)
+        return cls(words, target, sample, target_is_true=True, true_model=true_model)
 
     @classmethod
     def empirical(cls, sample: Sample) -> TestSet:
         """T is the distinct test strings, P* their frequencies. (With repeated rows the uniform model would always win.)"""
-        return cls(sample.words, sample.frequencies(), sample, known=False)
+        return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     weights, logs = _weights(model, test, trie, next_scores)
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
     following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
-    gap = divergence(weights, test.target, floor, logs) if test.known else None
+    gap = divergence(weights, test.target, floor, logs) if test.target_is_true else None
     return Scores(
         log2_pauto=outputs.log2,
         wer=following.wer,
@@ -325,7 +325,7 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
         num_impossible=following.num_impossible,
         num_negative_next=following.num_negative,
         uniform_log2_pauto=float(np.log2(outputs.num_words)),
-        true_log2_pauto=pautomac_score(test.target, test.target).log2 if test.known else None,
+        true_log2_pauto=pautomac_score(test.target, test.target).log2 if test.target_is_true else None,
         floor=floor,
         ndcg5=following.ndcg5,
         kl=gap.kl if gap else None,

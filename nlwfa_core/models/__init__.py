@@ -6,6 +6,7 @@
 - `reading`: what is done with a network's outputs.
 - `ngram`, `recurrent`: the uniform model, n-grams, and GRU and LSTM, which the automata are compared with.
 - `sampling`: strings drawn from any model.
+- `geometry`: states compared as points.
 - `files`: models in folders.
 
 Models are frozen values, evaluated with numpy. `learning` makes them from data; the true models of generated strings are in

@@ -87,8 +87,8 @@ def load_model(directory: Path) -> SavedModel:
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise RecipeError(f"model.safetensors in {directory} can't be read: {error}") from None
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
-        given = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise RecipeError(f"model.json in {directory}: format {given!r} given, this version reads {MODEL_FORMAT}")
+        file_format = header.get("format") if isinstance(header, dict) else type(header).__name__
+        raise RecipeError(f"model.json in {directory}: format {file_format!r} given, this version reads {MODEL_FORMAT}")
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
             raise RecipeError(f"array {name!r} of the model in {directory} must hold finite float64 numbers")

@@ -47,16 +47,16 @@ class RecurrentModel(ChainModel):
             raise RecipeError(f"kind of recurrent network: {self.kind!r} given, allowed: {', '.join(GATES)}")
         k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
         wide = GATES[self.kind] * k
-        fits = {
+        needed = {
             "inputs": (num_outputs, wide),
             "recurrent": (k, wide),
             "recurrent_bias": (wide,),
             "output": (k, num_outputs),
             "output_bias": (num_outputs,),
         }
-        given = {name: getattr(self, name).shape for name in fits}
-        if given != fits:
-            raise RecipeError(f"the arrays of a {self.kind} with {k} states do not fit: {given} given, {fits} needed")
+        shapes = {name: getattr(self, name).shape for name in needed}
+        if shapes != needed:
+            raise RecipeError(f"the arrays of a {self.kind} with {k} states do not fit: {shapes} given, {needed} needed")
 
     @property
     def num_states(self) -> int:
@@ -77,14 +77,14 @@ class RecurrentModel(ChainModel):
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
         """The states after one more symbol, shape (n, state_size)."""
         k = self.num_states
-        h, given = states[:, :k], self.inputs[symbol]
-        carried = h @ self.recurrent + self.recurrent_bias
+        h, from_symbol = states[:, :k], self.inputs[symbol]
+        from_state = h @ self.recurrent + self.recurrent_bias
         if self.kind == "GRU":
-            gates = expit(given[: 2 * k] + carried[:, : 2 * k])
-            new = np.tanh(given[2 * k :] + gates[:, :k] * carried[:, 2 * k :])
+            gates = expit(from_symbol[: 2 * k] + from_state[:, : 2 * k])
+            new = np.tanh(from_symbol[2 * k :] + gates[:, :k] * from_state[:, 2 * k :])
             mixed: FloatArray = new + gates[:, k:] * (h - new)
             return mixed
-        total = given + carried
+        total = from_symbol + from_state
         i, f, g, o = expit(total[:, :k]), expit(total[:, k : 2 * k]), np.tanh(total[:, 2 * k : 3 * k]), expit(total[:, 3 * k :])
         cell = f * states[:, k:] + i * g
         return np.hstack((o * np.tanh(cell), cell))

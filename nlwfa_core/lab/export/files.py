@@ -67,7 +67,7 @@ def data_files(data: Data) -> dict[str, bytes]:
         files["validation.txt"] = _strings(_test_words(data.validation), data)
     files["test.txt"] = _strings(_test_words(data.test), data)
     files["symbols.json"] = (json.dumps(list(data.alphabet.symbols), ensure_ascii=False) + "\n").encode()
-    if data.test.known:
+    if data.test.target_is_true:
         files["test-solution.txt"] = write_solution(data.test.target).encode()
     if isinstance(data.true_model, WFA):
         files |= {f"true-{name}": text for name, text in _automata(data.true_model).items()}
@@ -86,7 +86,7 @@ def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes
 
 def _test_words(test: TestSet) -> Words:
     """Test strings with repetitions, or in the order of the solution, if there is one."""
-    return test.words if test.known else _repeated(test.sample)
+    return test.words if test.target_is_true else _repeated(test.sample)
 
 
 def _repeated(sample: Sample) -> Words:

@@ -37,7 +37,7 @@ def test_generated_strings_come_with_the_true_model(source: str) -> None:
     data = load_data(DataRecipe(source=source, **SMALL))
     assert data.validation is not None and data.true_model is not None
     assert (data.train.num_strings, len(data.validation.words), len(data.test.words)) == (300, 20, 30)
-    assert data.test.known and data.test.sample.num_strings == 30
+    assert data.test.target_is_true and data.test.sample.num_strings == 30
     np.testing.assert_array_equal(data.test.target, data.true_model.weights(data.test.words))
     assert data.test.target.min() > 0
     assert data.alphabet == data.test.sample.alphabet and data.title and data.notes == ()
@@ -71,7 +71,7 @@ def test_automata_do_not_change_with_the_number_of_strings() -> None:
 
 def test_verbs_are_split_and_each_string_is_dealt_once() -> None:
     data = load_data(DataRecipe(source="verbs", num_validation=50, num_test=60))
-    assert data.validation is not None and data.true_model is None and not data.test.known
+    assert data.validation is not None and data.true_model is None and not data.test.target_is_true
     assert (data.validation.sample.num_strings, data.test.sample.num_strings) == (50, 60)
     parts = [data.train, data.validation.sample, data.test.sample]
     assert sum(part.num_strings for part in parts) == len({word for part in parts for word in part.words}) > 1000
@@ -89,17 +89,17 @@ def test_an_upload_is_split(shelf: FileShelf) -> None:
 def test_a_test_file_is_kept_whole_and_in_order(shelf: FileShelf) -> None:
     data = upload(shelf, b"ab\na\nb\n" * 4, upload_test=b"b\na\nb\n", upload_solution=b"3\n0.5\n0.25\n0.5\n")
     assert list(data.test.words) == [(1,), (0,), (1,)]
-    assert data.test.target.tolist() == [0.5, 0.25, 0.5] and data.test.known
+    assert data.test.target.tolist() == [0.5, 0.25, 0.5] and data.test.target_is_true
     assert data.test.sample.counts.tolist() == [2, 1]
     empirical = upload(shelf, b"ab\na\nb\n" * 4, upload_test=b"b\na\nb\n")
-    assert list(empirical.test.words) == [(1,), (0,)] and not empirical.test.known
+    assert list(empirical.test.words) == [(1,), (0,)] and not empirical.test.target_is_true
 
 
 def test_a_true_model_scores_test_and_validation(shelf: FileShelf) -> None:
     data = upload(shelf, b"4 1\n1 0\n0\n2 0 0\n1 0\n", upload_model=MODEL, upload_test=b"2 1\n0\n1 0\n")
-    assert data.test.target.tolist() == [0.5, 0.25] and data.test.known and data.true_model is not None
+    assert data.test.target.tolist() == [0.5, 0.25] and data.test.target_is_true and data.true_model is not None
     split = upload(shelf, b"9 1\n" + b"1 0\n" * 9, upload_model=MODEL)
-    assert split.test.target.tolist() == [0.25] and split.test.known
+    assert split.test.target.tolist() == [0.25] and split.test.target_is_true
 
 
 def test_symbols_that_the_test_file_alone_has_are_told(shelf: FileShelf) -> None:

@@ -66,7 +66,7 @@ def test_draws_are_in_the_language(grammar: int) -> None:
 def test_as_a_source() -> None:
     data = load_data(DataRecipe(source="tomita", grammar=5, num_strings=200))
     assert data.alphabet.symbols == ("0", "1") and data.title.startswith("Tomita 5")
-    assert data.true_model is not None and data.test.known
+    assert data.true_model is not None and data.test.target_is_true
 
 
 @pytest.mark.parametrize("grammar", [0, 8])

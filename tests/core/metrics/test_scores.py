@@ -196,7 +196,7 @@ def test_evaluation_shows_the_references_beside_the_score() -> None:
     assert (scores.num_words, scores.num_zero, scores.num_negative, scores.num_impossible) == (400, 0, 0, 0)
     assert scores.num_predictions == words.lengths.sum() + 400
     empirical = TestSet.empirical(Sample.of(words, ALPHABET))
-    assert evaluate(Dyck(), empirical).true_log2_pauto is None and not empirical.known
+    assert evaluate(Dyck(), empirical).true_log2_pauto is None and not empirical.target_is_true
     assert empirical.target.sum() == pytest.approx(1) and len(empirical.words) == len(set(words))
 
 
@@ -211,7 +211,7 @@ def test_evaluation_counts_negative_outputs() -> None:
 def test_test_sets_that_do_not_fit_are_refused() -> None:
     empty = Sample.of(Words.of([]), AB)
     with pytest.raises(RecipeError, match="the test set has no strings"):
-        evaluate(COIN.wfa, TestSet(empty.words, np.empty(0), empty, known=True))
+        evaluate(COIN.wfa, TestSet(empty.words, np.empty(0), empty, target_is_true=True))
     strange = Sample.of(Words.of([(0, 2)]), Alphabet.numbered(4))
     with pytest.raises(RecipeError, match="the test strings use 3 symbols, the model knows 2"):
         evaluate(COIN.wfa, TestSet.empirical(strange))
