@@ -1,4 +1,4 @@
-"""Statistics and transforms of Hankel matrices by name, with what each means: recipes need no more of a matrix."""
+"""Names and meanings of the statistics and transforms of Hankel matrices, which is all that a recipe needs of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ STATISTICS = {
 }
 TRANSFORMS = {
     "none": "as counted (the paper)",
-    "sqrt": "square roots; a model's outputs are squared, so none is negative, and small ones weigh more",
-    "row": "rows divided by what they begin with: what follows a prefix, given the prefix",
+    "sqrt": "square roots; a model's outputs are squared, so they are never negative, and small entries weigh more",
+    "row": "rows divided by their prefix's frequency: what follows a prefix, given the prefix",
 }
 
 
