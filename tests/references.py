@@ -227,7 +227,7 @@ def prefix_automaton(wfa: WFA) -> WFA:
 
 
 def factor_automaton(wfa: WFA) -> WFA:
-    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to the mean number of occurrences of a factor in a string ([B])."""
+    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: string probabilities to the mean number of occurrences of a factor in a string ([B])."""
     initial = WFA(wfa.termination, wfa.transitions.transpose(0, 2, 1), wfa.initial).prefix_termination
     return WFA(initial, wfa.transitions, wfa.prefix_termination)
 
