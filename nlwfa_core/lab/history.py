@@ -5,7 +5,6 @@ A row of the history may have been written by another version, so whatever can't
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +18,7 @@ from ..history.runs import Run
 from ..jobs.folders import RUN_STAGES
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores
 from .options import NO_EFFECT, differing, options
-from .tables import format_diagnostic, format_score
+from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
 
 STATE_WORDS = {"queued": "waiting"}  # other states are shown by their name
 REASONS = {
@@ -137,32 +136,17 @@ def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
 
 def diagnostics_table(run: Run) -> dict[str, list[str]]:
     """Make a table of a run's diagnostics, as text; without rows if the run is not done."""
-    diagnostics = run.diagnostics or {}
-    rows = {
-        "radius of ΣA": _number(diagnostics, "spectral_radius"),
-        "total mass": _number(diagnostics, "total_mass"),
-        f"mass of strings of length ≤ {diagnostics.get('short_length')}": _number(diagnostics, "short_mass"),
-        "zero outputs": _share(diagnostics, "share_zero"),
-        "negative outputs": _share(diagnostics, "share_negative"),
-        "outputs that are not finite": _share(diagnostics, "share_nonfinite"),
-        "numerical rank": _number(diagnostics, "numerical_rank"),
-    }
-    return {"diagnostic": list(rows), "value": list(rows.values())} if diagnostics else {"diagnostic": [], "value": []}
+    if not run.diagnostics:
+        return {"diagnostic": [], "value": []}
+    values = {field: run.diagnostics.get(field) for field in DIAGNOSTIC_TITLES}
+    length = run.diagnostics.get("short_length")
+    texts = [format_diagnostic(field, None if value is None else float(value), length) for field, value in values.items()]
+    return {"diagnostic": list(DIAGNOSTIC_TITLES.values()), "value": texts}
 
 
 def messages(run: Run) -> list[str]:
     """Collect what the lab reported when the run finished: notes, then warnings."""
     return list(dict.fromkeys([*(run.sentences or []), *(run.diagnostics or {}).get("warnings", [])]))
-
-
-def _number(diagnostics: dict[str, Any], name: str) -> str:
-    value = diagnostics.get(name)
-    return format_diagnostic(None if value is None else float(value))
-
-
-def _share(diagnostics: dict[str, Any], name: str) -> str:
-    value = float(diagnostics.get(name, math.nan))
-    return f"{value:.1%}" if math.isfinite(value) else NO_EFFECT
 
 
 def _shortened(text: str) -> str:

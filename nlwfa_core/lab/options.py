@@ -12,7 +12,7 @@ from ..experiment.sweeps import Outcome
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..metrics.seeds import badness
 from ..sources.registry import SOURCES
-from .tables import format_diagnostic, format_score
+from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
 
 # Names for options that two parts of a recipe share, or whose field reads badly. The others are named as in the recipe.
 OPTION_NAMES = {
@@ -96,14 +96,10 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
         table[score.short_title] = [format_score(getattr(outcome.scores, score.field), score.form) for outcome in ordered]
     table["on validation"] = [format_score(getattr(outcome.validation, metric, None)) for outcome in ordered]
-    table["radius of ΣA"] = [format_diagnostic(outcome.diagnostics.spectral_radius) for outcome in ordered]
-    table["total mass"] = [format_diagnostic(outcome.diagnostics.total_mass) for outcome in ordered]
-    table["mass of short strings"] = [
-        f"{outcome.diagnostics.short_mass:.4g} (length ≤ {outcome.diagnostics.short_length})" for outcome in ordered
-    ]
-    table["zero outputs"] = [f"{outcome.diagnostics.share_zero:.1%}" for outcome in ordered]
-    table["negative outputs"] = [f"{outcome.diagnostics.share_negative:.1%}" for outcome in ordered]
-    table["numerical rank"] = [format_diagnostic(outcome.diagnostics.numerical_rank) for outcome in ordered]
+    for field in ("spectral_radius", "total_mass", "short_mass", "share_zero", "share_negative", "numerical_rank"):
+        table[DIAGNOSTIC_TITLES[field]] = [
+            format_diagnostic(field, getattr(outcome.diagnostics, field), outcome.diagnostics.short_length) for outcome in ordered
+        ]
     return table
 
 

@@ -115,9 +115,9 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
         begins, left, owners = words.offsets[:-1], words.lengths, np.arange(len(words))
     fits = left == length if statistic == "string" else left >= length
     begins, owners = begins[fits], owners[fits]
-    for place, symbol in enumerate(word):
-        same = words.symbols[begins + place] == symbol
-        begins, owners = begins[same], owners[same]
+    for index, symbol in enumerate(word):
+        equal = words.symbols[begins + index] == symbol
+        begins, owners = begins[equal], owners[equal]
     return int(sample.counts[owners].sum())
 
 

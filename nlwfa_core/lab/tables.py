@@ -207,8 +207,8 @@ def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: Floa
             continue
         log2 = pautomac_score(outputs, target, convention=name, substitutes=substitutes).log2
         changed = convention.replace(outputs, outputs if substitutes is None else substitutes) != outputs
-        written = ("undefined", "undefined") if np.isnan(log2) else (_perplexity(log2), f"{log2:.3f}".replace("inf", "∞"))
-        rows.append((name, convention.rule, *written, f"{int(changed.sum()):,}", convention.source))
+        texts = ("undefined", "undefined") if np.isnan(log2) else (_perplexity(log2), f"{log2:.3f}".replace("inf", "∞"))
+        rows.append((name, convention.rule, *texts, f"{int(changed.sum()):,}", convention.source))
     header = ("convention", "what it does", "perplexity", "log₂", "words affected", "source")
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
@@ -224,9 +224,30 @@ def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
     return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
 
 
-def format_diagnostic(value: float | None) -> str:
-    """Write a diagnostic with four digits; nonlinear models have no closed form for some of them."""
-    return "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
+# Field of `Diagnostics` -> its title in tables.
+DIAGNOSTIC_TITLES = {
+    "spectral_radius": "radius of ΣA",
+    "total_mass": "total mass",
+    "short_mass": "mass of short strings",
+    "share_zero": "zero outputs",
+    "share_negative": "negative outputs",
+    "share_nonfinite": "outputs that are not finite",
+    "numerical_rank": "numerical rank",
+}
+
+
+def format_diagnostic(field: str, value: float | None, short_length: int | None = None) -> str:
+    """Write a field of `Diagnostics`; nonlinear models have no closed form for some of them.
+
+    >>> format_diagnostic("spectral_radius", 0.25), format_diagnostic("total_mass", None), format_diagnostic("share_zero", 0.125)
+    ('0.25', 'not computed', '12.5%')
+    >>> format_diagnostic("short_mass", 0.875, 10)
+    '0.875 (length ≤ 10)'
+    """
+    if field.startswith("share_"):
+        return "–" if value is None or not math.isfinite(value) else f"{value:.1%}"
+    text = "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
+    return f"{text} (length ≤ {short_length})" if field == "short_mass" else text
 
 
 def time_sentence(seconds: Mapping[str, float]) -> str:

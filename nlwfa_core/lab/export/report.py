@@ -94,10 +94,10 @@ def _soundness(sound: Diagnostics, num_states: int, rank: int) -> Iterator[tuple
     if sound.spectral_radius is not None:
         yield (
             "spectral radius of ΣA (below 1, the weights of all strings have a finite sum)",
-            format_diagnostic(sound.spectral_radius),
+            format_diagnostic("spectral_radius", sound.spectral_radius),
         )
     if sound.total_mass is not None:
-        yield "sum of the weights of all strings", format_diagnostic(sound.total_mass)
+        yield "sum of the weights of all strings", format_diagnostic("total_mass", sound.total_mass)
     yield f"sum of the weights of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"
     yield "share of test strings with a negative output", f"{sound.share_negative:.1%}"
     if sound.numerical_rank is not None:  # of the first `rank` singular values

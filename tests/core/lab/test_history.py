@@ -76,7 +76,7 @@ def test_what_came_of_a_run() -> None:
     assert measure == log.measure and losses == log.losses.tolist() and len(epochs) == len(losses)
     health = diagnostics(RESULT.model, RESULT.scores, RESULT.report)
     found = dict(zip(*diagnostics_table(DONE).values(), strict=True))
-    assert found[f"mass of strings of length ≤ {health.short_length}"] == format_diagnostic(health.short_mass)
+    assert found["mass of short strings"] == format_diagnostic("short_mass", health.short_mass, health.short_length)
     assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
     assert messages(DONE) == list(dict.fromkeys([*RESULT.notes, *health.warnings]))
     total = sum(RESULT.seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
