@@ -5,7 +5,7 @@ import streamlit as st
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import ranking
 from nlwfa_core.metrics.scores import RANK_METRICS, SCORE_OF
-from pages.shared import cache, runs, sidebar, widgets
+from pages.shared import cache, sidebar, widgets
 from pages.views import compare as view
 
 recipe = sidebar.page_recipe(
@@ -48,7 +48,7 @@ view.all_runs(named, by)
 st.subheader("One model, several perplexities", anchor=False)
 st.markdown("An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities.")
 chosen = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
-result = runs.result(chosen)
+result = cache.result(chosen)
 if result is not None:
     conventions = tables.conventions_of(result, cache.data(chosen.data))
     widgets.text_table(conventions, "compare.conventions", "Perplexity of one model by each convention")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core.lab.states import COLOURINGS
-from pages.shared import cache, pins, runs, sidebar, widgets
+from pages.shared import cache, pins, sidebar, widgets
 from pages.views import states as view
 
 recipe = sidebar.page_recipe(
@@ -15,13 +15,13 @@ with widgets.errors_as_messages():
     data = cache.data(recipe.data)
     prefixes = cache.prefixes(recipe.data, recipe.hankel.num_prefixes)
     references = cache.reference_models(recipe.data)
-results = runs.results_of_learners(recipe)
+results = cache.results_of_learners(recipe)
 pins.train_shown_runs(recipe, "states")
 
 if results:
     first, second, third = st.columns([4, 6, 1.4])
     name = first.segmented_control(
-        "Model", list(results), default=runs.default_learner(recipe, results), required=True, key="states.learner"
+        "Model", list(results), default=cache.default_learner(recipe, results), required=True, key="states.learner"
     )
     colour = second.segmented_control(
         "Colour",
@@ -53,4 +53,4 @@ if results:
 
     st.subheader("The automaton as a graph", anchor=False)
     models = {name: entry.model for name, entry in results.items()} | references
-    view.automaton(models, runs.default_learner(recipe, results), data)
+    view.automaton(models, cache.default_learner(recipe, results), data)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import runs, sidebar, training, widgets
+from pages.shared import cache, sidebar, training, widgets
 from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
@@ -18,7 +18,7 @@ st.markdown("Or share this address, which opens the lab with this run:")
 st.code(link, language=None, wrap_lines=True)
 
 st.subheader("Keep the results", anchor=False)
-result = runs.result(chosen)
+result = cache.result(chosen)
 if result is None:
     st.markdown("This run has not been trained yet. Once it has, its model, scores, figures and report will be here.")
 training.train_controls([chosen], f"Train {chosen.learning.learner}", "take_away")

@@ -5,7 +5,7 @@ import streamlit as st
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
-from pages.shared import cache, runs, sidebar, training, widgets
+from pages.shared import cache, sidebar, training, widgets
 from pages.views import train as view
 
 recipe = sidebar.page_recipe("Train", "From the Hankel matrix to an automaton.")
@@ -20,7 +20,7 @@ for title, formula in formulas.steps(recipe) if kind.networks else formulas.thir
     st.markdown(title)
     st.latex(formula)
 training.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
-result = runs.result(recipe)
+result = cache.result(recipe)
 if result is None:
     st.stop()
 
@@ -40,7 +40,7 @@ st.caption(tables.time_sentence(result.seconds))
 st.subheader("All four learners on the same split", anchor=False)
 others = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
 training.train_controls(others, "Train the other three", "train.others")
-results = runs.results_of_learners(recipe, HANKEL_LEARNERS)
+results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
 if len(results) > 1:
     widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
     widgets.score_table({learner: entry.scores for learner, entry in results.items()}, "train.all")

@@ -5,6 +5,7 @@ Recipes are hashed by their key, so that no array is. Nothing here starts the ru
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -24,6 +25,7 @@ from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
+from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.model import Model
@@ -57,10 +59,34 @@ def bytes_on_disk(part: str = "") -> int:
     return folder_bytes(home() / part)
 
 
+def result(recipe: Recipe) -> Result | None:
+    """The finished run of a recipe, whoever started it; None if there is none yet, or its files are damaged."""
+    if not _folders().has(recipe.key()):
+        return None
+    with suppress(RecipeError):
+        return finished(recipe.key())
+    return None
+
+
+def results_of_learners(recipe: Recipe, learners: Iterable[str] = LEARNERS) -> dict[str, Result]:
+    """Learner -> finished run, for runs that differ from a recipe in the learner alone. Includes opponents."""
+    results = {learner: result(recipe.with_learner(learner)) for learner in learners}
+    return {learner: run for learner, run in results.items() if run is not None}
+
+
+def default_learner(recipe: Recipe, results: dict[str, Result]) -> str:
+    """The sidebar's learner if it has been run, else the first that has."""
+    return recipe.learning.learner if recipe.learning.learner in results else next(iter(results))
+
+
 @st.cache_resource(max_entries=64, show_spinner=False)
-def result(key: str) -> Result:
+def finished(key: str) -> Result:
     """A finished run, read from disk. Raises RecipeError if there is none."""
-    return RunFolders(home() / "runs", SHIPPED).result(key)
+    return _folders().result(key)
+
+
+def _folders() -> RunFolders:
+    return RunFolders(home() / "runs", SHIPPED)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
@@ -87,7 +113,7 @@ def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
 @st.cache_resource(max_entries=16, show_spinner="Computing the matrix…", hash_funcs=KEYED)
 def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> Matrix:
     """The matrix under the lens: a block of H, an approximation of it, or the difference."""
-    model = result(shown.model).model if shown.model else None
+    model = finished(shown.model).model if shown.model else None
     return shown.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
 
 
@@ -114,7 +140,7 @@ def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int,
     """Points of a run's states; of the singular vectors if there is no run, or its states have none."""
     H, shown = hankel(recipe, basis), MatrixChoice(symbol)
     if model:
-        run = result(model)
+        run = finished(model)
         with suppress(RecipeError):
             return lens.points_payload(lens.basis_states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
     rows = reconstruction(shown.block(H), singular_values(recipe, basis), rank).left

@@ -7,7 +7,7 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.fields import recipe_code, recipe_of
-from pages.shared import cache, runs, training
+from pages.shared import cache, training
 from pages.shared.widgets import error_toast, escape_markdown, notes
 
 NAMES = ("A", "B")
@@ -26,7 +26,7 @@ def shown_runs(recipe: Recipe) -> dict[str, Recipe]:
 
 def train_shown_runs(recipe: Recipe, key: str) -> None:
     """One button that trains the shown runs that have not been trained."""
-    untrained = [run for run in shown_runs(recipe).values() if runs.result(run) is None]
+    untrained = [run for run in shown_runs(recipe).values() if cache.result(run) is None]
     if untrained:
         label = f"Train {recipe.learning.learner}" if untrained == [recipe] else "Train the pinned models"
         training.train_controls(untrained, label, key)

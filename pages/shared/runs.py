@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable
 
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.results import Result
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.owners import OwnList, pseudonym
 from nlwfa_core.history.runs import History
 from nlwfa_core.jobs.runner import JobStatus, Runner
-from nlwfa_core.learning.names import LEARNERS
 from pages.shared import cache, visitor
 from pages.shared.server import SHIPPED, home
 
@@ -134,20 +131,3 @@ def status(recipe: Recipe) -> JobStatus | None:
 def watch(recipe: Recipe) -> JobStatus | None:
     """A run's status for a page that shows its progress: the run goes on while a page watches it."""
     return runner().status(recipe.key(), owner())
-
-
-def result(recipe: Recipe) -> Result | None:
-    """The finished run of a recipe, whoever started it; None if there is none yet."""
-    job = status(recipe)
-    return cache.result(recipe.key()) if job and job.state == "done" else None
-
-
-def results_of_learners(recipe: Recipe, learners: Iterable[str] = LEARNERS) -> dict[str, Result]:
-    """Learner -> finished run, for runs that differ from a recipe in the learner alone. Includes opponents."""
-    results = {learner: result(recipe.with_learner(learner)) for learner in learners}
-    return {learner: run for learner, run in results.items() if run is not None}
-
-
-def default_learner(recipe: Recipe, results: dict[str, Result]) -> str:
-    """The sidebar's learner if it has been run, else the first that has."""
-    return recipe.learning.learner if recipe.learning.learner in results else next(iter(results))

@@ -31,7 +31,7 @@ SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # wh
 
 @st.cache_resource(max_entries=1000, show_spinner=False)
 def _outcome(key: str) -> Outcome:
-    return Outcome.of(cache.result(key))
+    return Outcome.of(cache.finished(key))
 
 
 def outcome(recipe: Recipe) -> Outcome | None:

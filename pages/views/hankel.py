@@ -13,7 +13,7 @@ from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.lens import MAX_MODEL_CELLS, Matrix, MatrixChoice, numerical_rank_sentence, part
 from nlwfa_core.lab.strings import count_by_hand
-from pages.shared import cache, runs, sidebar
+from pages.shared import cache, sidebar
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown
 
@@ -35,7 +35,7 @@ def approximations(recipe: Recipe) -> list[str]:
     hankel = cache.hankel(recipe.data, recipe.hankel)
     comparable = recipe.hankel.statistic == "string" and recipe.hankel.transform == "none"
     small = hankel.num_prefixes * hankel.num_suffixes <= MAX_MODEL_CELLS
-    return [SVD, *(runs.results_of_learners(recipe) if comparable and small else ())]
+    return [SVD, *(cache.results_of_learners(recipe) if comparable and small else ())]
 
 
 def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
@@ -104,7 +104,7 @@ def _payload(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
 
 def _states(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
     """A point for each prefix: the state of the sidebar's run, or a row of the decomposition."""
-    model = recipe.key() if runs.result(recipe) and recipe.learning.kind.needs_hankel else ""
+    model = recipe.key() if cache.result(recipe) and recipe.learning.kind.needs_hankel else ""
     return cache.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
 
 

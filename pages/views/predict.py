@@ -21,7 +21,7 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Word
-from pages.shared import cache, pins, runs, widgets
+from pages.shared import cache, pins, widgets
 from pages.shared.widgets import escape_markdown, typed_text
 
 HELP = "Symbols without spaces; with spaces between them if one is longer than a character. λ, or nothing, is the empty string."
@@ -34,9 +34,9 @@ def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
     """Name -> model: the pinned runs, the sidebar's trained learners, and the reference models."""
     pinned = pins.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
-        f"{name}: {run.title}": entry.model for name, run in pinned.items() if (entry := runs.result(run)) is not None
+        f"{name}: {run.title}": entry.model for name, run in pinned.items() if (entry := cache.result(run)) is not None
     }
-    for learner, entry in runs.results_of_learners(recipe).items():
+    for learner, entry in cache.results_of_learners(recipe).items():
         if recipe.with_learner(learner) not in pinned.values():
             models[learner] = entry.model
     return models | cache.reference_models(recipe.data)

@@ -22,7 +22,7 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Words
-from pages.shared import pins, runs, widgets
+from pages.shared import cache, pins, widgets
 from pages.shared.widgets import escape_markdown
 
 # Symbols of the string that is followed: each adds a frame, which holds all those before it.
@@ -71,7 +71,7 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
             "Pin a run as A in the sidebar, then change the recipe or pin another as B: this part then shows one over the other."
         )
         return
-    results = {name: result for name, run in pins.comparable(recipes, data).items() if (result := runs.result(run))}
+    results = {name: result for name, run in pins.comparable(recipes, data).items() if (result := cache.result(run))}
     pairs = {f"{second} over {first}": (first, second) for first, second in combinations(results, 2)}
     if not pairs:
         return

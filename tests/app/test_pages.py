@@ -15,7 +15,7 @@ from nlwfa_core.metrics.perplexity import CONVENTIONS
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS
-from pages.shared import runs
+from pages.shared import cache
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, lens_payload, open_lab, recipe_of, trained
 from tests.quick import TITLES
@@ -177,7 +177,7 @@ def test_compare_counts_for_each_learner_as_it_needs() -> None:
     app.pills(key="learners").set_value(["SP", "fac.non"]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    found = runs.results_of_learners(recipe_of(app))
+    found = cache.results_of_learners(recipe_of(app))
     assert {name: entry.recipe.hankel.bounded for name, entry in found.items()} == {"SP": False, "fac.non": True}
 
 

@@ -7,7 +7,7 @@ import pytest
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.models import sampling
 from nlwfa_core.strings.words import Words
-from pages.shared import cache, runs
+from pages.shared import cache
 from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
@@ -24,7 +24,7 @@ def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
     assert list(table.index) == ["A: SP, k = 2", "SP", "uniform", "5-gram", "true model"]
     recipe = recipe_of(app)
     for name, run in (("A: SP, k = 2", recipe.with_learner("SP", 2)), ("SP", recipe)):
-        model = runs.result(run).model  # type: ignore[union-attr]
+        model = cache.result(run).model  # type: ignore[union-attr]
         assert table.loc[name, "f(x)"] == f"{model.weights(Words.of([(0, 0, 1, 1)]))[0]:.6g}"
     bars = figure(app, "predict.next")["data"]
     assert [trace["name"] for trace in bars] == list(table.index)
@@ -58,7 +58,7 @@ def test_by_hand_writes_the_librarys_calculation(learner: str) -> None:
     app.slider(key="predict.digits").set_value(6).run()
     assert not complaints(app)
     recipe = recipe_of(app)
-    found = by_hand(runs.result(recipe).model, (0, 1), cache.data(recipe.data).alphabet)  # type: ignore[union-attr]
+    found = by_hand(cache.result(recipe).model, (0, 1), cache.data(recipe.data).alphabet)  # type: ignore[union-attr]
     assert app.code[0].value.strip() == found.text(6).strip()
     assert [entry.value.strip().strip("$").strip() for entry in app.latex] == list(found.latex(6))
 
@@ -85,7 +85,7 @@ def test_the_sampler_draws_the_librarys_strings() -> None:
 
 def test_the_sampler_tells_of_negative_mass() -> None:
     app = learned("predict", **SP | {"rank": 8})
-    drawn = sampling.draw(runs.result(recipe_of(app)).model, 200, 0)  # type: ignore[union-attr]
+    drawn = sampling.draw(cache.result(recipe_of(app)).model, 200, 0)  # type: ignore[union-attr]
     assert drawn.num_negative
     app.selectbox(key="predict.sampler").set_value("SP").run()
     assert any("draws some scores were negative" in entry.value.replace("\\", "") for entry in app.warning)

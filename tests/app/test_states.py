@@ -8,7 +8,7 @@ import pytest
 from nlwfa_core.lab.figures.graph import edges, largest_weight
 from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
 from nlwfa_core.models.geometry import directions
-from pages.shared import cache, runs
+from pages.shared import cache
 from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
 
 SP = QUICK | {"learner": "SP", "data_seed": 921}
@@ -57,7 +57,7 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     assert app.segmented_control(key="states.pair").options == ["now over A"]
     first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
     prefixes = cache.prefixes(second.data, 30)
-    states = [directions(prefix_states(runs.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
+    states = [directions(prefix_states(cache.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
     said = next(entry.value for entry in app.markdown if "unexplained" in entry.value)
     assert f"{align(*states).residual:.1%}" in said
     _, below, above = figure(app, "states.overlay")["data"]
@@ -77,7 +77,7 @@ def test_another_alphabet_can_not_be_laid_over() -> None:
 
 def test_the_graph_shows_what_is_above_the_threshold() -> None:
     app = learned("states", **SP | {"rank": 4})
-    model = runs.result(recipe_of(app)).model  # type: ignore[union-attr]
+    model = cache.result(recipe_of(app)).model  # type: ignore[union-attr]
     for percent in (0, 60):
         app.slider(key="states.smallest.SP").set_value(percent).run()
         shown = edges(model, percent / 100 * largest_weight(model))
@@ -103,7 +103,7 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     app = learned("states", **SP)
     app.segmented_control(key="states.colour").set_value(colour).run()
     recipe = recipe_of(app)
-    data, model = cache.data(recipe.data), runs.result(recipe).model  # type: ignore[union-attr]
+    data, model = cache.data(recipe.data), cache.result(recipe).model  # type: ignore[union-attr]
     expected = colouring(colour, cache.prefixes(recipe.data, 30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
     assert np.allclose(table[COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)

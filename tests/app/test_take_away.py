@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import LearningRecipe, Recipe, RecipeError, load_model, run
 from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared import cache, runs, sidebar
+from pages.shared import cache, sidebar
 from pages.views import take_away
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
 from tests.app.test_data import LINES, upload
@@ -75,7 +75,7 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
     trained(app, "take_away.start")
     assert not complaints(app) and len(offered(app)) == 9
     assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
-    names = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, runs.result(recipe), "").everything())).namelist()
+    names = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, cache.result(recipe), "").everything())).namelist()
     assert {"model/automaton.pautomac.txt", "model/automaton.openfst.txt", "model/automaton.dot"} <= set(names)
     assert "figures/hankel.png" not in names
 

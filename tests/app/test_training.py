@@ -65,7 +65,7 @@ def test_the_numbers_are_those_of_the_model_that_is_trained() -> None:
     app = trained(open_lab("train", **SP | {"train.step": "weight"}))
     app.text_input(key="train.string").set_value("[[]]").run()
     assert not complaints(app)
-    result = runs.result(recipe_of(app))
+    result = cache.result(recipe_of(app))
     assert result is not None
     weight = float(result.model.weights(Words.of([(0, 0, 1, 1)]))[0])
     assert board(app)[-1].endswith(f"={number(weight)}\\end{{aligned}}\n$$")
