@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Error, Locator, Page, Request, WebSocket, expect
 
+from nlwfa_core.metrics.scores import SCORES
 from tests import quick
 from tests.quick import TITLES
 
@@ -122,6 +123,12 @@ def rows(page: Page, table: int = 0) -> list[list[str]]:
         "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
     )
     return found
+
+
+def scores(page: Page, table: int = 0) -> dict[str, dict[str, str]]:
+    """A table of scores: model -> short title of a score -> cell."""
+    columns = [score.short_title for score in SCORES]
+    return {model: dict(zip(columns, cells, strict=False)) for model, *cells in rows(page, table)}
 
 
 def tick(page: Page, row: int = 0) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import drawn, go, metric, rows, settled, traces, train, upload, visit
+from tests.browser.screen import drawn, go, metric, scores, settled, traces, train, upload, visit
 
 DATA = Path(os.environ.get("NLWFA_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 BASIS = {"learner": "SP", "rank": 5, "num_prefixes": 500, "num_suffixes": 300}
@@ -17,17 +17,17 @@ BASIS = {"learner": "SP", "rank": 5, "num_prefixes": 500, "num_suffixes": 300}
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder")
 
 
-def looked_at(page: Page) -> list[list[str]]:
+def looked_at(page: Page) -> dict[str, dict[str, str]]:
     """Heat map, SP with k = 5, states; the scores."""
     go(page, "hankel")
     assert drawn(page) > 1000
     go(page, "train")
     train(page)
-    scores = rows(page)
-    assert scores[0][0] == "SP" and 0 < float(scores[0][2]) < 1
+    found = scores(page)
+    assert next(iter(found)) == "SP" and 0 < float(found["SP"]["WER"]) < 1
     go(page, "states")
     assert sum(trace["count"] for trace in traces(page, "states.pca")) > 300
-    return scores
+    return found
 
 
 def test_spice_4_from_file_to_scores(page: Page, lab: str) -> None:
@@ -50,6 +50,6 @@ def test_a_pautomac_problem_with_its_solution_and_model(page: Page, lab: str) ->
     upload(page, "upload_model", (folder / "24.pautomac_model.txt").read_bytes())
     expect(page).to_have_url(re.compile("upload_model="))
     settled(page)
-    scores = {row[0]: row for row in looked_at(page)}
-    assert set(scores) == {"SP", "uniform", "5-gram", "true model"}
-    assert float(scores["true model"][2]) < float(scores["uniform"][2])
+    found = looked_at(page)
+    assert set(found) == {"SP", "uniform", "5-gram", "true model"}
+    assert float(found["true model"]["WER"]) < float(found["uniform"]["WER"])

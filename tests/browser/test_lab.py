@@ -25,6 +25,7 @@ from tests.browser.screen import (
     press,
     received_bytes,
     rows,
+    scores,
     settled,
     traces,
     train,
@@ -63,7 +64,7 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
 
     go(page, "train")
     train(page)
-    assert rows(page)[0][0] == "SP" and re.fullmatch(r"0\.\d{3}", rows(page)[0][2])
+    assert rows(page)[0][0] == "SP" and re.fullmatch(r"0\.\d{3}", scores(page)["SP"]["WER"])
     choose(page, "learner", "fac.non")
     page.get_by_text("Networks", exact=True).click()
     write(page, "epochs_factorisation", 60)

@@ -29,6 +29,7 @@ from tests.browser.screen import (
     metric,
     press,
     rows,
+    scores,
     settled,
     traces,
     train,
@@ -40,7 +41,7 @@ from tests.browser.screen import (
 LESSONS = read_lessons(ASSETS / "lessons")
 KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
 SCORES, ALL_FOUR = 0, 1  # tables on the Train page
-ZERO, NEGATIVE = 10, 11  # their columns, behind the model's name
+PAUTO = "log₂ Pautomac"
 RUNS = 1  # on the Compare page, with nothing pinned
 WIDE = 1440  # pixels, for all columns of a score table: those out of sight are not there
 MOST_TABS = 60  # through the bar of pages, the whole sidebar, and what stands above
@@ -128,15 +129,11 @@ def cell(page: Page, row: str, column: str) -> Locator:
     return box
 
 
-def scores(page: Page, table: int) -> dict[str, list[str]]:
-    return {row[0]: row[1:] for row in rows(page, table)}
-
-
-def pauto(page: Page, table: int, **wanted: str) -> dict[str, list[str]]:
-    """A table of scores, once its first column says this of these models."""
+def pauto(page: Page, table: int, **wanted: str) -> dict[str, dict[str, str]]:
+    """A table of scores, once it has these log₂ Pautomac scores."""
     names = {"both": "both.non"}
     asked = {names.get(name, name): text for name, text in wanted.items()}
-    return eventually(lambda: scores(page, table), lambda found: {n: found[n][0] for n in asked if n in found} == asked)
+    return eventually(lambda: scores(page, table), lambda found: {n: found[n][PAUTO] for n in asked if n in found} == asked)
 
 
 def singular_values(page: Page) -> list[float]:
@@ -202,7 +199,7 @@ def rank_revealed(student: Student) -> None:
     student.goes_on()
     student.does()
     broken = pauto(page, SCORES, SP="∞")["SP"]
-    assert [broken[ZERO], broken[NEGATIVE]] == ["149", "0"]  # as the answer says
+    assert [broken["zero"], broken["negative"]] == ["149", "0"]  # as the answer says
     student.answers()
     student.goes_on()
     field = keyed(page, "predict.string").locator("input")
@@ -224,7 +221,7 @@ def rank_revealed(student: Student) -> None:
     expect(page.get_by_text("Rank 100 was asked for, but H_λ has numerical rank 92")).to_be_visible()
     expect(page.get_by_text("The mass diverges").first).to_be_visible()
     settled(page)
-    assert int(scores(page, SCORES)["SP"][NEGATIVE]) > 0
+    assert int(scores(page, SCORES)["SP"]["negative"]) > 0
     student.answers()
     student.finds_nothing_to_wait_for()
     student.goes_on()
@@ -245,7 +242,7 @@ def race(student: Student) -> None:
     page = student.page
     student.does()
     first = pauto(page, ALL_FOUR, SP="∞", both="7.420")
-    assert {name: row[:2] for name, row in first.items()} == {
+    assert {name: [row[PAUTO], row["WER"]] for name, row in first.items()} == {
         "SP": ["∞", "0.571"],
         "fac.non": ["7.377", "0.624"],
         "tran.non": ["7.399", "0.614"],
@@ -253,7 +250,7 @@ def race(student: Student) -> None:
     }
     student.answers()
     student.goes_on()
-    found = {name: int(row[NEGATIVE]) for name, row in scores(page, ALL_FOUR).items()}
+    found = {name: int(row["negative"]) for name, row in scores(page, ALL_FOUR).items()}
     assert found.pop("SP") == 0 and all(40 < number < 70 for number in found.values())
     student.answers()
     student.goes_on()
@@ -265,13 +262,13 @@ def race(student: Student) -> None:
         student.does(number)
         found = pauto(page, ALL_FOUR, SP=linear, **{"both": nonlinear} if nonlinear else {})
         if number == 2:
-            assert found["SP"][NEGATIVE] == found["both.non"][NEGATIVE] == "0"
+            assert found["SP"]["negative"] == found["both.non"]["negative"] == "0"
         student.finds_nothing_to_wait_for()
     student.answers()
     student.goes_on()
     for number, (learner, wer) in enumerate((("SP", "0.467"), ("both.non", "0.357"))):
         student.does(number)
-        eventually(lambda learner=learner: scores(page, SCORES)[learner][1], wer)
+        eventually(lambda learner=learner: scores(page, SCORES)[learner]["WER"], wer)
     student.answers()
     student.finds_nothing_to_wait_for()
     student.goes_on()
