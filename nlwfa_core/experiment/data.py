@@ -63,8 +63,7 @@ class Data:
 
     def share_seen(self) -> float:
         """The share of the test strings, counted with repetitions, that are also training strings."""
-        joined = Words.of([*self.train.words, *self.test.sample.words])
-        _, inverse = distinct(joined)
+        _, inverse = distinct(Words.joined([self.train.words, self.test.sample.words]))
         seen = inverse[len(self.train.words) :] < len(self.train.words)
         return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
 
