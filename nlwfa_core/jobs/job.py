@@ -175,6 +175,7 @@ class Job:
         return self.state not in ("queued", "running")
 
     def submitted_by(self, session: str) -> None:
+        """Add a session, even one that had cancelled the job."""
         self.sessions.add(session)
         self.withdrawn.discard(session)
 
@@ -184,6 +185,7 @@ class Job:
             self.sessions.add(session)
 
     def cancelled_by(self, session: str) -> None:
+        """Remove a session. The job itself goes on."""
         self.sessions.discard(session)
         self.withdrawn.add(session)
 

@@ -1,18 +1,18 @@
-"""How long a training still takes, from how fast it has gone so far. No clock here: whoever asks says what time it is."""
+"""Estimates how long a run still takes, from how fast it has gone so far. No clock here: the caller passes the time."""
 
 from __future__ import annotations
 
-# Before so many seconds and steps of a stage, nothing is known of its speed.
+# Before so many seconds and steps of a stage, there is no estimate.
 BASIS_SECONDS = 1.0
 BASIS_STEPS = 3
-# An estimate that grows by less than this share is kept as it was: numbers that go up and down tell nothing.
+# An estimate that grows by less than this share is left as it was: a number that goes up and down says nothing.
 PATIENCE = 0.25
-# How estimates are told: seconds, rounded up to one of these.
+# Estimates are shown in seconds, rounded up to one of these.
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)
 
 
 class Pace:
-    """The speed of the stage that runs, without the time that it was held.
+    """The speed of the current stage, without the time that it was held.
 
     >>> pace = Pace()
     >>> for step in range(11):
@@ -27,10 +27,10 @@ class Pace:
         self.working = 0.0  # seconds of work between the first step and the newest
         self.newest = 0.0
         self.held = False
-        self.end: float | None = None  # when it will be over, as told last
+        self.end: float | None = None  # when the stage will be over, by the latest estimate
 
     def note(self, stage: str, step: int, total: int, now: float, held: bool = False) -> None:
-        """A step is done; `held` says that the next one does not begin yet."""
+        """Take in that a step is done; with `held`, the next one does not begin yet."""
         if stage != self.stage:
             self.stage, self.first, self.working, self.end = stage, step, 0.0, None
         elif not self.held:
@@ -45,12 +45,12 @@ class Pace:
             self.end = now + left
 
     def seconds_left(self, now: float) -> float | None:
-        """Of this stage; None while nothing is known, or it is held."""
+        """Seconds until the stage is over; None while there is no estimate, or it is held."""
         return None if self.end is None or self.held else max(self.end - now, 0.0)
 
 
 def duration(seconds: float) -> str:
-    """A rough time in words, rounded up: who waits would rather be surprised than disappointed.
+    """A rough time in words, rounded up: people who wait would rather be surprised than disappointed.
 
     >>> duration(0.2), duration(11.3), duration(100), duration(6000)
     ('1 s', '12 s', '2 min', '1.7 h')
