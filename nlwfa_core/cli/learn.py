@@ -1,4 +1,4 @@
-"""The commands that learn: `fit` and `select-rank`. Their options are a recipe's fields (see `options`)."""
+"""The commands that learn: `fit` and `select-rank`. Most of their options are fields of a recipe."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def fit(
 
 
 def _recipe(learner: str | None, rank: int | None, chosen: Mapping[str, Any]) -> tuple[Recipe, tuple[str, ...]]:
-    """The recipe of a command's options, and a note if some of these change nothing."""
+    """Make the recipe of a command's options, and a note if some of these have no effect."""
     if learner is None or rank is None:
-        raise RecipeError("learner and rank are needed: --learner SP --rank 10, say, or --preset best with --validation")
+        raise RecipeError("learner and rank are needed, for example --learner SP --rank 10, or --preset best with --validation")
     check_learner(learner)
     recipe = with_fields(Recipe(), {**chosen, "learner": learner, "rank": rank})
     ignored = option_names(LEARNING, (ignored_fields(recipe) & set(chosen)) - SEEDS)  # a seed without effect misleads nobody
@@ -113,16 +113,16 @@ def _recipe(learner: str | None, rank: int | None, chosen: Mapping[str, Any]) ->
 
 
 def _check_preset(learner: str | None, rank: int | None, validation: Path | None, chosen: Mapping[str, Any]) -> None:
-    """Raise RecipeError for an option that a preset would not follow, or if the preset has nothing to choose by."""
+    """Raise RecipeError if an option would have no effect with a preset, or if there are no validation strings."""
     named = [name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None]
     if named := [*named, *option_names(LEARNING, set(chosen) - SEEDS)]:
-        raise RecipeError(f"preset: 'best' given, which chooses learner, rank and options itself: leave out {listed(named)}")
+        raise RecipeError(f"preset: 'best' chooses learner, rank and options itself: leave out {listed(named)}")
     if validation is None:
-        raise RecipeError("preset: 'best' given, which chooses on validation strings: --validation is needed")
+        raise RecipeError("preset: 'best' given, which chooses by validation strings: --validation is needed")
 
 
 def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:
-    """Read validation strings, over one alphabet with the training strings as in the lab: a symbol that is new costs zeros."""
+    """Read validation strings, and give them and the training strings one alphabet, as the lab does."""
     from ..experiment.data import unseen_notes
 
     file = read_words(path, format, sample.alphabet)
@@ -143,7 +143,7 @@ def select_rank(
     max_distinct: MaxDistinct = MAX_DISTINCT,
     as_json: AsJson = False,
 ) -> Output:
-    """Learn with each rank, score on validation strings, and say which rank is best."""
+    """Learn with every rank, score on validation strings, and print the best rank."""
     from ..experiment.selection import select_rank as best_of_ranks
     from ..metrics.scores import TestSet
 

@@ -1,4 +1,4 @@
-"""The command line: draw strings, learn a model, score it and use it. What all commands share stands in `terminal`."""
+"""The table of commands, and those that draw strings, score a model and use it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .learn import fit, select_rank
 from .options import Options, takes_fields
 from .reproduce import reproduce
 from .sweep import sweep
-from .terminal import STRINGS, AsJson, Format, Output, blaming, execute, read_bytes, read_known_words, write_file
+from .terminal import STRINGS, AsJson, Format, Output, errors_naming, execute, read_bytes, read_known_words, write_file
 from .text import json_text, next_record, next_summary, score_summary
 from .values import fit_values, score_values
 
@@ -56,7 +56,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     pass
 
@@ -65,7 +65,7 @@ NUM_STRINGS = Recipe().data.num_strings
 
 
 def _add_generator(source: str, own: Options, text: str) -> None:
-    """Add the command that draws strings of a source, with the options of its own fields."""
+    """Add the command that draws strings from a source, with options for the fields of that source."""
 
     @takes_fields({"seed": ("data_seed",), **own})
     def command(
@@ -85,14 +85,16 @@ _add_generator(
     "dyck", {"split": ("split_probability",), "wrap": ("wrap_probability",)}, "Well-bracketed strings: 0 is [ and 1 is ]."
 )
 _add_generator("automaton", AUTOMATON, "Strings of a random probabilistic automaton.")
-_add_generator("squared", AUTOMATON, "Strings of the square of a random WFA: up to k² states that a nonlinear model does with k.")
+_add_generator(
+    "squared", AUTOMATON, "Strings of the square of a random WFA: a linear model needs up to k² states, a nonlinear one k."
+)
 
 
 def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
     from ..experiment.data import generator_of
 
     if out == solution:
-        raise RecipeError(f"solution: {solution} given, which is where the strings go")
+        raise RecipeError(f"solution: {solution} given, which is the file of the strings; another one is needed")
     source = generator_of(recipe)
     words = source.draw(recipe.num_strings, recipe.seed)
     write_file(out, write_pautomac(words, len(source.alphabet)))
@@ -107,8 +109,10 @@ def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Outp
 def score(
     model: Model,
     test: Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")],
-    solution: Annotated[Path | None, typer.Option(help="Their true probabilities, a PAutomaC solution file.")] = None,
-    floor: Annotated[float, typer.Option(help="Raise normalised outputs to this number, where they are below.")] = 0.0,
+    solution: Annotated[
+        Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file.")
+    ] = None,
+    floor: Annotated[float, typer.Option(help="Raise normalised outputs that are below this number to it.")] = 0.0,
     format: Format = "auto",
     as_json: AsJson = False,
 ) -> Output:
@@ -124,7 +128,7 @@ def score(
         test_set = TestSet.empirical(sample)
     else:
         data = read_bytes(solution)
-        with blaming(solution):
+        with errors_naming(solution):
             test_set = TestSet.as_drawn(file.words, read_solution(data), sample)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
@@ -138,7 +142,7 @@ def weights(
     words: Annotated[Path, typer.Option(help=f"The words: {STRINGS}")],
     format: Format = "auto",
 ) -> Output:
-    """Print a model's weight of each word, a line each, in the file's order and with all digits."""
+    """Print a model's weight of each word, one per line, in the file's order and in full precision."""
     from ..models.files import load_model
 
     saved = load_model(model)
@@ -152,7 +156,7 @@ def next_symbol(
     prefix: Annotated[str, typer.Option(help='Symbols, as "0 1 1" or "abba"; "" or λ is the empty prefix.')],
     as_json: AsJson = False,
 ) -> Output:
-    """Print the scores of what can follow a prefix, the end of the string included."""
+    """Print the score of every symbol that can follow a prefix, and of the end of the string."""
     from ..models.files import load_model
 
     saved = load_model(model)

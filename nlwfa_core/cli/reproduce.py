@@ -29,7 +29,7 @@ def reproduce(
 ) -> Output:
     """Run one of the paper's experiments, in its settings and in better ones, and write the page about it.
 
-    Every run is kept as soon as it is done: the same command continues where the last one stopped.
+    Every run is saved as soon as it has finished, and the same command continues where the last one stopped.
     """
     from ..reproduction.experiments import measure_missing
     from ..reproduction.pages import write_pages
@@ -53,7 +53,7 @@ def _plan(name: str, seeds: int, quick: bool, train: Path | None, validation: Pa
     if name not in NAMES:
         raise RecipeError(f"experiment: {name!r} given, allowed: {', '.join(NAMES)}")
     if name != "verbs" and (train or validation):
-        raise RecipeError(f"--train and --validation given for {name}: they are for verbs")
+        raise RecipeError(f"--train and --validation given for {name}: only verbs has them")
     if name == "verbs":
         return verbs(seeds, quick, *(None if path is None else read_bytes(path) for path in (train, validation)))
     return squared(seeds, quick) if name == "squared" else dyck(name, seeds, quick)

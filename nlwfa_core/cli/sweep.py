@@ -1,4 +1,4 @@
-"""The command that runs a sweep: `sweep`."""
+"""The command `sweep`, which runs many recipes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ def sweep(
     sweep: Annotated[Path, typer.Argument(help="A JSON file: a base recipe, and lists of what to vary in it.")],
     out: Annotated[Path, typer.Option(help="The lab's folder: runs, history and the sweep's table go there.")],
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler, tcp://…, in place of --jobs.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786, in place of --jobs.")
+    ] = None,
 ) -> Output:
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
 
-    Every run is kept as soon as it is done: the same command continues where the last one stopped.
+    Every run is saved as soon as it has finished, and the same command continues where the last one stopped.
     """
     from ..experiment.results import load_result
     from ..experiment.sweeps import Grid, sweep_csv

@@ -1,6 +1,6 @@
-"""What every command has in common: one line for an error, a progress bar on a terminal, files read and written.
+"""What all commands share: errors as one line, a progress bar on terminals, reading and writing files.
 
-A command returns its `Output`; nothing is printed before it has succeeded, so a failed one leaves stdout empty.
+A command returns its `Output`. Nothing is printed before it has succeeded, so a command that fails leaves stdout empty.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 @dataclass(frozen=True)
 class Output:
-    """What a command has to say.
+    """The text that a command prints.
 
     Attributes
     ----------
     text : str
         For stdout.
     notes : tuple of str
-        For stderr, a line each.
+        For stderr, one line each.
     """
 
     text: str
@@ -55,31 +55,31 @@ class Output:
 
 
 def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
-    """Run a command and print what it returns.
+    """Run a command and print its output.
 
     Parameters
     ----------
     app : typer.Typer
         Its commands return an `Output`.
     arguments : sequence of str or None
-        None: those of this process, which is then ours alone.
+        None: those of this process, whose warnings are then switched off.
 
     Returns
     -------
     int
-        The exit code: 0; 2 for input that can't be used, with one line on stderr; 130 after Ctrl-C.
+        The exit code: 0; 2 and one line on stderr for input that can't be used; 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without λ shows \u03bb
     if arguments is None and not sys.warnoptions:
-        warnings.simplefilter("ignore")  # what matters to users comes as notes
+        warnings.simplefilter("ignore")  # what users have to know is in the notes
     try:
         limits.check_settings()
         outcome = app(args=arguments, prog_name="nlwfa", standalone_mode=False)
         if isinstance(outcome, Output):
             _print(outcome)
-        # typer itself turns Ctrl-C into an exit code; 0 is that of --help.
+        # typer turns Ctrl-C into this exit code, and returns 0 after --help.
         return _fail("interrupted", INTERRUPTED) if outcome == INTERRUPTED else 0
     except (KeyboardInterrupt, Cancelled, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
@@ -88,7 +88,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     except RecipeError as error:
         return _fail(str(error))
     except SystemExit:
-        return 0  # typer's answer, on its way to print a help text, to a reader that has seen enough
+        return 0  # from typer, when a reader such as `head` closes the pipe before the help text ends
     except MemoryError as error:
         return _fail(sentence_of(error))
 
@@ -97,7 +97,7 @@ def _print(output: Output) -> None:
     try:
         print(output.text, flush=True)
     except BrokenPipeError:
-        # The reader, say `head`, has seen enough. What is left in the buffer must not be written at the interpreter's end.
+        # A reader such as `head` has closed the pipe. The interpreter must not write the rest of the buffer when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -117,7 +117,7 @@ def _one_line(message: str) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """A report that draws on stderr where that is a terminal; elsewhere one that nobody reads."""
+    """Give a report that draws a progress bar on stderr if that is a terminal, and does nothing otherwise."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield silent
         return
@@ -144,8 +144,8 @@ def progress_bar() -> Iterator[Report]:
 
 
 @contextmanager
-def blaming(path: Path) -> Iterator[None]:
-    """Puts the file's name in front of what is wrong with it."""
+def errors_naming(path: Path) -> Iterator[None]:
+    """Put the file's name in front of what is wrong with its content."""
     try:
         yield
     except FormatError as error:
@@ -153,20 +153,21 @@ def blaming(path: Path) -> Iterator[None]:
 
 
 def read_bytes(path: Path) -> bytes:
+    """Read a file up to the limit on its size. Raises RecipeError if that fails."""
     return read_capped(path, limits.most("file_bytes"))
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
-    """The strings of a file, as `sources.files.read_strings`; an error names the file."""
+    """Read the strings of a file, as `sources.files.read_strings` does. An error names the file."""
     data = read_bytes(path)
-    with blaming(path):
+    with errors_naming(path):
         return read_strings(data, format, alphabet)
 
 
 def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tuple[str, ...]]:
-    """The training strings of a file, counted, and notes: PAutomaC and SPiCe files of any size, others up to the limit."""
+    """Read and count the training strings of a file, with notes. PAutomaC and SPiCe files may have any size."""
     try:
-        with path.open("rb") as file, blaming(path):
+        with path.open("rb") as file, errors_naming(path):
             head = file.read(PIECE_BYTES)
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
                 counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), max_distinct)
@@ -179,12 +180,12 @@ def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tup
 
 
 def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:
-    """The strings of a file for a model that has transitions for `alphabet` and for no other symbol.
+    """Read strings for a model over `alphabet`.
 
     Raises
     ------
     RecipeError
-        If one has a symbol that is not in the alphabet.
+        If the file can't be read, or a string has a symbol that is not in the alphabet.
     """
     file = read_words(path, format, alphabet)
     check_known(path, file.words, file.alphabet, alphabet)
@@ -192,15 +193,15 @@ def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:
 
 
 def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) -> None:
-    """Raise RecipeError if a word over `used`, which begins as `alphabet`, has a symbol that is not in `alphabet`."""
-    for place in np.flatnonzero(words.symbols >= len(alphabet))[:1]:
-        number = int(np.searchsorted(words.offsets, place, side="right"))
-        symbol = quoted(used.symbols[words.symbols[place]])
+    """Raise RecipeError if a word has a symbol outside `alphabet`. The words are over `used`, which starts with `alphabet`."""
+    for position in np.flatnonzero(words.symbols >= len(alphabet))[:1]:
+        number = int(np.searchsorted(words.offsets, position, side="right"))
+        symbol = quoted(used.symbols[words.symbols[position]])
         raise RecipeError(f"{path}: string {number:,}: symbol {symbol} is not in the model's alphabet of {alphabet.summary}")
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file the user named, whole or not at all; a link's target, not the link; a device or pipe as it is."""
+    """Write a file completely or not at all. A link is followed; a device or pipe is written to directly."""
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
@@ -211,10 +212,11 @@ def write_file(path: Path, text: str) -> None:
 
 
 def check_writable(directory: Path) -> None:
-    """Raise RecipeError if a folder can't be written or made: before hours of training, not after."""
+    """Raise RecipeError if a folder can't be made or written to, so that nobody learns it after hours of training."""
     try:
-        place = next(place for place in (directory.absolute(), *directory.absolute().parents) if place.exists())
-        reason = "Not a directory" if not place.is_dir() else "" if os.access(place, os.W_OK | os.X_OK) else "Permission denied"
+        parent = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+        writable = os.access(parent, os.W_OK | os.X_OK)
+        reason = "Not a directory" if not parent.is_dir() else "" if writable else "Permission denied"
     except OSError as error:
         reason = str(error.strerror)
     if reason:
@@ -222,7 +224,7 @@ def check_writable(directory: Path) -> None:
 
 
 def peak_memory() -> str:
-    """The most memory that this process ever held, in words."""
+    """Say how much memory this process has used at most."""
     try:
         import resource
     except ImportError:  # Windows
@@ -232,5 +234,5 @@ def peak_memory() -> str:
 
 
 def file_name(path: Path) -> str:
-    """A path's last part as text that can be written as UTF-8, whatever bytes it has."""
+    """The last part of a path, as text that can be written as UTF-8 whatever its bytes are."""
     return os.fsencode(path.name).decode("utf-8", "replace")

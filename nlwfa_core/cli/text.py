@@ -1,4 +1,4 @@
-"""Results in words, for a terminal: what was learned, how it scores, what comes next. Each says its logarithm's base."""
+"""Results as text for a terminal: what was learned, how it scores, what comes next. Every score says its logarithm's base."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def json_text(value: object) -> str:
-    """One JSON object on one line, in ASCII, which every terminal can show; ∞ is the string "inf"."""
+    """Write one JSON object on one line, in ASCII, which every terminal can show. ∞ is the string "inf"."""
     return json.dumps(plain(value), allow_nan=False)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns side by side, the first one to the left and the others to the right.
+    """Align columns: the first to the left, the others to the right.
 
     >>> print(table([("rank", "WER"), ("5", "0.4330")]))
     rank     WER
@@ -48,7 +48,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def as_text(value: float) -> str:
-    """A count or a score as tables show it.
+    """Write a count or a score for a table.
 
     >>> as_text(2813), as_text(0.43299), as_text(float("inf"))
     ('2,813', '0.4330', '∞')
@@ -59,7 +59,7 @@ def as_text(value: float) -> str:
 
 
 def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds: dict[str, float], memory: str) -> str:
-    """What was learned from what, at which cost."""
+    """Describe a fit: learner, strings, matrix, time, losses and memory."""
     rows, non_zeros = hankel.matrix.shape[0], hankel.matrix.nnz
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
@@ -84,13 +84,13 @@ def _losses(report: FitReport) -> str:
     return ", ".join(losses) + "; all zeros give 1"
 
 
-def values_summary(given: ValuedStrings, report: FitReport) -> str:
-    """What was learned from which values, at which cost."""
-    low, high = given.values.min(), given.values.max()
+def values_summary(values: ValuedStrings, report: FitReport) -> str:
+    """Describe a fit to values: learner, strings, time and losses."""
+    low, high = values.values.min(), values.values.max()
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
         "states": f"{report.num_states} (rank {report.rank} asked for)",
-        "strings": f"{len(given.words):,}, values from {low:.6g} to {high:.6g}; {plural(len(given.alphabet), 'symbol')}",
+        "strings": f"{len(values.words):,}, values from {low:.6g} to {high:.6g}; {plural(len(values.alphabet), 'symbol')}",
         "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items()),
         "loss": _losses(report),
     }
@@ -98,7 +98,7 @@ def values_summary(given: ValuedStrings, report: FitReport) -> str:
 
 
 def value_score_summary(scores: ValueScores) -> str:
-    """Errors, each beside those of saying nothing.
+    """Write a model's error beside the errors of two constants.
 
     >>> from nlwfa_core.hankel.values import ValueScores
     >>> print(value_score_summary(ValueScores(0.5, 2.0, 1.0, 12, 0)))
@@ -106,10 +106,9 @@ def value_score_summary(scores: ValueScores) -> str:
     always 0         2
     always the mean  1  of these values
     """
+    strings = plural(scores.num_words, "string")
     lines = {
-        SCORE_OF[
-            "rmse"
-        ].short_title: f"{scores.rmse:.6g}  over {plural(scores.num_words, 'string')}; {scores.num_nonfinite:,} outputs not finite",
+        SCORE_OF["rmse"].short_title: f"{scores.rmse:.6g}  over {strings}; {scores.num_nonfinite:,} outputs not finite",
         "always 0": f"{scores.zero_rmse:.6g}",
         "always the mean": f"{scores.mean_rmse:.6g}  of these values",
     }
@@ -117,7 +116,7 @@ def value_score_summary(scores: ValueScores) -> str:
 
 
 def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = None) -> str:
-    """Scores beside what they have to be judged by, and what the model's diagnostics say."""
+    """Write scores beside those of reference models, and the model's diagnostics."""
     words = "distinct words, target their frequency" if scores.true_log2_pauto is None else "rows as drawn, target the solution"
     floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
     beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
@@ -159,50 +158,50 @@ def _mass(health: Diagnostics) -> str:
 
 
 def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
-    """JSON: the scores by symbol, that of the end, and the prediction, which is null for the end.
+    """Write as JSON the score of each symbol and of the end, and the prediction, which is null for the end.
 
     >>> from nlwfa_core.strings.words import Alphabet
     >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
     '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
     """
     *following, end = scores.tolist()
-    predicted = [(*alphabet.symbols, None)[place] for place in likeliest(scores)]
+    predicted = [(*alphabet.symbols, None)[index] for index in likeliest(scores)]
     by_symbol = dict(zip(alphabet.symbols, following, strict=True))
     record = {"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": (*predicted, None)[0]}
     return json_text(record | ({"tied": predicted} if len(predicted) > 1 else {}))
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
-    """The scores of what can follow a word, the likeliest first."""
+    """Write the scores of what can follow a word, the likeliest first."""
     magnitudes, shares = np.abs(scores), next_distributions(scores[None])[0]
     names = (*alphabet.symbols, "end")
     order = np.argsort(-magnitudes, kind="stable")
-    rows = [(names[place], f"{scores[place]:.6g}", as_text(float(shares[place]))) for place in order]
-    predicted = [names[place] for place in likeliest(scores)]
-    said = (
+    rows = [(names[index], f"{scores[index]:.6g}", as_text(float(shares[index]))) for index in order]
+    predicted = [names[index] for index in likeliest(scores)]
+    prediction = (
         f"{', '.join(predicted[:-1])} and {predicted[-1]} are tied"
         if len(predicted) > 1
         else f"{(*predicted, 'nothing')[0]} is predicted"
     )
-    legend = f"After {alphabet.decode(word)}, {said}: the largest score, the end of the string counted."
+    legend = f"After {alphabet.decode(word)}, {prediction}: the largest score, the end of the string counted."
     return f"{legend}\n{table([('next', 'score', '|share|'), *rows])}"
 
 
-def ranks_summary(learner: str, chosen: RankSelection) -> str:
-    """The scores of every rank, and the best."""
+def ranks_summary(learner: str, selection: RankSelection) -> str:
+    """Write the scores of every rank, and the best rank."""
     fields = ("wer", "share_tied", "log2_pauto", "bits_per_symbol", "num_zero", "num_negative")
     rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
-    for rank, scores in chosen.scores:
+    for rank, scores in selection.scores:
         rows.append([as_text(rank), *(as_text(getattr(scores, field) or 0) for field in fields)])
-    words = chosen.scores[0][1].num_words
+    words = selection.scores[0][1].num_words
     return (
         f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
-        f"{table(rows)}\nbest by {chosen.metric}: rank {chosen.rank}"
+        f"{table(rows)}\nbest by {selection.metric}: rank {selection.rank}"
     )
 
 
 def best_summary(best: Best, seconds: float) -> str:
-    """Every candidate with its bits per symbol on the validation strings, and the chosen one."""
+    """Write every candidate with its bits per symbol on the validation strings, and the chosen one."""
     from ..experiment.selection import candidate_title
 
     rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]

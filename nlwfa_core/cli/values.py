@@ -1,4 +1,4 @@
-"""The commands for functions that are no distributions: `fit-values` and `score-values`."""
+"""The commands for functions that are not distributions: `fit-values` and `score-values`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..experiment.recipe import Recipe
 from ..learning.names import VALUE_REFINEMENTS, VALUE_TRANSFORMS
 from .learn import Learner, Rank
 from .options import MATRIX, NETWORKS, takes_fields
-from .terminal import AsJson, Output, blaming, check_known, check_writable, file_name, progress_bar, read_bytes
+from .terminal import AsJson, Output, check_known, check_writable, errors_naming, file_name, progress_bar, read_bytes
 from .text import json_text, value_score_summary, values_summary
 
 if TYPE_CHECKING:
@@ -28,26 +28,28 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
     from ..sources.values import read_values
 
     data = read_bytes(path)
-    with blaming(path):
+    with errors_naming(path):
         return read_values(data, alphabet)
 
 
 @takes_fields({**MATRIX, **NETWORKS, "seed": ("learning_seed",)})
 def fit_values(
-    train: Annotated[Path, typer.Option(help=f"What is known: {VALUES}")],
+    train: Annotated[Path, typer.Option(help=f"Strings with known values: {VALUES}")],
     learner: Learner,
     rank: Rank,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     chosen: Mapping[str, Any],
-    transform: Annotated[str, typer.Option(help=f"{', '.join(VALUE_TRANSFORMS)}: learn roots, and square the output.")] = "none",
-    ridge: Annotated[float, typer.Option(help="Of SP's completion, relative to the largest value.")] = 1e-6,
+    transform: Annotated[
+        str, typer.Option(help=f"{' or '.join(VALUE_TRANSFORMS)}; sqrt learns the roots of the values and squares the output.")
+    ] = "none",
+    ridge: Annotated[float, typer.Option(help="Ridge of SP's matrix completion, relative to the largest value.")] = 1e-6,
     start: Annotated[str, typer.Option(help="Where a network's factorisation starts: random, or svd.")] = "random",
     refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")] = "none",
     restarts: Annotated[
         int, typer.Option(help="Random starts of the refinement by values, beside the model of the two steps.")
     ] = 128,
 ) -> Output:
-    """Learn any function of strings from the values of some, and write the model to a folder."""
+    """Learn a function of strings from some of its values, and write the model to a folder."""
     from ..learning.options import Options, Refinement
     from ..learning.values import fit_values as learn
     from ..models.files import SavedModel, save_model
@@ -82,10 +84,10 @@ def fit_values(
 
 def score_values(
     model: Annotated[Path, typer.Option(help="The folder that `fit-values` wrote.")],
-    test: Annotated[Path, typer.Option(help=f"Strings that it has not seen: {VALUES}")],
+    test: Annotated[Path, typer.Option(help=f"Strings to score on: {VALUES}")],
     as_json: AsJson = False,
 ) -> Output:
-    """Print a model's error on strings whose values are known."""
+    """Print a model's error on strings with known values."""
     from ..hankel.values import value_scores
     from ..models.files import load_model
 

@@ -326,7 +326,7 @@ def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         (["dyck"], "'dyck' given, allowed: dyck-rank"),
-        (["dyck-rank", "--train", "x"], "they are for verbs"),
+        (["dyck-rank", "--train", "x"], "only verbs has them"),
         (["verbs", "--train", __file__], "both or neither"),
         (["squared", "--seeds", "0"], "seeds"),
         (["squared", "--jobs", "0"], "jobs"),
