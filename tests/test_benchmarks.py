@@ -1,4 +1,4 @@
-"""The benchmarks run and their results are equal; how fast is not asked here."""
+"""Tests that the benchmarks run and that their results are equal, however fast."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_quick_run(tmp_path: Path) -> None:
-    # Without the competitions' files, which are not everywhere.
+    # Without the competitions' files, which are not part of the project.
     environment = os.environ | {"NLWFA_DATA": str(tmp_path / "absent")}
     command = [sys.executable, "-m", "benchmarks", "--quick", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -80,7 +80,7 @@ def test_the_plain_matrix_is_ours() -> None:
         np.testing.assert_allclose(full.matrix[full.shifted[:, symbol]], ours.symbol_block(symbol).toarray(), rtol=1e-12)
 
 
-def test_a_measured_part_of_a_page_is_made_anew_and_the_rest_is_left(tmp_path: Path) -> None:
+def test_a_measured_part_of_a_page_is_replaced_and_the_rest_stays(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     pages.put(page, "first", r"one \1")
     page.write_text(f"# Title\n\n{page.read_text()}\nWords.\n")
@@ -93,11 +93,11 @@ def test_a_measured_part_of_a_page_is_made_anew_and_the_rest_is_left(tmp_path: P
 
 def test_a_sweep_is_timed() -> None:
     recipes = dict(list(sweep.short(1).items())[:3])
-    found = sweep.timed(recipes, 1)
-    assert found.runs == 3 and 0 < found.training < found.wall and found.there > 0
+    timed = sweep.timed(recipes, 1)
+    assert timed.runs == 3 and 0 < timed.training < timed.wall and timed.there > 0
 
 
-@pytest.mark.slow  # a server, a worker, and people who think
+@pytest.mark.slow  # a server, a worker, and people who pause to think
 def test_a_few_people_at_once() -> None:
     command = [sys.executable, "-m", "benchmarks.load", "--quick"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What is pinned for deployment: all that the lab needs, nothing else, with hashes, and from nowhere in particular."""
+"""Tests the lock file for deployment: it pins all that the lab needs and nothing else, with hashes and without addresses."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def test_every_pin_has_hashes() -> None:
 def test_it_names_no_host_and_no_path_and_no_tool_of_development() -> None:
     assert not re.search(r"https?:|file:/|--index|--extra|--find|--trusted|(^|\s)/", TEXT)
     assert not {"pytest", "hypothesis", "ruff", "mypy", "playwright", "pip-tools", "pip-audit", "distributed"} & set(PINS)
-    assert not [name for name in PINS if name.startswith("nvidia")]  # the build of torch for processors alone
+    assert not [name for name in PINS if name.startswith("nvidia")]  # torch's CPU-only build

@@ -1,4 +1,4 @@
-"""The paper's experiments again: runs that are kept, choices and verdicts worked by hand, pages and figures from made-up runs."""
+"""Tests the paper's experiments: stored runs, choices and verdicts worked by hand, pages and figures from made-up runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXAMPLE = Planned("paper", "SP", 2, 100, 0)
 
 
 def made_up(experiment: Experiment, planned_runs: Iterable[Planned] | None = None) -> list[Measured]:
-    """Runs as nobody ran them: SP 0.5, 5-gram 0.25, and others 0.4 in WER, one hundredth more a seed; 2.0 bits of Pauto each."""
+    """Make up runs: a WER of 0.5 for SP, 0.25 for the 5-gram and 0.4 for others, 0.01 more for each seed; a Pauto of 2.0 bits."""
     wer = {"SP": 0.5, "5-gram": 0.25}
     done = []
     for planned in experiment.runs if planned_runs is None else planned_runs:
