@@ -49,10 +49,23 @@ TORCH = tuple(
 
 
 def test_every_package_has_its_place_and_its_story() -> None:
+    """A package's docstring names each of its modules, so that a reader knows where to begin."""
     assert {package_of(module) for module in CORE} - {"__init__"} == set(ORDER)
-    for module, path in CORE.items():
-        if module.endswith("__init__"):
-            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), module
+    for package in (module.removesuffix(".__init__") for module in CORE if module.endswith(".__init__")):
+        story = ast.get_docstring(ast.parse(CORE[f"{package}.__init__"].read_text(encoding="utf-8"))) or ""
+        inside = {module.removeprefix(f"{package}.").split(".")[0] for module in CORE if module.startswith(f"{package}.")}
+        missing = [name for name in sorted(inside - {"__init__"}) if f"`{name}`" not in story]
+        assert not missing, f"{package} does not tell of {', '.join(missing)}"
+
+
+# A command has a parameter an option, which typer asks for, and no program calls it.
+@pytest.mark.parametrize("module", [module for module in (*CORE, *PAGES) if package_of(module) != "cli"])
+def test_no_function_takes_more_than_eight_parameters(module: str) -> None:
+    """Options that belong together are one frozen value."""
+    for node in ast.walk(ast.parse({**CORE, **PAGES}[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            assert len([name for name in names if name not in ("self", "cls")]) <= 8, node.name
 
 
 def test_a_stranger_sees_at_most_twenty_entries() -> None:

@@ -1,1 +1,1 @@
-"""How the history's tables came to be, one step a file in `versions`: alembic's, run by `history.database.migrate`."""
+"""How the history's tables came to be: `env` is what alembic runs, `versions` has a file a step (see `history.database`)."""
