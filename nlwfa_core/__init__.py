@@ -1,7 +1,7 @@
 """NL-WFA core: learning weighted finite automata, linear and nonlinear, from strings.
 
-The names below do the whole of it: strings -> Hankel matrix -> model -> scores, step by step or, with a recipe, in one call. Each
-is loaded when it is first asked for, so importing the package costs nothing, and torch is imported only to train networks.
+The public names cover strings -> Hankel matrix -> model -> scores, step by step or, with a recipe, in one call. Each name is loaded
+when it is first used, so importing the package takes no time, and torch is imported only to train networks.
 """
 
 from __future__ import annotations

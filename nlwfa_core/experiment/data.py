@@ -53,6 +53,7 @@ class Data:
 
     @property
     def alphabet(self) -> Alphabet:
+        """The alphabet of all the strings."""
         return self.train.alphabet
 
     @property
