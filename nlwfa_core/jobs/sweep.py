@@ -212,7 +212,7 @@ class _Sweep:
             for future, (_, keys) in self._under_way.items():
                 self._workers.cancel(future)
                 for key in keys:
-                    self._tell(key, "interrupted")
+                    self._record(key, "interrupted")
 
     def _fill_slots(self) -> None:
         """Give each free slot a group. A run whose process has died gets all of the workers to itself."""
@@ -234,8 +234,8 @@ class _Sweep:
         future = self._workers.submit(slot, group, str(self._home), self._recorder.server, seconds)
         self._under_way[future] = slot, deque(keys)
         for key in keys[1:]:
-            self._tell(key, "queued")
-        self._tell(keys[0], "running")
+            self._record(key, "queued")
+        self._record(keys[0], "running")
 
     def _written(self, keys: deque[str]) -> Iterator[str]:
         """Settle the runs of a group whose folders are there."""
@@ -244,7 +244,7 @@ class _Sweep:
             keys.remove(key)
             yield self._settle(key)
         if written and keys:
-            self._tell(keys[0], "running")
+            self._record(keys[0], "running")
 
     def _collect(self, future: Future[dict[str, Outcome]]) -> Iterator[str]:
         """Settle the runs of a group that has ended, or whose process has died."""
@@ -265,12 +265,13 @@ class _Sweep:
             yield self._settle(keys.popleft(), outcome if isinstance(outcome, str) else None)
         del self._under_way[future]
         for key in keys:
-            self._tell(key, "interrupted")  # not begun in time
+            self._record(key, "interrupted")  # not begun in time
 
     def _retry(self, slot: Slot, keys: deque[str]) -> Iterator[str]:
         """A group's process has died: its first run, which did it as far as one knows, runs alone from now on."""
         for key in keys:
             self._folders.tidy(key)
+            self._record(key, "interrupted")  # until it starts again, if there is time for that
         if not keys:
             return
         key = keys.popleft()
@@ -286,10 +287,10 @@ class _Sweep:
             self.new.append(key)
         else:
             self.failed[key] = failure
-        self._tell(key, "done" if failure is None else "failed", failure)
+        self._record(key, "done" if failure is None else "failed", failure)
         return key
 
-    def _tell(self, key: str, state: str, message: str | None = None) -> None:
+    def _record(self, key: str, state: str, message: str | None = None) -> None:
         self._recorder.record(key, self._recipes[key], state, message)
 
 

@@ -133,6 +133,7 @@ class Here:
 
     def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[Any]:
         future: Future[Any] = Future()
+        wait_for(lambda: (Path(home) / "servers" / server).exists())  # processes of their own take longer to start
         self.tried.append((slot, list(group)))
         doomed = next((place for place, key in enumerate(group) if key in self.killers), None)
         try:
