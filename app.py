@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core.limits import check_settings
-from pages.shared import address, lessons, pins, runs, server, share, sidebar, visitor
+from pages.shared import lessons, pins, runs, server, share_link, sidebar, url_parameters, visitor
 from pages.shared.navigation import navigation
 from pages.shared.render_lock import render_lock
 from pages.shared.server import ASSETS
@@ -17,17 +17,17 @@ with render_lock.hold():
     page = navigation()
     with errors_as_messages():
         check_settings()
-        share.view()
+        share_link.view()
         tools = st.sidebar.container(key="tools", gap="xsmall")
         recipe = sidebar.recipe_controls()
         with st.sidebar:
-            share.hide_others()
+            share_link.hide_others()
             pins.pin_controls(recipe)
         with tools:
-            share.share()
+            share_link.share()
             sidebar.undo_control(recipe)
             visitor.sign_in_control()
         runs.visit(recipe, *pins.pinned().values())
-        address.write(*share.OURS)
+        url_parameters.write(*share_link.OURS)
         lessons.panel(page.url_path or "start")
         page.run()

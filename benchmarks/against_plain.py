@@ -13,7 +13,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.learning.transitions import fit_transitions
+from nlwfa_core.learning.transition_networks import fit_transitions
 
 from . import plain
 from .checks import equal_arrays

@@ -12,7 +12,7 @@ from nlwfa_core import TestSet, evaluate, fit
 from nlwfa_core.learning.learners import FitCache
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import Options
-from nlwfa_core.learning.transitions import fit_transitions
+from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import FloatArray, Words

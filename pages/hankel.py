@@ -41,4 +41,4 @@ st.latex(
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
 view.rank_cut(recipe)
-st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on the rank changes with it.")
+st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on the rank updates too.")

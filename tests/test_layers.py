@@ -35,10 +35,10 @@ ORDER = (
 TORCH = tuple(
     f"learning.{name}"
     for name in (
-        "kernels",
+        "losses",
         "networks",
         "factorisation",
-        "transitions",
+        "transition_networks",
         "rollout",
         "refine_hankel",
         "refine_likelihood",

@@ -12,7 +12,6 @@ import typer
 from ..errors import RecipeError, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
-from ..models.wfa import mass_messages
 from ..sources.pautomac import read_solution, write_pautomac, write_solution
 from ..strings.trie import Trie
 from ..strings.words import Words
@@ -157,6 +156,7 @@ def next_symbol(
     as_json: AsJson = False,
 ) -> Output:
     """Print the score of every symbol that can follow a prefix, and of the end of the string."""
+    from ..metrics.diagnostics import divergence_warnings
     from ..models.files import load_model
 
     saved = load_model(model)
@@ -164,4 +164,4 @@ def next_symbol(
     trie = Trie.of(Words.of([word]), len(saved.alphabet))
     scores = saved.model.next_scores(trie)[trie.ends[0]]
     text = next_record(saved.alphabet, word, scores) if as_json else next_summary(saved.alphabet, word, scores)
-    return Output(text, mass_messages(saved.model))
+    return Output(text, divergence_warnings(saved.model))

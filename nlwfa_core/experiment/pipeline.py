@@ -66,7 +66,7 @@ def fit_recipe(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The data and the Hankel matrix that learning starts from, and that recipes with the same data and basis share.
+    """The data and Hankel matrix that learning starts from, shared by all recipes with the same `DataRecipe` and `HankelRecipe`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Prepared:
     hankel_recipe : HankelRecipe
     data : Data
     hankel : HankelMatrix or None
-        None for learners that need none.
+        None if the learner uses no Hankel matrix.
     seconds : dict
         "data" and "hankel" -> wall time.
     cache : FitCache

@@ -112,7 +112,7 @@ class Grid(Record):
         return _points(self)
 
     def _runs(self) -> Iterator[tuple[int, Recipe]]:
-        """Every combination, with the number of its seed."""
+        """Yield (number of the seed, recipe) for every combination."""
         learners = self.learners or (self.base.learning.learner,)
         ranks = self.ranks or (self.base.learning.rank,)
         for number, start in self._starts():
@@ -120,7 +120,7 @@ class Grid(Record):
                 yield number, start.with_learner(learner, rank)
 
     def _starts(self) -> Iterator[tuple[int, Recipe]]:
-        """The base recipe with every statistic, transform, sample size and seed, and the number of that seed."""
+        """Yield (number of the seed, recipe) for each combination of statistic, transform, sample size and seed."""
         base, hankels = self.base, [self.base.hankel]
         if self.statistics or self.transforms:
             chosen = product(self.statistics or (base.hankel.statistic,), self.transforms or (base.hankel.transform,))

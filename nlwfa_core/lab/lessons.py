@@ -190,7 +190,7 @@ def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[t
 def _fields(text: str, line: int) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in text.split()]
     if wrong := [pair for pair in pairs if not pair[1]]:
-        raise FormatError(f"{wrong[0][0]!r} given where field=value is needed", line)
+        raise FormatError(f"expected field=value, got {wrong[0][0]!r}", line)
     return {name: value for name, _, value in pairs}
 
 

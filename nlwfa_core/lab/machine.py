@@ -51,7 +51,7 @@ def memory(proc: Path = PROC) -> Memory | None:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Sum the bytes of the files below a folder. Links are not followed; files that disappear meanwhile count 0."""
+    """Sum the bytes of the files below a folder. Links are not followed; files that disappear meanwhile count as 0."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:

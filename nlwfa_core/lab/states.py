@@ -22,6 +22,7 @@ from ..models.sampling import next_shares
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import LAMBDA, Alphabet, FloatArray, Words
+from .palette import OTHERS
 from .strings import prefix_shares
 
 COLOURINGS = {
@@ -141,7 +142,7 @@ def colouring(
         shares = next_probabilities(model, prefixes)
         names = [_likeliest(row, following) for row in shares]
     frequent = {name for name, _ in Counter(names).most_common(MAX_CLASSES)}
-    return [name if name in frequent else "others" for name in names]
+    return [name if name in frequent else OTHERS for name in names]
 
 
 def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:

@@ -10,16 +10,17 @@ What is asked, and what is answered:
 
 The steps, in the order of the paper:
 
-- `spectral`: linear spectral learning, SP (§2.3); `completion`: the same with unknown cells.
+- `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ; `completion`: the same with unknown cells.
 - `factorisation`: step 1 (§4.1), an auto-encoder of the matrix's rows.
-- `transitions`: step 2 (§4.2), a network for each symbol.
+- `transition_networks`: step 2 (§4.2), a network for each symbol.
 - `reading`: from these parts to a model.
 - `refine_hankel` (§4.4), `refine_likelihood`, `refine_values`: a third step, which trains all parameters together.
 - `rollout`: the model rolled out along a prefix tree, which the third steps differentiate.
 
 What they stand on, and the learners of strings:
 
-- `networks`, `kernels`, `early_stopping`: the training loop, gradients written by hand, and the best model so far.
+- `losses`: the losses of both steps, exact and without a dense matrix, with gradients written by hand.
+- `networks`, `early_stopping`: the training loop, and the best model so far.
 - `hmm`, `recurrent`: hidden Markov models by EM, and recurrent networks.
 
 No module here sees a recipe or a test string: that is up to `experiment`. Those with torch are imported only to train networks.

@@ -1,7 +1,8 @@
 """Step 1 of NL-WFA learning: an auto-encoder over the rows of H (Li, Rabusseau, Precup 2018, §4.1).
 
 Without biases; widths n → a₁k → … → k → … → a_Lk → n with multiples (a₁ … a_L) = (2, 1, 2) or (4, 2, 1, 2, 4); θ on every hidden
-unit, the last layer linear: φ(h) = θ(θ(hᵀA)B), φ'(z) = θ(zᵀC)D.
+unit, the last layer linear: φ(h) = θ(θ(hᵀA)B), φ'(z) = θ(zᵀC)D. The loss,
+‖φ'(φ(H)) − H‖², is computed by `losses.reconstruction_error`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy import sparse
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
 from ..strings.words import FloatArray
-from .kernels import SparseRows, activate, observed_error, reconstruction_error
+from .losses import SparseRows, activate, observed_error, reconstruction_error
 from .networks import Schedule, one_thread, seeded_layers, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent

@@ -16,9 +16,11 @@ import numpy.typing as npt
 from .. import limits
 from ..errors import RecipeError, plural
 from ..hankel.matrix import HankelMatrix
+from ..metrics.diagnostics import divergence_warnings
+from ..models.conversion import to_string_probabilities
 from ..models.nlwfa import NLWFA
 from ..models.recurrent import RecurrentModel
-from ..models.wfa import WFA, mass_messages, string_automaton
+from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from ..threads import on_one_thread
@@ -191,7 +193,7 @@ def fit(
             numerical_rank=None if svd is None else min(svd.numerical_rank, options.rank),
             spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
             logs=logs,
-            messages=(*messages, *mass_messages(model)),
+            messages=(*messages, *divergence_warnings(model)),
             seconds=seconds,
         ),
     )
@@ -243,7 +245,7 @@ def fit_strings(
         kind, k = options.learner, options.rank
         model = fit_recurrent(train, kind, k, training, validation=validation, report=report, cancelled=cancelled)
     radius = model.spectral_radius if isinstance(model, WFA) else None
-    learned = FitReport(options.learner, options.rank, model.num_states, None, None, radius, (), mass_messages(model), {})
+    learned = FitReport(options.learner, options.rank, model.num_states, None, None, radius, (), divergence_warnings(model), {})
     return StringFit(model, learned)
 
 
@@ -282,7 +284,7 @@ def network_steps(
 
     # torch takes seconds to import, so only training networks imports it.
     from .factorisation import fit_factorisation, options_used
-    from .transitions import fit_transitions
+    from .transition_networks import fit_transitions
 
     started = perf_counter()
     kind, used = options.kind, (*options_used(options), observed is None)
@@ -328,4 +330,4 @@ def _string_model(hankel: HankelMatrix, steps: Steps) -> WFA | NLWFA:
     """The steps' result as a model of string probabilities."""
     if any(steps.nonlinear) or hankel.bounded or hankel.transform != "none":
         return as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
-    return string_automaton(WFA(steps.initial, steps.transitions[0], steps.decoder[0][:, 0].copy()), hankel.statistic)
+    return to_string_probabilities(WFA(steps.initial, steps.transitions[0], steps.decoder[0][:, 0].copy()), hankel.statistic)

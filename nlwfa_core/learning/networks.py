@@ -13,7 +13,7 @@ import torch
 from ..errors import RecipeError
 from ..strings.words import FloatArray
 from .early_stopping import Best
-from .kernels import DTYPE
+from .losses import DTYPE
 from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled
 
 SCHEDULES = ("constant", "cosine")

@@ -17,7 +17,7 @@ from ..errors import RecipeError
 from ..models.recurrent import GATES, RecurrentModel
 from ..strings.sample import Sample
 from .early_stopping import EarlyStopping
-from .kernels import DTYPE
+from .losses import DTYPE
 from .networks import half_cosine, one_thread
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
@@ -103,8 +103,10 @@ class Training:
         if not 1 <= self.updates <= limits.ceiling("epochs"):
             raise RecipeError(f"updates: {self.updates:,} given, allowed are 1 … {limits.ceiling('epochs'):,}")
         if not (self.rate > 0 and 0 <= self.dropout < 1 and self.weight_decay >= 0):
-            numbers = f"rate {self.rate}, dropout {self.dropout} and weight decay {self.weight_decay}"
-            raise RecipeError(f"training: {numbers} given; above 0, from 0 to below 1, and at least 0 needed")
+            raise RecipeError(
+                f"training: rate must be above 0 (got {self.rate}), dropout from 0 to below 1 (got {self.dropout}), "
+                f"weight decay at least 0 (got {self.weight_decay})"
+            )
 
 
 def fit_recurrent(

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..hankel.matrix import HankelMatrix
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
-from .kernels import SparseRows, activate, reconstruction_error
+from .losses import SparseRows, activate, reconstruction_error
 from .networks import Schedule, nudge, one_thread, to_arrays, train
 from .options import Refinement
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent

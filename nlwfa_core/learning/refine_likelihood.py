@@ -20,7 +20,7 @@ from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
 from .early_stopping import Best
-from .kernels import DTYPE, activate
+from .losses import DTYPE, activate
 from .networks import half_cosine, nudge, one_thread, to_arrays
 from .options import Refinement
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent

@@ -18,7 +18,7 @@ from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
-from .kernels import DTYPE
+from .losses import DTYPE
 from .networks import one_thread
 from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from .rollout import Rollout, theta, transition_step

@@ -55,7 +55,7 @@ class Rollout:
 
 
 def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """`kernels.activate` with torch's own tanh, because `refine_values` needs torch's function transforms."""
+    """`losses.activate` with torch's own tanh, because `refine_values` needs torch's function transforms."""
     return torch.tanh(values) if nonlinear else values
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..models.model import Model
-from ..models.wfa import WFA, mass_messages
+from ..models.wfa import WFA
 from ..strings.words import FloatArray, Words
 from .scores import Scores
 
@@ -49,6 +49,16 @@ class Diagnostics:
     warnings: tuple[str, ...]
 
 
+def divergence_warnings(model: Model) -> tuple[str, ...]:
+    """One sentence if the weights of all strings have no finite sum, else none."""
+    if not isinstance(model, WFA) or model.spectral_radius < 1:
+        return ()
+    return (
+        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
+        "have no finite sum, so prefix probabilities and the next symbols read off them mean little.",
+    )
+
+
 class LearningReport(Protocol):
     """The part of a report of learning that diagnostics repeat; `learning.learners.FitReport` has it."""
 
@@ -71,7 +81,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
         Of its learning, if there is one.
     """
     masses = masses_by_length(model)
-    warnings = list(report.messages if report else mass_messages(model))
+    warnings = list(report.messages if report else divergence_warnings(model))
     for count, what in (
         (scores.num_nonfinite, "an output that is not a finite number"),
         (scores.num_negative, "a negative output, which is no probability: the Pautomac score takes its absolute value"),

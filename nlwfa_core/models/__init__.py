@@ -2,6 +2,7 @@
 
 - `model`: what every model can do: weights of strings, and scores of what comes next.
 - `wfa`: `WFA`, weighted finite automata.
+- `conversion`: from automata of prefix or factor probabilities to automata of string probabilities.
 - `nlwfa`: `NLWFA`, their nonlinear version, whose maps are small networks.
 - `reading`: what is done with a network's outputs.
 - `ngram`, `recurrent`: the uniform model, n-grams, and GRU and LSTM, which the automata are compared with.

@@ -163,14 +163,15 @@ class Reading(ABC):
         return LINKS[self.link].formula % output
 
     def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
-        """f(x) in LaTeX before any normalisation, one formula per line.
+        """Return the LaTeX of f(x) before normalisation, one formula per line.
 
         Parameters
         ----------
         entry : callable
-            (word u, end) -> what the network decodes for u and the suffix λ. The end is empty, or ⊣ if its map is applied, too.
+            (word, end) -> the LaTeX of the network's output for that word in the λ column; `end` is the symbol ⊣ if the
+            end-of-string map is applied as well, otherwise empty.
         following : str
-            What the network decodes for u and a next symbol σ.
+            The LaTeX of the network's output for u and a next symbol σ.
         """
         end = r"{\dashv}" if self.has_end_map else ""
         return (f"f(x)={self.link_formula(entry('x', end))}",)

@@ -56,7 +56,7 @@ class RecurrentModel(ChainModel):
         }
         shapes = {name: getattr(self, name).shape for name in needed}
         if shapes != needed:
-            raise RecipeError(f"the arrays of a {self.kind} with {k} states do not fit: {shapes} given, {needed} needed")
+            raise RecipeError(f"the arrays of a {self.kind} with {k} states must have the shapes {needed}; got {shapes}")
 
     @property
     def num_states(self) -> int:
@@ -69,7 +69,7 @@ class RecurrentModel(ChainModel):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """The state of λ, shape (state_size,): h, then an LSTM's cell. It is the zero state after a string's beginning."""
+        """The state of λ, shape (state_size,): the zero state after the start-of-string symbol. h, followed by an LSTM's cell."""
         zeros = np.zeros((1, self.num_states * (1 if self.kind == "GRU" else 2)))
         state: FloatArray = self.transition(zeros, self.num_symbols)[0]
         return state

@@ -12,7 +12,6 @@ from ..rounding import flush_entries, flush_product, flush_states
 from ..strings.rolling import end_states
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
-from .model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,27 +137,3 @@ class WFA:
                 if self.spectral_radius < 1
                 else float("inf")
             )
-
-
-def string_automaton(wfa: WFA, statistic: str) -> WFA:
-    """Convert an automaton of prefix or factor probabilities to one of string probabilities.
-
-    "prefix": α∞ becomes (I − A) α∞, where A is the sum of the A_σ, because f(x) = f(xΣ*) − Σ_σ f(xσΣ*). "factor": α₀ᵀ becomes
-    α₀ᵀ (I − A) too. "string": nothing changes.
-    """
-    initial, termination = wfa.initial, wfa.termination
-    if statistic == "factor":
-        initial = initial - initial @ wfa.summed_transitions
-    if statistic != "string":
-        termination = termination - wfa.summed_transitions @ termination
-    return WFA(initial, wfa.transitions, termination)
-
-
-def mass_messages(model: Model) -> tuple[str, ...]:
-    """A sentence, if the weights of all strings have no finite sum."""
-    if not isinstance(model, WFA) or model.spectral_radius < 1:
-        return ()
-    return (
-        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
-        "have no finite sum, so prefix probabilities and the next symbols read off them mean little.",
-    )

@@ -114,7 +114,7 @@ class Dyck:
     def _roll_out(self, trie: Trie) -> tuple[FloatArray, FloatArray]:
         """`next_scores`, and ln P(uΣ*) of each node u, shape (num_nodes,)."""
         if trie.num_symbols != self.num_symbols:
-            raise RecipeError(f"a tree over {trie.num_symbols} symbols given, the grammar has {self.num_symbols}")
+            raise RecipeError(f"the prefix tree has {trie.num_symbols} symbols, but the grammar has {self.num_symbols}")
         continues = np.concatenate(([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1))))
         scores = np.zeros((trie.num_nodes, 3))
         log_prefixes = np.full(trie.num_nodes, -np.inf)
@@ -157,7 +157,8 @@ class Dyck:
     def _draw(self, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
         """Draw all derivations as one sequence of rules, leftmost S first.
 
-        `pending` counts the S that wait for a rule: string i ends where it first falls to −(i + 1).
+        `pending` is the running number of S still to be expanded, without each string's own S. String i ends where it first reaches
+        −(i + 1).
         """
         rules = np.empty(0, dtype=np.int64)
         ends = np.empty(0, dtype=np.int64)

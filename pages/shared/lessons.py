@@ -6,7 +6,7 @@ import streamlit as st
 
 from nlwfa_core import RecipeError
 from nlwfa_core.lab.lessons import Action, Lesson, Step
-from pages.shared import address, cache, sidebar
+from pages.shared import cache, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.widgets import error_toast
 
@@ -15,7 +15,7 @@ LESSON, STEP, GO = "lesson", "step", "lessons.go"
 
 def current() -> tuple[Lesson, int] | None:
     """The open lesson and the index of its step, from 0."""
-    name, step = address.value(LESSON), address.value(STEP)
+    name, step = url_parameters.value(LESSON), url_parameters.value(STEP)
     if name and name not in cache.lessons():
         close()
         text = f"There is no lesson {name[:40]!r}. There are {', '.join(cache.lessons())}."
@@ -30,14 +30,14 @@ def current() -> tuple[Lesson, int] | None:
 
 def open_lesson(name: str, index: int = 0) -> None:
     """For callbacks: go to a step, and to its page."""
-    address.set_value(LESSON, name)
-    address.set_value(STEP, str(index + 1))
+    url_parameters.set_value(LESSON, name)
+    url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
 
 
 def close() -> None:
-    address.set_value(LESSON, "")
-    address.set_value(STEP, "")
+    url_parameters.set_value(LESSON, "")
+    url_parameters.set_value(STEP, "")
 
 
 def controls_of_step() -> tuple[str, ...]:

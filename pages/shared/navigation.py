@@ -15,7 +15,7 @@ PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "ta
 
 
 def navigation() -> Any:
-    """Draw the bar of pages; returns the page to run. A page that the visitor is not offered says so when opened by its address."""
+    """Draw the page bar and return the page to run. Pages hidden from this visitor say so when opened by URL."""
     offered = shown()
     pages = [
         st.Page(

@@ -30,6 +30,7 @@ DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
 DEFAULTS = flat(DEFAULT)
 VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
+IN_A_SCRIPT = "a script from Take away can have other values"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
@@ -302,20 +303,20 @@ def check_settable(recipe: Recipe) -> None:
         )
     hidden = ",".join(map(str, learning.hidden))
     if hidden not in LAYERS:
-        raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(LAYERS)}; use the script")
+        raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(LAYERS)}; {IN_A_SCRIPT}")
     width = DEFAULT.learning.width_transitions
     if learning.width_transitions != width:
-        raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; use the script")
+        raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; {IN_A_SCRIPT}")
     rates = {"rate_factorisation": learning.rate_factorisation, "rate_transitions": learning.rate_transitions}
     least, most = SMALLEST_RATE, LARGEST_RATE
     for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
         if not least <= rate <= most:
-            raise RecipeError(f"{name}: {rate:g} given, the sidebar has {least:g} … {most:g}; use the script")
+            raise RecipeError(f"{name}: {rate:g} given, the sidebar has {least:g} … {most:g}; {IN_A_SCRIPT}")
     if recipe.refinement.dropout > LARGEST_DROPOUT:
-        raise RecipeError(f"dropout: {recipe.refinement.dropout} given, the sidebar goes up to {LARGEST_DROPOUT}; use the script")
+        raise RecipeError(f"dropout: {recipe.refinement.dropout} given, the sidebar goes up to {LARGEST_DROPOUT}; {IN_A_SCRIPT}")
     bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
-        raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; use the script")
+        raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; {IN_A_SCRIPT}")
 
 
 def undo_control(recipe: Recipe) -> None:

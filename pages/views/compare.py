@@ -20,7 +20,7 @@ from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
-from pages.shared import address, cache, pins, runs, training, widgets
+from pages.shared import cache, pins, runs, training, url_parameters, widgets
 from pages.shared.widgets import error_toast, escape_markdown
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
@@ -214,7 +214,7 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
 
 def _metric(metrics: list[str]) -> str:
     """The metric, chosen by its title. A widget bound to the address would write the title there; this writes the field's name."""
-    linked = address.value("metric")
+    linked = url_parameters.value("metric")
     metric: str = st.segmented_control(
         "Metric",
         metrics,
@@ -225,8 +225,8 @@ def _metric(metrics: list[str]) -> str:
         persist_state="session",
         wrap=True,
     )
-    address.set_value("metric", metric)
-    address.write("metric")
+    url_parameters.set_value("metric", metric)
+    url_parameters.write("metric")
     return metric
 
 

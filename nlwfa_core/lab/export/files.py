@@ -39,7 +39,7 @@ def model_files(result: Result) -> dict[str, bytes]:
 
 
 def refusals(model: WFA) -> tuple[str, ...]:
-    """Why a linear model can't be written in some of the formats for other programs: a sentence for each of these."""
+    """Say why some formats for other programs can't hold a linear model, in one sentence per format."""
     sentences = []
     for write in AUTOMATA.values():
         try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...jobs.snapshots import Snapshot
 from ...learning.progress import BITS, RELATIVE
-from ..palette import ACCENT, CLASSES, COLOURS, MUTED
+from ..palette import ACCENT, COLOURS, MUTED, class_colours
 
 # Near zero the loss is a rounding error and may even be negative, but a logarithmic axis needs a lower end.
 LOWEST_LOSS = 1e-15
@@ -61,13 +61,13 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
         for label, point in zip(labels, picture.targets, strict=False)
     ]
     series: list[dict[str, Any]] = [{**symbol, "name": "", "symbolSize": 13, "silent": True, "data": rings}]
-    for number, name in enumerate(sorted(set(classes))):
+    for name, colour in class_colours(classes).items():
         members = [index for index, each in enumerate(classes) if each == name]
         series.append(
             {
                 **symbol,
                 "name": name,
-                "color": CLASSES[number % len(CLASSES)],
+                "color": colour,
                 "itemStyle": {"opacity": 0.85},
                 "label": {
                     "show": True,

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ...strings.words import FloatArray
-from ..palette import ACCENT, CLASSES, GREY, MARK, MONOSPACE, MUTED
+from ..palette import ACCENT, GREY, MARK, MONOSPACE, MUTED, class_colours
 from ..states import Projection
 from . import layout, plain
 
@@ -51,8 +51,7 @@ def states_figure(
         return {axis: points[:, index] for index, axis in enumerate("xyz" if three else "xy")}
 
     if len(colours) and isinstance(colours[0], str):
-        classes = sorted(set(colours))  # the same order on all pages, so that a symbol keeps its colour
-        for number, name in enumerate(classes):
+        for name, class_colour in class_colours(colours).items():
             chosen = np.array([colour == name for colour in colours])
             figure.add_trace(
                 scatter(
@@ -60,7 +59,7 @@ def states_figure(
                     mode="markers",
                     name=escape(name, quote=False),
                     text=[text for text, keep in zip(names, chosen, strict=True) if keep],
-                    marker={"size": size, "opacity": 0.8, "color": CLASSES[number % len(CLASSES)]},
+                    marker={"size": size, "opacity": 0.8, "color": class_colour},
                     hovertemplate="%{text}<extra></extra>",
                 )
             )

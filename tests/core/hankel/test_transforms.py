@@ -18,9 +18,10 @@ from nlwfa_core.hankel.transforms import transformed
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.reading import reading_of
 from nlwfa_core.learning.spectral import truncated_svd
+from nlwfa_core.models.conversion import to_string_probabilities
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import ConditionalReading
-from nlwfa_core.models.wfa import WFA, string_automaton
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Word, Words
@@ -78,7 +79,7 @@ def test_boundary_symbols() -> None:
 def test_conversions_invert(reference: Reference) -> None:
     wfa, words = reference.wfa, all_words(reference.wfa.num_symbols, 5)
     for statistic, convert in (("prefix", prefix_automaton), ("factor", factor_automaton)):
-        back = string_automaton(convert(wfa), statistic)
+        back = to_string_probabilities(convert(wfa), statistic)
         np.testing.assert_allclose(back.weights(words), wfa.weights(words), rtol=1e-9, atol=1e-12)
 
 

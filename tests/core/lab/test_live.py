@@ -6,6 +6,7 @@ import json
 
 from nlwfa_core.jobs.snapshots import Snapshot
 from nlwfa_core.lab.figures.live import loss_options, picture_options
+from nlwfa_core.lab.palette import CLASSES, MARK
 from nlwfa_core.learning.progress import BITS
 
 PICTURE = Snapshot("transitions", 3, (0, 1, 2), ((0.1, -0.2), (0.3, 0.0), (0.0, 0.0)), ((0.1, -0.1), (0.9, 0.0), (0.0, 0.1)), 0.9)
@@ -16,13 +17,14 @@ def test_a_picture_has_a_series_a_class_in_an_order_of_its_own() -> None:
     rings, *classes = options["series"]
     assert [ring["value"] for ring in rings["data"]] == [[0.1, -0.1], [0.9, 0.0], [0.0, 0.1]]
     assert [(each["name"], [point["name"] for point in each["data"]]) for each in classes] == [
+        ("λ", ["λ"]),
         ("a", ["a"]),
         ("b", ["b"]),
-        ("λ", ["λ"]),
     ]
-    assert classes[0]["data"][0]["value"] == [0.3, 0.0]
+    assert [each["color"] for each in classes] == [MARK, *CLASSES[:2]]
+    assert classes[1]["data"][0]["value"] == [0.3, 0.0]
     assert options["xAxis"]["max"] == -options["xAxis"]["min"] == 1.0
-    assert options["legend"]["data"] == ["a", "b", "λ"]
+    assert options["legend"]["data"] == ["λ", "a", "b"]
     json.dumps(options, allow_nan=False)
 
 

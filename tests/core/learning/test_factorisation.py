@@ -17,7 +17,7 @@ from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import VALUE
 from nlwfa_core.learning.factorisation import encoder_depth, fit_factorisation
-from nlwfa_core.learning.kernels import SparseRows, activate, observed_error, reconstruction_error
+from nlwfa_core.learning.losses import SparseRows, activate, observed_error, reconstruction_error
 from nlwfa_core.learning.options import Options
 from nlwfa_core.strings.words import Words
 from tests.references import full_basis, ring

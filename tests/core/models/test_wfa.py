@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.models.wfa import WFA, string_automaton
+from nlwfa_core.models.conversion import to_string_probabilities
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
@@ -61,7 +62,7 @@ def test_prefix_weights_are_sums_over_continuations(model: WFA) -> None:
         sums += states @ power
         power = model.summed_transitions @ power
     np.testing.assert_allclose(prefix.weights(words), sums, rtol=1e-12)
-    np.testing.assert_allclose(string_automaton(prefix, "prefix").weights(words), model.weights(words), atol=1e-14)
+    np.testing.assert_allclose(to_string_probabilities(prefix, "prefix").weights(words), model.weights(words), atol=1e-14)
 
 
 @pytest.mark.parametrize("model", MODELS)

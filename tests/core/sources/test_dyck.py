@@ -105,7 +105,7 @@ def test_next_symbols_after_prefixes_by_hand() -> None:
     trie = Trie.of(Words.of([ALPHABET.encode(text) for text in ("", "[", "[]", "[[]", "[[][]]", "]", "[]][")]), 2)
     scores = Dyck().next_scores(trie)[trie.ends].round(12).tolist()
     assert scores == [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0, 0.8], [0.2, 0.8, 0], [0.2, 0, 0.8], [0, 0, 0], [0, 0, 0]]
-    with pytest.raises(RecipeError, match="a tree over 3 symbols given, the grammar has 2"):
+    with pytest.raises(RecipeError, match="the prefix tree has 3 symbols, but the grammar has 2"):
         Dyck().next_scores(Trie.of(Words.of([(0,)]), 3))
 
 

@@ -1,4 +1,7 @@
-"""Links to this screen, and what a link can ask for: only some of the controls, or the slide view."""
+"""Make the link to this screen, with its lesson and step.
+
+A link can also ask for only some of the controls, or for the slide view.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core.experiment.fields import FIELDS
-from pages.shared import address, lessons, pins
+from pages.shared import lessons, pins, url_parameters
 from pages.shared.navigation import page_file, shown, title
 from pages.shared.widgets import error_toast
 
@@ -17,10 +20,10 @@ OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 
 def shown_controls() -> tuple[str, ...]:
     """The names of the controls to show; empty for all of them. The link's choice has priority over the lesson's."""
-    if choice := address.value(SHOW):
+    if choice := url_parameters.value(SHOW):
         names = choice.split(",")
         if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
-            address.set_value(SHOW, ",".join(name for name in names if name not in unknown))
+            url_parameters.set_value(SHOW, ",".join(name for name in names if name not in unknown))
             text = f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. Examples: rank, learner, source."
             error_toast(text)
             return shown_controls()
@@ -36,18 +39,18 @@ def hide_others() -> None:
     chosen = ", ".join(f".st-key-{name}" for name in names)
     boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
     st.html(f"<style>.st-key-recipe :is({boxes}):not({chosen}):not(:has({chosen})) {{ display: none; }}</style>")
-    st.button("Show all controls", key="screen.all", type="tertiary", on_click=address.set_value, args=(SHOW, ALL))
+    st.button("Show all controls", key="screen.all", type="tertiary", on_click=url_parameters.set_value, args=(SHOW, ALL))
 
 
 def view() -> None:
     """The slide view: a style sheet hides the sidebar and the bar of pages, and small links replace the bar."""
-    if address.value(VIEW) != SLIDE:
-        address.set_value(VIEW, "")
+    if url_parameters.value(VIEW) != SLIDE:
+        url_parameters.set_value(VIEW, "")
         return
     with st.container(horizontal=True, key="slide", gap="medium"):
         for name in shown():
             st.page_link(page_file(name), label=title(name))
-        st.button("Leave slide view", key="slide.leave", type="tertiary", on_click=address.set_value, args=(VIEW, ""))
+        st.button("Leave slide view", key="slide.leave", type="tertiary", on_click=url_parameters.set_value, args=(VIEW, ""))
 
 
 def share() -> None:

@@ -1,7 +1,7 @@
-"""Sums that training computes thousands of times, with their gradients written out by hand for speed.
+"""The losses of both steps, exact and without a dense matrix, with their gradients written by hand for speed.
 
-Each is a function of tensors; autograd would give the same gradients, to rounding, in several times the time or memory. They stand
-here so that the steps of learning (`factorisation`, `transitions`) read as their formulas. Products with sparse matrices are
+Each is a function of tensors; autograd would give the same gradients, to rounding, in several times the time or memory. The steps
+of learning (`factorisation`, `transition_networks`) call them, and so read as their formulas. Products with sparse matrices are
 scipy's, because torch's own CSR format is still a beta.
 """
 

@@ -13,7 +13,7 @@ from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.options import Options
-from nlwfa_core.learning.transitions import fit_transitions
+from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
@@ -55,7 +55,7 @@ def test_symbols_trained_together_are_trained_apart(nonlinear: bool, block: int,
 
     Autograd agrees with our gradient, however symbols and classes are cut into blocks.
     """
-    monkeypatch.setattr("nlwfa_core.learning.kernels.UNITS_PER_BLOCK", block)
+    monkeypatch.setattr("nlwfa_core.learning.losses.UNITS_PER_BLOCK", block)
     theta = torch.tanh if nonlinear else torch.Tensor.contiguous
     together, _ = fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 30))
     first = [fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 0))[0][index][:1] for index in (0, 1)]

@@ -1,6 +1,7 @@
 """Step 2 of NL-WFA learning: one small network for each symbol (Li, Rabusseau, Precup 2018, §4.2).
 
 g_σ(z) = θ(θ(zᵀE)F), k → 2k → k, hidden and output units θ, squared error between g_σ(φ(H_u)) and φ(H_{uσ}) over u ∈ P.
+The matrices A_σ of a linear model come from `spectral`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 from scipy import sparse
 
 from ..strings.words import FloatArray, IntArray
-from .kernels import BatchedSquaredError, squared_error
+from .losses import BatchedSquaredError, squared_error
 from .networks import Schedule, one_thread, seeded_layers, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent

@@ -1,4 +1,4 @@
-"""Parameters of the address that belong to no widget: read once a session, then written back in each run.
+"""URL parameters that belong to no widget: read once a session, then written back in each run.
 
 Streamlit drops the parameters of widgets that are not on the page; parameters written here stay.
 """
