@@ -87,7 +87,7 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
         "animationDuration": 0,
         "animationDurationUpdate": 350,
         "grid": {"left": 24, "right": 24, "top": 40, "bottom": 16},
-        "legend": {"top": 0, "type": "scroll", "data": sorted(set(classes))},
+        "legend": {"top": 0, "type": "scroll", "data": list(class_colours(classes))},
         "tooltip": {"trigger": "item", "renderMode": "richText", "formatter": "{b}"},
         "xAxis": axis,
         "yAxis": axis,
