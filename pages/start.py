@@ -22,6 +22,6 @@ view.lesson_cards()
 st.subheader("Or begin with an experiment", anchor=False)
 view.presets()
 st.caption(
-    "The sidebar holds the whole experiment, and the address in your browser holds the sidebar: *Share* makes a link, and anyone "
+    "All settings are in the sidebar, and the address in your browser records them: *Share* makes a link, and anyone "
     "who opens it sees the same numbers."
 )

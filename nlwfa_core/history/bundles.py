@@ -136,7 +136,7 @@ def _sound_run(folder: Path, key: str) -> Run:
         raise RecipeError("A result in this bundle is not sound: a sentence is not text")
     try:
         if not all(seconds >= 0 for seconds in result.seconds.values()):
-            raise ValueError("a time is not a number of seconds")
+            raise ValueError("a duration is negative or not a number")
         return run_of_result(key, result, time())
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
         raise RecipeError(f"A result in this bundle is not sound: {error}") from None

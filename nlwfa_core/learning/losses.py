@@ -84,7 +84,10 @@ class _WrittenOut(torch.autograd.Function):
 
 
 class _ReconstructionError(_WrittenOut):
-    """The gradients are 2 (CY DDᵀ − C HDᵀ) towards Y and 2 (YᵀCY D − (HᵀCY)ᵀ) towards D."""
+    """‖Y D − H‖² with its gradients: towards Y, 2 (CY DDᵀ − C HDᵀ); towards D, 2 (YᵀCY D − (HᵀCY)ᵀ).
+
+    The symbols are those of `reconstruction_error`.
+    """
 
     @staticmethod
     def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:

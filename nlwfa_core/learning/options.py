@@ -130,5 +130,5 @@ def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: d
     values = {**positional, **shortcuts}
     required = [field.name for field in fields(Options) if field.default is MISSING]
     if missing := [name for name in required if name not in values]:
-        raise TypeError(f"{' and '.join(missing)} not given: a learner needs {' and '.join(required)}")
+        raise TypeError(f"{' and '.join(missing)} missing: give a learner and a rank, for example 'SP', 5")
     return Options(**values)

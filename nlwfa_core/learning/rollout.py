@@ -37,7 +37,7 @@ class Rollout:
             self._levels.append((torch.from_numpy(parents[start:end] - above), runs))
 
     def states(self, initial: torch.Tensor, step: Step) -> torch.Tensor:
-        """The state of every node, shape (num_nodes, num_states), in the order of `row`.
+        """Compute the state of every node, shape (num_nodes, num_states); that of node i is in row `self.row[i]`.
 
         Parameters
         ----------

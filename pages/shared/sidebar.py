@@ -30,7 +30,7 @@ DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 DEFAULT = PRESETS["first-steps"][1]
 DEFAULTS = flat(DEFAULT)
 VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
-IN_A_SCRIPT = "a script from Take away can have other values"
+IN_A_SCRIPT = "a script from Take away can use other values"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
@@ -299,24 +299,26 @@ def check_settable(recipe: Recipe) -> None:
     learning, hankel = recipe.learning, recipe.hankel
     if not learning.kind.needs_hankel:
         raise RecipeError(
-            f"learner: {learning.learner} given, the sidebar has {', '.join(HANKEL_LEARNERS)}; opponents are on Compare"
+            f"learner is {learning.learner}, but the sidebar offers only {', '.join(HANKEL_LEARNERS)}; opponents are on Compare"
         )
     hidden = ",".join(map(str, learning.hidden))
     if hidden not in LAYERS:
-        raise RecipeError(f"hidden: {hidden} given, the sidebar has {' and '.join(LAYERS)}; {IN_A_SCRIPT}")
+        raise RecipeError(f"hidden is {hidden}, but the sidebar offers only {' and '.join(LAYERS)}; {IN_A_SCRIPT}")
     width = DEFAULT.learning.width_transitions
     if learning.width_transitions != width:
-        raise RecipeError(f"width_transitions: {learning.width_transitions} given, the sidebar has {width}; {IN_A_SCRIPT}")
+        raise RecipeError(f"width_transitions is {learning.width_transitions}, but the sidebar offers only {width}; {IN_A_SCRIPT}")
     rates = {"rate_factorisation": learning.rate_factorisation, "rate_transitions": learning.rate_transitions}
     least, most = SMALLEST_RATE, LARGEST_RATE
     for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
         if not least <= rate <= most:
-            raise RecipeError(f"{name}: {rate:g} given, the sidebar has {least:g} … {most:g}; {IN_A_SCRIPT}")
+            raise RecipeError(f"{name} is {rate:g}, but the sidebar allows only {least:g} to {most:g}; {IN_A_SCRIPT}")
     if recipe.refinement.dropout > LARGEST_DROPOUT:
-        raise RecipeError(f"dropout: {recipe.refinement.dropout} given, the sidebar goes up to {LARGEST_DROPOUT}; {IN_A_SCRIPT}")
+        raise RecipeError(
+            f"dropout is {recipe.refinement.dropout}, but the sidebar allows at most {LARGEST_DROPOUT}; {IN_A_SCRIPT}"
+        )
     bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
-        raise RecipeError(f"bounded: {hankel.bounded} given, the sidebar has {bounded} for {learning.learner}; {IN_A_SCRIPT}")
+        raise RecipeError(f"bounded is {hankel.bounded}, but the sidebar uses {bounded} for {learning.learner}; {IN_A_SCRIPT}")
 
 
 def undo_control(recipe: Recipe) -> None:

@@ -239,7 +239,7 @@ class _Automaton:
         )
 
     def chain(self, word: Word) -> Calculation:
-        """If the weight is a product of scores, one for each symbol and one for the end."""
+        """Write out f(word) for a model whose weight is a product of scores: one for each symbol, and one for the end."""
         assert isinstance(self.model, NLWFA)
         end = self.model.num_symbols
         symbols = tuple(range(self.model.num_maps)) if self.reading.looks_ahead else tuple(dict.fromkeys(word))

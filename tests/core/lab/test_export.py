@@ -146,13 +146,13 @@ def test_a_state_that_always_stops_has_no_symbols() -> None:
 def test_automata_that_a_format_can_not_express_are_refused(learned: Result) -> None:
     with pytest.raises(RecipeError, match="needs probabilities, and the lowest weight here is -"):
         pautomac(squared_automaton(2, 2, 0))
-    with pytest.raises(RecipeError, match="state 0's transitions and its end sum to 0.9 here"):
+    with pytest.raises(RecipeError, match="the transitions and the termination of state 0 sum to 0.9"):
         pautomac(WFA(np.array([1.0]), np.array([[[0.5]]]), np.array([0.4])))
-    with pytest.raises(RecipeError, match="the initial weights here sum to 2"):
+    with pytest.raises(RecipeError, match="the initial weights sum to 2"):
         pautomac(WFA(np.array([2.0]), np.array([[[0.5]]]), np.array([0.5])))
     assert isinstance(learned.model, WFA)
     assert len(refusals(squared_automaton(2, 2, 0))) == 2 and not refusals(AUTOMATON)
-    assert any("the initial weights here sum to" in sentence for sentence in refusals(learned.model))
+    assert any("the initial weights sum to" in sentence for sentence in refusals(learned.model))
     assert "automaton.pautomac.txt" not in model_files(learned)
 
 

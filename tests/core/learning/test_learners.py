@@ -183,8 +183,8 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     assert options_of(Recipe()) == Options("SP", 10)
     for shortcuts, message in (
         ({"learner": "SP", "rank": 2, "depth": 3}, "'depth' is not an option of a learner; the options are learner, rank, hidden"),
-        ({"learner": "SP"}, "rank not given: a learner needs learner and rank"),
-        ({}, "learner and rank not given"),
+        ({"learner": "SP"}, "rank missing: give a learner and a rank, for example 'SP', 5"),
+        ({}, "learner and rank missing"),
     ):
         with pytest.raises(TypeError, match=message):
             fit(dyck, **shortcuts)
