@@ -32,7 +32,8 @@ MARKERS = {
 }
 OTHERS = "others"  # the class of what is too rare for a class of its own
 GREY_CLASS = "#999999"
-CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", GREY_CLASS)
+EMPTY_WORD = "#009E73"  # λ, where prefixes have the colours of classes
+CLASSES = ("#0072B2", "#E69F00", EMPTY_WORD, "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", GREY_CLASS)
 ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
 GREY = "#7a8699"  # readable on white and on black, and not the colour of any class
 # Sequential scales whose first colours are dark enough to be visible on a white page.
@@ -59,10 +60,10 @@ def class_colours(names: Iterable[str]) -> dict[str, str]:
     """Return the colour of each class of prefixes, in the order of a legend: λ first, "others" last, both always in one colour.
 
     >>> class_colours(["others", "b", "λ", "a", "b"])
-    {'λ': '#D55E00', 'a': '#0072B2', 'b': '#E69F00', 'others': '#999999'}
+    {'λ': '#009E73', 'a': '#0072B2', 'b': '#E69F00', 'others': '#999999'}
     """
     classes = set(names)
-    own = {name: colour for name, colour in ((LAMBDA, MARK), (OTHERS, GREY_CLASS)) if name in classes}
+    own = {name: colour for name, colour in ((LAMBDA, EMPTY_WORD), (OTHERS, GREY_CLASS)) if name in classes}
     free = [colour for colour in CLASSES if colour not in own.values()]
     rest = sorted(classes - set(own))
     colours = own | {name: free[number % len(free)] for number, name in enumerate(rest)}

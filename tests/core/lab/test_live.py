@@ -6,7 +6,7 @@ import json
 
 from nlwfa_core.jobs.snapshots import Snapshot
 from nlwfa_core.lab.figures.live import loss_options, picture_options
-from nlwfa_core.lab.palette import CLASSES, MARK
+from nlwfa_core.lab.palette import CLASSES, EMPTY_WORD
 from nlwfa_core.learning.progress import BITS
 
 PICTURE = Snapshot("transitions", 3, (0, 1, 2), ((0.1, -0.2), (0.3, 0.0), (0.0, 0.0)), ((0.1, -0.1), (0.9, 0.0), (0.0, 0.1)), 0.9)
@@ -21,7 +21,7 @@ def test_a_picture_has_a_series_a_class_in_an_order_of_its_own() -> None:
         ("a", ["a"]),
         ("b", ["b"]),
     ]
-    assert [each["color"] for each in classes] == [MARK, *CLASSES[:2]]
+    assert [each["color"] for each in classes] == [EMPTY_WORD, *CLASSES[:2]]
     assert classes[1]["data"][0]["value"] == [0.3, 0.0]
     assert options["xAxis"]["max"] == -options["xAxis"]["min"] == 1.0
     assert options["legend"]["data"] == ["λ", "a", "b"]
