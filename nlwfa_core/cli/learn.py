@@ -38,7 +38,7 @@ SEEDS = {"learning_seed", "refinement_seed"}
 def fit(
     train: Train,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
-    chosen: Mapping[str, Any],
+    field_values: Mapping[str, Any],
     learner: Annotated[str | None, typer.Option(help=LEARNER_HELP)] = None,
     rank: Annotated[int | None, typer.Option(help=HELP["rank"])] = None,
     validation: Annotated[
@@ -55,11 +55,11 @@ def fit(
     from ..models.files import SavedModel, save_model
 
     if preset is None:
-        recipe, notes = _recipe(learner, rank, chosen)
+        recipe, notes = _recipe(learner, rank, field_values)
         if max_states is not None:
             raise RecipeError("--max-states is for --preset: without it, --rank is the number of states")
     else:
-        _check_preset(learner, rank, validation, chosen)
+        _check_preset(learner, rank, validation, field_values)
         recipe, notes = Recipe(), ()
     check_writable(out)
     times = [perf_counter()]
@@ -77,7 +77,7 @@ def fit(
                 sample,
                 held_out,
                 MAX_STATES if max_states is None else max_states,
-                seed=chosen.get("learning_seed", 0),
+                seed=field_values.get("learning_seed", 0),
                 report=report,
             )
         recipe, learned, info = best.recipe, best.fit, {"preset": preset}
@@ -101,21 +101,21 @@ def fit(
     return Output(f"{text}\nmodel    {out}", (*notes, *messages))
 
 
-def _recipe(learner: str | None, rank: int | None, chosen: Mapping[str, Any]) -> tuple[Recipe, tuple[str, ...]]:
+def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> tuple[Recipe, tuple[str, ...]]:
     """Make the recipe of a command's options, and a note if some of these have no effect."""
     if learner is None or rank is None:
         raise RecipeError("learner and rank are needed, for example --learner SP --rank 10, or --preset best with --validation")
     check_learner(learner)
-    recipe = with_fields(Recipe(), {**chosen, "learner": learner, "rank": rank})
-    ignored = option_names(LEARNING, (ignored_fields(recipe) & set(chosen)) - SEEDS)  # a seed without effect misleads nobody
+    recipe = with_fields(Recipe(), {**field_values, "learner": learner, "rank": rank})
+    ignored = option_names(LEARNING, (ignored_fields(recipe) & set(field_values)) - SEEDS)  # a seed without effect misleads nobody
     refinement = "" if recipe.refinement.objective == "none" else f" refined by {recipe.refinement.objective}"
     return recipe, (f"{learner}{refinement} does not use {listed(ignored)}.",) if ignored else ()
 
 
-def _check_preset(learner: str | None, rank: int | None, validation: Path | None, chosen: Mapping[str, Any]) -> None:
+def _check_preset(learner: str | None, rank: int | None, validation: Path | None, field_values: Mapping[str, Any]) -> None:
     """Raise RecipeError if an option would have no effect with a preset, or if there are no validation strings."""
     named = [name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None]
-    if named := [*named, *option_names(LEARNING, set(chosen) - SEEDS)]:
+    if named := [*named, *option_names(LEARNING, set(field_values) - SEEDS)]:
         raise RecipeError(f"preset: 'best' chooses learner, rank and options itself: leave out {listed(named)}")
     if validation is None:
         raise RecipeError("preset: 'best' given, which chooses by validation strings: --validation is needed")
@@ -137,7 +137,7 @@ def select_rank(
     validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
     learner: Learner,
     ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10.")],
-    chosen: Mapping[str, Any],
+    field_values: Mapping[str, Any],
     metric: Annotated[str, typer.Option(help=" or ".join(RANK_METRICS))] = "wer",
     format: Format = "auto",
     max_distinct: MaxDistinct = MAX_DISTINCT,
@@ -148,7 +148,7 @@ def select_rank(
     from ..metrics.scores import TestSet
 
     tried = whole_numbers("ranks", ranks)
-    recipe, notes = _recipe(learner, tried[0], chosen)
+    recipe, notes = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
     sample, held_out, validation_notes = _with_validation(read, validation, format)
     with progress_bar() as report:

@@ -69,11 +69,11 @@ def _add_generator(source: str, own: Options, text: str) -> None:
     @takes_fields({"seed": ("data_seed",), **own})
     def command(
         out: File,
-        chosen: Mapping[str, Any],
+        field_values: Mapping[str, Any],
         num_strings: Count = NUM_STRINGS,
         solution: Solution = None,
     ) -> Output:
-        recipe = with_fields(Recipe(), {**chosen, "source": source, "num_strings": num_strings})
+        recipe = with_fields(Recipe(), {**field_values, "source": source, "num_strings": num_strings})
         return _write_strings(recipe.data, out, solution)
 
     generate.command(source, help=text)(command)

@@ -1,7 +1,7 @@
 """Options of commands that are made from a recipe's fields: type, default and bounds are the field's, the help is `fields.HELP`.
 
-A command takes them as one parameter, `chosen`: flat name -> value, with only the options that were given, so that it can say which
-of them have no effect.
+A command takes them as one parameter, `field_values`: flat name -> value, with only the options that were given, so that it can say
+which of them have no effect.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ Command = Callable[..., Output]
 
 
 def takes_fields(options: Options) -> Callable[[Command], Command]:
-    """Give a command these options in place of its parameter `chosen`."""
+    """Give a command these options in place of its parameter `field_values`."""
 
     def with_options(command: Command) -> Command:
         @wraps(command)
-        def called(**values: Any) -> Output:
+        def command_with_options(**values: Any) -> Output:
             entered = {name: values.pop(name) for name in options}
-            chosen = {field: value for name, value in entered.items() if value is not None for field in options[name]}
-            return command(**values, chosen=chosen)
+            field_values = {field: value for name, value in entered.items() if value is not None for field in options[name]}
+            return command(**values, field_values=field_values)
 
-        hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "chosen"}
-        own = [parameter for name, parameter in signature(command).parameters.items() if name != "chosen"]
+        hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "field_values"}
+        own = [parameter for name, parameter in signature(command).parameters.items() if name != "field_values"]
         made = {name: _annotation(fields[0]) for name, fields in options.items()}
-        called.__signature__ = Signature(  # type: ignore[attr-defined]
+        command_with_options.__signature__ = Signature(  # type: ignore[attr-defined]
             [parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name]) for parameter in own]
             + [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name]) for name in options]
         )
-        called.__annotations__ = hints | made
-        return called
+        command_with_options.__annotations__ = hints | made
+        return command_with_options
 
     return with_options
 

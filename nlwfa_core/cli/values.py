@@ -38,7 +38,7 @@ def fit_values(
     learner: Learner,
     rank: Rank,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
-    chosen: Mapping[str, Any],
+    field_values: Mapping[str, Any],
     transform: Annotated[
         str, typer.Option(help=f"{' or '.join(VALUE_TRANSFORMS)}; sqrt learns the roots of the values and squares the output.")
     ] = "none",
@@ -54,7 +54,7 @@ def fit_values(
     from ..learning.values import fit_values as learn
     from ..models.files import SavedModel, save_model
 
-    recipe = with_fields(Recipe(), {**chosen, "learner": learner, "rank": rank})
+    recipe = with_fields(Recipe(), {**field_values, "learner": learner, "rank": rank})
     learning, hankel = dict(recipe.learning), recipe.hankel
     refinement = Refinement(refine, restarts=restarts, seed=recipe.learning.seed)
     options = learning | {

@@ -262,38 +262,38 @@ def time_sentence(seconds: Mapping[str, float]) -> str:
     return "Time: " + " · ".join(f"{stage} {text}" for stage, text in stages.items())
 
 
-def drawn_warnings(drawn: Drawn, max_length: int) -> tuple[str, ...]:
+def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
     """Warn of drawn strings that do not follow f(x), or that were cut off; empty if the scores were probabilities."""
     sentences = []
-    if drawn.num_negative:
+    if draws.num_negative:
         sentences.append(
-            f"In {drawn.num_negative:,} of {drawn.num_choices:,} draws some scores were negative ({drawn.negative_share:.2%} of "
+            f"In {draws.num_negative:,} of {draws.num_choices:,} draws some scores were negative ({draws.negative_share:.2%} of "
             "the total). Their absolute values were used, so strings are not drawn with probability f(x)."
         )
-    if drawn.num_cut:
-        sentences.append(f"{drawn.num_cut:,} of {drawn.num_strings:,} strings reached {max_length:,} symbols and were cut off.")
-    if drawn.num_stuck:
+    if draws.num_cut:
+        sentences.append(f"{draws.num_cut:,} of {draws.num_strings:,} strings reached {max_length:,} symbols and were cut off.")
+    if draws.num_stuck:
         sentences.append(
-            f"{drawn.num_stuck:,} of {drawn.num_strings:,} strings could not be continued: after their prefix every score is 0, "
+            f"{draws.num_stuck:,} of {draws.num_strings:,} strings could not be continued: after their prefix every score is 0, "
             "or a score is not finite."
         )
     return tuple(sentences)
 
 
-def drawn_table(drawn: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntArray | FloatArray]:
+def drawn_table(draws: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntArray | FloatArray]:
     """Make the columns string, count, expected count (number of strings × probability of being drawn) and f(x)."""
     return {
-        "string": [alphabet.decode(word) for word in drawn.words],
-        "count": drawn.counts,
-        "expected": drawn.num_strings * drawn.chances,
-        "f(x)": drawn.weights,
+        "string": [alphabet.decode(word) for word in draws.words],
+        "count": draws.counts,
+        "expected": draws.num_strings * draws.chances,
+        "f(x)": draws.weights,
     }
 
 
-def drawn_csv(drawn: Drawn, alphabet: Alphabet) -> bytes:
+def drawn_csv(draws: Drawn, alphabet: Alphabet) -> bytes:
     """Write the `drawn_table` as CSV in full precision."""
     buffer = io.StringIO()
-    table = drawn_table(drawn, alphabet)
+    table = drawn_table(draws, alphabet)
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(table)
     columns = [column if isinstance(column, list) else column.tolist() for column in table.values()]

@@ -111,22 +111,22 @@ def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
 
 
 @st.cache_resource(max_entries=16, show_spinner="Computing the matrix…", hash_funcs=KEYED)
-def matrix(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> Matrix:
+def matrix(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) -> Matrix:
     """The matrix under the lens: a block of H, an approximation of it, or the difference."""
-    model = finished(shown.model).model if shown.model else None
-    return shown.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
+    model = finished(choice.model).model if choice.model else None
+    return choice.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Drawing the matrix…", hash_funcs=KEYED)
-def lens_layer(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> dict[str, Any]:
-    floor = None if shown.layer == "H" else lens.floor_of(hankel(recipe, basis).block)
-    return lens.matrix_payload(matrix(recipe, basis, shown), floor)
+def lens_layer(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) -> dict[str, Any]:
+    floor = None if choice.layer == "H" else lens.floor_of(hankel(recipe, basis).block)
+    return lens.matrix_payload(matrix(recipe, basis, choice), floor)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
-def lens_error(recipe: DataRecipe, basis: HankelRecipe, shown: MatrixChoice) -> float:
+def lens_error(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) -> float:
     """‖H − Ĥ‖ / ‖H‖ of the matrix whose residual is shown."""
-    return relative_error(shown.block(hankel(recipe, basis)), matrix(recipe, basis, shown))
+    return relative_error(choice.block(hankel(recipe, basis)), matrix(recipe, basis, choice))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
@@ -138,12 +138,12 @@ def lens_basis(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str
 @st.cache_resource(max_entries=32, show_spinner="Projecting the states…", hash_funcs=KEYED)
 def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int, model: str) -> dict[str, Any]:
     """Points of a run's states; of the singular vectors if there is no run, or its states have none."""
-    H, shown = hankel(recipe, basis), MatrixChoice(symbol)
+    H, choice = hankel(recipe, basis), MatrixChoice(symbol)
     if model:
         run = finished(model)
         with suppress(RecipeError):
-            return lens.points_payload(lens.basis_states(run.model, H, shown.after), f"States of {run.recipe.learning.learner}")
-    rows = reconstruction(shown.block(H), singular_values(recipe, basis), rank).left
+            return lens.points_payload(lens.basis_states(run.model, H, choice.after), f"States of {run.recipe.learning.learner}")
+    rows = reconstruction(choice.block(H), singular_values(recipe, basis), rank).left
     return lens.points_payload(rows, f"Rows of {'UD' if symbol < 0 else 'HV'}, rank {min(rank, MAX_SINGULAR_VALUES)}")
 
 

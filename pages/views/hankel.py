@@ -45,16 +45,18 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
         _linked_lens(recipe, MatrixChoice(symbol), "H")
         return
     svd_rank = min(rank, len(cache.singular_values(recipe.data, recipe.hankel).singular_values))
-    shown = MatrixChoice(symbol, layer, svd_rank) if by == SVD else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
-    error = cache.lens_error(recipe.data, recipe.hankel, shown)
+    choice = (
+        MatrixChoice(symbol, layer, svd_rank) if by == SVD else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
+    )
+    error = cache.lens_error(recipe.data, recipe.hankel, choice)
     how = f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
     if by == SVD:
         weighted = cache.hankel(recipe.data, recipe.hankel).row_weights is not None
         rows = ", each row weighted by how often its prefix was seen" if weighted else ""
         how = f"Ĥ = H V Vᵀ, where V has the first right singular vectors of H_λ{rows}"
     beyond = f" The decomposition stops at rank {svd_rank}." if by == SVD and svd_rank < rank else ""
-    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {shown.rank}; {escape_markdown(how)}.{beyond}")
-    _linked_lens(recipe, shown, f"{layer}, rank {shown.rank}" if by == SVD else f"{layer}, {by}")
+    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {choice.rank}; {escape_markdown(how)}.{beyond}")
+    _linked_lens(recipe, choice, f"{layer}, rank {choice.rank}" if by == SVD else f"{layer}, {by}")
     st.caption(
         "Trained models can be shown too, with the weight f(uv) in each cell, if H counts whole strings without a transform and "
         f"has at most {MAX_MODEL_CELLS:,} cells."
@@ -62,23 +64,23 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
 
 
 @st.fragment
-def _linked_lens(recipe: Recipe, shown: MatrixChoice, title: str) -> None:
+def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
     """Draw the matrix, and below it the details of the clicked cell or prefix.
 
     A fragment: a click or a zoom redraws only this part of the page.
     """
-    payload = _payload(recipe, shown) | {"title": title}
-    matrix = cache.matrix(recipe.data, recipe.hankel, shown)
+    payload = _payload(recipe, choice) | {"title": title}
+    matrix = cache.matrix(recipe.data, recipe.hankel, choice)
     with st.container(gap=None):
         state = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
-        window, chosen = _position(state.get("window"), "id", payload), _position(state.get("selection"), "basis", payload)
-        points = {"lens": NAME, "rows": payload["rows"], "points": _states(recipe, shown)}
+        window, cell = _position(state.get("window"), "id", payload), _position(state.get("selection"), "basis", payload)
+        points = {"lens": NAME, "rows": payload["rows"], "points": _states(recipe, choice)}
         _points(key="hankel.lens_points", data=points, height=1)
         if window and "cells" not in payload["layer"]:
             values = lens.window(matrix, window["row"], window["column"], window["numRows"], window["numColumns"])
             _window(key="hankel.lens_window", data={"lens": NAME, "id": payload["id"], "window": values}, height=1)
-    if chosen:
-        _details(recipe, shown, chosen)
+    if cell:
+        _details(recipe, choice, cell)
     else:
         st.caption(
             "Hover over a cell, a point or a string, and its prefix lights up in all three views. Click to pin it and see the "
@@ -87,25 +89,25 @@ def _linked_lens(recipe: Recipe, shown: MatrixChoice, title: str) -> None:
     table = st.expander("As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun")
     if table.open:  # a closed table is neither made nor sent
         with table:
-            _table(matrix, payload, chosen or window or {"row": 0, "column": 0})
+            _table(matrix, payload, cell or window or {"row": 0, "column": 0})
 
 
-def _payload(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
+def _payload(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
     key = (recipe.data, recipe.hankel)
     basis = f"{recipe.data.key()[:16]}{recipe.hankel.key()[:16]}"
-    return cache.lens_basis(*key, shown.symbol) | {
+    return cache.lens_basis(*key, choice.symbol) | {
         "name": NAME,
         "basis": basis,
-        "rows": f"{basis} {shown.symbol}",
-        "id": f"{basis} {shown}",
-        "layer": cache.lens_layer(*key, shown),
+        "rows": f"{basis} {choice.symbol}",
+        "id": f"{basis} {choice}",
+        "layer": cache.lens_layer(*key, choice),
     }
 
 
-def _states(recipe: Recipe, shown: MatrixChoice) -> dict[str, Any]:
+def _states(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
     """A point for each prefix: the state of the sidebar's run, or a row of the decomposition."""
     model = recipe.key() if cache.result(recipe) and recipe.learning.kind.needs_hankel else ""
-    return cache.lens_points(recipe.data, recipe.hankel, shown.symbol, recipe.learning.rank, model)
+    return cache.lens_points(recipe.data, recipe.hankel, choice.symbol, recipe.learning.rank, model)
 
 
 def _nothing() -> None:
@@ -123,25 +125,25 @@ def _position(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] 
     return position if inside else None
 
 
-def _details(recipe: Recipe, shown: MatrixChoice, chosen: dict[str, int]) -> None:
+def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None:
     data, hankel = cache.data(recipe.data), cache.hankel(recipe.data, recipe.hankel)
     alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
-    prefix = hankel.basis.prefixes[chosen["row"]] + shown.after
-    row, block = chosen["row"], shown.block(hankel)
+    prefix = hankel.basis.prefixes[cell["row"]] + choice.after
+    row, block = cell["row"], choice.block(hankel)
     written = escape_markdown(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
-        if "column" not in chosen:
+        if "column" not in cell:
             st.markdown(f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {block[[row]].sum():.6g}.")
             return
-        column = chosen["column"]
+        column = cell["column"]
         suffix = hankel.basis.suffixes[column]
         value = float(block[row, column])
         words = {"u": prefix, "v": suffix, "uv": prefix + suffix}
         legend = ", ".join(f"{name} is **{escape_markdown(alphabet.decode(word))}**" for name, word in words.items())
         st.markdown(f"{legend}: **H[u, v] = {value:.6g}**")
         st.markdown(escape_markdown(f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."))
-        if shown.layer != "H":
-            near = cache.matrix(recipe.data, recipe.hankel, replace(shown, layer="Ĥ"))
+        if choice.layer != "H":
+            near = cache.matrix(recipe.data, recipe.hankel, replace(choice, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
             st.markdown(escape_markdown(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}.".replace("-", "−")))
 

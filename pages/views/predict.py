@@ -119,18 +119,18 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
         "Maximum length", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session"
     )
     seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
-    drawn = _drawn(models[name], number, seed, longest)
-    widgets.warnings(*drawn_warnings(drawn, longest))
-    table = drawn_table(drawn, data.alphabet)
+    draws = _drawn(models[name], number, seed, longest)
+    widgets.warnings(*drawn_warnings(draws, longest))
+    table = drawn_table(draws, data.alphabet)
     columns = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
     alt = "The drawn strings, with counts and weights"
     st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=columns)
     st.caption(
-        f"{int(drawn.counts.sum()):,} strings, {len(drawn.words):,} of them distinct. Expected: the number of strings × the "
+        f"{int(draws.counts.sum()):,} strings, {len(draws.words):,} of them distinct. Expected: the number of strings × the "
         "probability of drawing this one, which is the product of its normalised |scores|. f(x) is the model's weight; it equals "
         "that probability if the model's scores are probabilities."
     )
-    csv = drawn_csv(drawn, data.alphabet)
+    csv = drawn_csv(draws, data.alphabet)
     st.download_button("Strings as CSV", csv, "drawn.csv", "text/csv", key="predict.sample_csv", icon=":material/download:")
 
 
@@ -141,5 +141,5 @@ def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn
     if last is None or last[0] != request:
         with st.spinner("Drawing strings; this takes longer if the model rarely ends them…"):
             last = st.session_state[DRAWN] = (request, model, sampling.draw(model, number, seed, longest))
-    drawn: sampling.Drawn = last[2]
-    return drawn
+    draws: sampling.Drawn = last[2]
+    return draws

@@ -88,13 +88,13 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
     return Spectral(hankel, svd, (fit_spectral if plain else fit_linear_maps)(hankel, svd, rank), model)
 
 
-def step_names(learned: Spectral) -> list[str]:
+def step_names(result: Spectral) -> list[str]:
     """The names of the steps, in order."""
-    converted = learned.is_plain and learned.hankel.statistic != "string"
+    converted = result.is_plain and result.hankel.statistic != "string"
     return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if converted else []), "weight"]
 
 
-def steps(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
+def steps(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
     """The steps with their numbers.
 
     Parameters
@@ -108,17 +108,17 @@ def steps(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sa
     word : tuple of int
         The string whose weight is computed.
     """
-    yield _estimate(learned, recipe, alphabet)
-    yield _decompose(learned)
-    yield _ends(learned)
-    yield _move(learned, alphabet, symbol)
-    if learned.is_plain and learned.hankel.statistic != "string":
-        yield _convert(learned)
-    yield _weigh(learned, alphabet, train, word)
+    yield _estimate(result, recipe, alphabet)
+    yield _decompose(result)
+    yield _ends(result)
+    yield _move(result, alphabet, symbol)
+    if result.is_plain and result.hankel.statistic != "string":
+        yield _convert(result)
+    yield _weigh(result, alphabet, train, word)
 
 
-def _estimate(learned: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Step:
-    hankel, block = learned.hankel, learned.hankel.block
+def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Step:
+    hankel, block = result.hankel, result.hankel.block
     prefixes, suffixes = hankel.basis.prefixes, hankel.basis.suffixes
     corners = matrix(block, lambda row: _written(prefixes[row], alphabet), lambda column: _written(suffixes[column], alphabet))
     filled = block.nnz / (block.shape[0] * block.shape[1])
@@ -137,13 +137,13 @@ def _written(word: Word, alphabet: Alphabet) -> str:
     return text(alphabet.decode(word)) if word else r"\lambda"
 
 
-def _decompose(learned: Spectral) -> Step:
-    k, svd = learned.maps.num_states, learned.svd
+def _decompose(result: Spectral) -> Step:
+    k, svd = result.maps.num_states, result.svd
     U, V = svd.left[:, :k], svd.right[:, :k]
-    squares = weighted_block(learned.hankel).data ** 2
+    squares = weighted_block(result.hankel).data ** 2
     explained = float((svd.singular_values[:k] ** 2).sum() / (squares.sum() or 1.0))
-    block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if learned.hankel.row_weights is not None else r"\mathbf{H}_\lambda"
-    weights = r". Each row is weighted by how often its prefix was seen, $w_u$" if learned.hankel.row_weights is not None else ""
+    block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if result.hankel.row_weights is not None else r"\mathbf{H}_\lambda"
+    weights = r". Each row is weighted by how often its prefix was seen, $w_u$" if result.hankel.row_weights is not None else ""
     following = svd.singular_values[k : k + 1]
     dropped = f". The largest that is dropped is ${number(float(following[0]))}$" if len(following) else ""
     values = "This singular value keeps" if k == 1 else f"These {k} singular values keep"
@@ -159,9 +159,9 @@ def _decompose(learned: Spectral) -> Step:
     )
 
 
-def _ends(learned: Spectral) -> Step:
-    maps, model, first = learned.maps, learned.model, learned.hankel.start_row
-    begin = r"\lambda" if learned.hankel.num_marks < 2 else r"\vdash"
+def _ends(result: Spectral) -> Step:
+    maps, model, first = result.maps, result.model, result.hankel.start_row
+    begin = r"\lambda" if result.hankel.num_marks < 2 else r"\vdash"
     numbers = [r"\alpha_0^\top=" + row(maps.initial)]
     if isinstance(model, NLWFA) and model.reading.is_chain:
         formula = rf"\alpha_0^\top=\mathbf{{H}}[{begin},:]\,\mathbf{{V}},\qquad\mathbf{{O}}=\text{{columns of }}\mathbf{{V}}^\top"
@@ -173,7 +173,7 @@ def _ends(learned: Spectral) -> Step:
         )
         return Step("begin and end", "The initial state, and the outputs of a state", formula, tuple(numbers), notice)
     numbers.append(r"\alpha_\infty=" + column(maps.termination))
-    approximation, entry = float(maps.initial @ maps.termination), float(learned.hankel.matrix[first, 0])
+    approximation, entry = float(maps.initial @ maps.termination), float(result.hankel.matrix[first, 0])
     return Step(
         "begin and end",
         "The initial state, and the weights with which states end",
@@ -184,19 +184,19 @@ def _ends(learned: Spectral) -> Step:
     )
 
 
-def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
-    maps, hankel = learned.maps, learned.hankel
+def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
+    maps, hankel = result.maps, result.hankel
     name, A = text(alphabet.symbols[symbol]), maps.transitions[symbol]
     begin = r"\lambda" if hankel.num_marks < 2 else r"\vdash"
     formula = r"\mathbf{A}_\sigma=(\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V}"
-    if not learned.is_plain:
+    if not result.is_plain:
         weight = r"w_{u\sigma}" if hankel.row_weights is not None else ""
         formula = rf"\min_{{\mathbf{{A}}_\sigma}}\textstyle\sum_u {weight}"
         formula += r"\|\mathbf{z}_u\mathbf{A}_\sigma-\mathbf{z}_{u\sigma}\|^2"
         formula += r",\qquad\mathbf{z}_u=\mathbf{H}[u,:]\,\mathbf{V}"
     data_line = []
     if hankel.start_row < hankel.num_prefixes:
-        reached = (hankel.matrix[[int(hankel.shifted[hankel.start_row, symbol])]] @ learned.svd.right[:, : maps.num_states])[0]
+        reached = (hankel.matrix[[int(hankel.shifted[hankel.start_row, symbol])]] @ result.svd.right[:, : maps.num_states])[0]
         data_line = [rf"\mathbf{{H}}_{{{name}}}[{begin},:]\,\mathbf{{V}}=" + row(reached)]
     return Step(
         "move",
@@ -213,25 +213,25 @@ def _move(learned: Spectral, alphabet: Alphabet, symbol: int) -> Step:
     )
 
 
-def _convert(learned: Spectral) -> Step:
-    maps, model = learned.maps, learned.model
+def _convert(result: Spectral) -> Step:
+    maps, model = result.maps, result.model
     assert isinstance(model, WFA)
     numbers = [r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma=" + sized(maps.summed_transitions, matrix(maps.summed_transitions))]
-    if learned.hankel.statistic == "factor":
+    if result.hankel.statistic == "factor":
         numbers.append(r"\alpha_0^\top\leftarrow " + row(model.initial))
     numbers.append(r"\alpha_\infty\leftarrow " + column(model.termination))
     return Step(
         "back to strings",
-        f"From {learned.hankel.statistic} statistics back to strings",
-        formulas.CONVERSIONS[learned.hankel.statistic],
+        f"From {result.hankel.statistic} statistics back to strings",
+        formulas.CONVERSIONS[result.hankel.statistic],
         tuple(numbers),
         "The weight of a prefix is the sum of the weights of all strings that begin with it, a geometric series in $\\mathbf{A}$. "
         "Multiplying by $\\mathbf{I}-\\mathbf{A}$ undoes the sum.",
     )
 
 
-def _weigh(learned: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> Step:
-    calculation = by_hand(learned.model, word, alphabet)
+def _weigh(result: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> Step:
+    calculation = by_hand(result.model, word, alphabet)
     value = number(calculation.weight)
     if calculation.is_product:
         total = latex.joined([number(factor) for term in calculation.terms for factor in term.numbers], r"\cdot ")
@@ -239,7 +239,7 @@ def _weigh(learned: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> 
         product = rf"\mathbf{{z}}_{{{len(calculation.states) - 1}}}\,\alpha_\infty"
         total = rf"\bigl({product}\bigr)^2" if calculation.is_squared else product
     lines = [*(state.latex(digits=3) for state in calculation.states), f"f(x)&={total}={value}"]
-    reading = learned.model.reading if isinstance(learned.model, NLWFA) else StringReading()
+    reading = result.model.reading if isinstance(result.model, NLWFA) else StringReading()
 
     def entry(_word: str, end: str) -> str:
         last = rf"\mathbf{{A}}_{{{end}}}" if end else ""
