@@ -2,7 +2,7 @@
 
 - `readers`: what reads bytes or text from outside, each with sound inputs;
 - `mutations`: how a sound input becomes a hostile one, by a seed;
-- `fuzz`: the long run, `python -m benchmarks.hostile`, each reader in a process of its own.
+- `fuzz`: the long run, `python -m benchmarks.hostile`, each reader in its own process.
 
 `tests/core/test_hostile.py` gives the same readers some hundred inputs each. Results are in docs/hostile-input.md.
 """

@@ -32,6 +32,7 @@ from .worker import WorkerProcess, died
 CANCEL_SECONDS = 2.0  # a worker that has not stopped so long after a cancel, or the runner's end, is killed
 WATCH_SECONDS = 1.0  # how often a running job's time is looked at
 LONGEST_PAUSE_SECONDS, LOOK_SECONDS = 900.0, 5.0  # how long a pause lasts that nobody touches; how often pauses are looked at
+ABSENCE_SECONDS = 60.0  # a pause outlasts an absence of all its sessions that is shorter, such as a reload of the page
 ATTEMPTS = 2  # a job whose worker died is tried once more
 MAX_FINISHED = 500  # jobs that are over and remembered; older ones that are done are found on disk
 
@@ -213,7 +214,7 @@ class Runner:
         """Have a job wait between two epochs, after so many more; a job in the queue, at its first epochs.
 
         A paused job keeps its process, but not its turn: another worker does what waits. It continues by itself when all of its
-        sessions have gone, or when nobody has touched it for a quarter of an hour.
+        sessions have been gone for a minute, or when nobody has touched it for a quarter of an hour.
 
         Raises
         ------
@@ -233,7 +234,7 @@ class Runner:
             job.submitted_by(session)
             job.paused, job.hold_after, job.touched = True, epochs, monotonic()
             self._send(job, {"hold": epochs})
-            _later(LOOK_SECONDS, self._end_pause, job, job.touched)
+            _later(LOOK_SECONDS, self._end_pause, job, job.touched, job.touched)
 
     def play(self, key: str) -> None:
         """Let a paused job continue."""
@@ -342,15 +343,18 @@ class Runner:
         job.paused = False
         self._send(job, {"hold": None})
 
-    def _end_pause(self, job: Job, touched: float) -> None:
-        """End the pause that was touched last at some moment, once it has to end. Takes the lock."""
+    def _end_pause(self, job: Job, touched: float, wanted: float) -> None:
+        """End the pause that was last touched, and last wanted, at these moments, once it has to end. Takes the lock."""
         with self._changed:
             if self._closed or not job.paused or job.touched != touched:
                 return
-            if not self._is_wanted(job) or monotonic() - touched > LONGEST_PAUSE_SECONDS:
+            now = monotonic()
+            if self._is_wanted(job):
+                wanted = now
+            if now - wanted > ABSENCE_SECONDS or now - touched > LONGEST_PAUSE_SECONDS:
                 self._play(job)
             else:
-                _later(LOOK_SECONDS, self._end_pause, job, touched)
+                _later(LOOK_SECONDS, self._end_pause, job, touched, wanted)
 
     # Worker processes.
 

@@ -189,7 +189,13 @@ def test_a_pause_ends_when_everybody_has_gone_or_nobody_touches_it(runner: Runne
     held(runner, key)
     sleep(0.3)
     assert status(runner, key).paused
-    gone.add("me")
+    gone.add("me")  # reloads the page, and is back as a new session
+    sleep(0.3)
+    runner.status(key, "me again")
+    sleep(0.3)
+    assert status(runner, key).paused
+    monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 0.2)
+    gone.add("me again")
     wait_for(lambda: not status(runner, key).held)
     gone.clear()
     runner.pause(key, "me")
