@@ -1,15 +1,15 @@
-"""The errors that a user can fix, and the few words that many messages share.
+"""The errors that a user can fix, the checks that raise the most frequent ones, and words that many messages share.
 
 Pages and the command line catch these errors and no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class RecipeError(ValueError):
-    """A request that can't be carried out; the message says what was wrong, what was given and what is allowed."""
+    """A request that can't be carried out; the message says what was wrong, what is allowed and what it got."""
 
 
 class FormatError(RecipeError):
@@ -18,7 +18,7 @@ class FormatError(RecipeError):
     Parameters
     ----------
     message : str
-        What was wrong, what was given, what is allowed.
+        What was wrong, what is allowed, what was in the file.
     line : int or None
         The line of the file to blame, counted from 1.
     """
@@ -32,11 +32,46 @@ class Cancelled(Exception):
     """Raised by a learner when its `cancelled` callback returns true. Not an error: nobody did anything wrong."""
 
 
+def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise RecipeError unless a value is one of those allowed.
+
+    >>> check_one_of("kind", "RNN", ["GRU", "LSTM"])
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: kind must be one of GRU, LSTM; got 'RNN'
+    """
+    names = list(allowed)
+    if value not in names:
+        raise RecipeError(f"{name} must be one of {', '.join(names)}; got {value!r}")
+
+
+def check_at_least(name: str, number: float, least: float) -> None:
+    """Raise RecipeError if a number is below `least`, or nan.
+
+    >>> check_at_least("rank", 0, 1)
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: rank must be at least 1; got 0
+    """
+    if not number >= least:
+        raise RecipeError(f"{name} must be at least {least:,}; got {number:,}")
+
+
+def check_between(name: str, number: float, least: float, most: float, reason: str = "") -> None:
+    """Raise RecipeError unless a number is between `least` and `most`, both included; the message may give a reason for these.
+
+    >>> check_between("rank", 25, 1, 20, "the basis has 40 prefixes and 20 suffixes")
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: rank must be between 1 and 20 (the basis has 40 prefixes and 20 suffixes); got 25
+    """
+    if not least <= number <= most:
+        bounds = f"{least:,} and {most:,}" + (f" ({reason})" if reason else "")
+        raise RecipeError(f"{name} must be between {bounds}; got {number:,}")
+
+
 def sentence_of(error: Exception) -> str:
     """Say in a sentence why a run failed: our own errors speak for themselves, and all others are errors of the program.
 
-    >>> sentence_of(RecipeError("rank: 0 given, at least 1 needed")), sentence_of(KeyError("rank"))
-    ('rank: 0 given, at least 1 needed', "The run stopped with an error inside the program: KeyError: 'rank'")
+    >>> sentence_of(RecipeError("rank must be at least 1; got 0")), sentence_of(KeyError("rank"))
+    ('rank must be at least 1; got 0', "The run stopped with an error inside the program: KeyError: 'rank'")
     """
     if isinstance(error, RecipeError):
         return str(error)

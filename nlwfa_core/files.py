@@ -88,7 +88,7 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
     """
     try:
         size = path.stat().st_size
-        limits.check_at_most(f"bytes in {path}", size, max_bytes)
+        limits.check_at_most(f"the size of {path} in bytes", size, max_bytes)
         return path.read_bytes()
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
@@ -151,7 +151,7 @@ class FileShelf:
 
     def put(self, data: bytes) -> str:
         """Store a file, and return its SHA-256 as 64 hexadecimal digits."""
-        limits.check_at_most("bytes in the file", len(data), limits.most("file_bytes"))
+        limits.check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
         name = hashlib.sha256(data).hexdigest()
         if not (self.directory / name).exists():
             make_directory(self.directory)

@@ -80,8 +80,14 @@ def upload_megabytes() -> int:
 def check_at_most(what: str, number: int, maximum: int, line: int | None = None) -> None:
     """Raise an error if `number` is above `maximum`.
 
+    >>> check_at_most("rank", 31, 30)
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: rank must be at most 30; got 31
+
     Parameters
     ----------
+    what : str
+        What `number` is: the subject of the message.
     line : int, optional
         The line of the file to blame, or WHOLE_FILE.
 
@@ -91,7 +97,7 @@ def check_at_most(what: str, number: int, maximum: int, line: int | None = None)
         A FormatError if there is a file to blame.
     """
     if number > maximum:
-        message = f"{what}: {number:,} given, at most {maximum:,} allowed"
+        message = f"{what} must be at most {maximum:,}; got {number:,}"
         raise RecipeError(message) if line is None else FormatError(message, line or None)
 
 
@@ -106,7 +112,7 @@ def read_limits(data: bytes) -> dict[str, int]:
     RecipeError
         If it is not TOML, if it names an unknown limit, or if a limit is not a whole number from 1 on.
     """
-    check_at_most("bytes of the limits' file", len(data), MAX_SETTINGS_BYTES)
+    check_at_most("the size of the limits' file in bytes", len(data), MAX_SETTINGS_BYTES)
     try:
         numbers = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -117,7 +123,7 @@ def read_limits(data: bytes) -> dict[str, int]:
             names = f"nearest: {', '.join(near)}" if near else f"the limits are: {', '.join(LIMITS)}"
             raise RecipeError(f"{name[:40]!r} is not the name of a limit; {names}")
         if type(value) is not int or not 1 <= value <= LARGEST:
-            raise RecipeError(f"{name}: {str(value)[:40]} given, a whole number from 1 to {LARGEST:,} needed")
+            raise RecipeError(f"{name} must be a whole number from 1 to {LARGEST:,}; got {repr(value)[:40]}")
     return numbers
 
 

@@ -57,7 +57,7 @@ def fit(
     if preset is None:
         recipe, notes = _recipe(learner, rank, field_values)
         if max_states is not None:
-            raise RecipeError("--max-states is for --preset: without it, --rank is the number of states")
+            raise RecipeError("--max-states is only for --preset: without a preset, --rank sets the number of states")
     else:
         _check_preset(learner, rank, validation, field_values)
         recipe, notes = Recipe(), ()
@@ -104,7 +104,7 @@ def fit(
 def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> tuple[Recipe, tuple[str, ...]]:
     """Make the recipe of a command's options, and a note if some of these have no effect."""
     if learner is None or rank is None:
-        raise RecipeError("learner and rank are needed, for example --learner SP --rank 10, or --preset best with --validation")
+        raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation")
     check_learner(learner)
     recipe = with_fields(Recipe(), {**field_values, "learner": learner, "rank": rank})
     ignored = option_names(LEARNING, (ignored_fields(recipe) & set(field_values)) - SEEDS)  # a seed without effect misleads nobody
@@ -116,9 +116,9 @@ def _check_preset(learner: str | None, rank: int | None, validation: Path | None
     """Raise RecipeError if an option would have no effect with a preset, or if there are no validation strings."""
     named = [name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None]
     if named := [*named, *option_names(LEARNING, set(field_values) - SEEDS)]:
-        raise RecipeError(f"preset: 'best' chooses learner, rank and options itself: leave out {listed(named)}")
+        raise RecipeError(f"--preset best chooses learner, rank and options itself: leave out {listed(named)}")
     if validation is None:
-        raise RecipeError("preset: 'best' given, which chooses by validation strings: --validation is needed")
+        raise RecipeError("--preset best chooses by validation strings, so --validation is needed")
 
 
 def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:

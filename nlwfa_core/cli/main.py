@@ -93,7 +93,7 @@ def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Outp
     from ..experiment.data import generator_of
 
     if out == solution:
-        raise RecipeError(f"solution: {solution} given, which is the file of the strings; another one is needed")
+        raise RecipeError(f"the solution must not be written to the file of the strings; got {solution} for both")
     source = generator_of(recipe)
     words = source.draw(recipe.num_strings, recipe.seed)
     write_file(out, write_pautomac(words, len(source.alphabet)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, check_one_of, plural
 from ..files import make_directory
 from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
 
@@ -50,10 +50,9 @@ def reproduce(
 def _plan(name: str, seeds: int, quick: bool, train: Path | None, validation: Path | None) -> Experiment:
     from ..reproduction.experiments import dyck, squared, verbs
 
-    if name not in NAMES:
-        raise RecipeError(f"experiment: {name!r} given, allowed: {', '.join(NAMES)}")
+    check_one_of("experiment", name, NAMES)
     if name != "verbs" and (train or validation):
-        raise RecipeError(f"--train and --validation given for {name}: only verbs has them")
+        raise RecipeError(f"--train and --validation are only for the experiment verbs; got {name}")
     if name == "verbs":
         return verbs(seeds, quick, *(None if path is None else read_bytes(path) for path in (train, validation)))
     return squared(seeds, quick) if name == "squared" else dyck(name, seeds, quick)

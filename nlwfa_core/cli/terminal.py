@@ -172,7 +172,7 @@ def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tup
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
                 counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), max_distinct)
                 return counts.sample(), (*counts.notes, *filter(None, [counts.bound]))
-            limits.check_at_most(f"bytes in {path}", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
+            limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
             whole = read_strings(head + file.read(limits.most("file_bytes")), format)
             return whole.sample(), whole.notes
     except OSError as error:

@@ -111,9 +111,7 @@ def generator_of(recipe: DataRecipe) -> Generator:
     """Make the generator of a source that draws its strings. Raises RecipeError for other sources."""
     source = SOURCES[recipe.source]
     if source.generator is None:
-        raise RecipeError(
-            f"source: {recipe.source!r} given, which reads its strings from a file; a source that draws them is needed"
-        )
+        raise RecipeError(f"source must be one that draws its strings, not one that reads them from a file; got {recipe.source!r}")
     # The automaton has a random stream of its own, so it is independent of the strings drawn from it.
     return source.generator([recipe.seed, MODEL_STREAM], **{name: getattr(recipe, name) for name in source.options})
 
@@ -142,7 +140,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     elif rows:
         test = TestSet.empirical(rows.sample())
     elif recipe.upload_solution:
-        raise RecipeError("A solution belongs to a test file: upload the test file too.")
+        raise RecipeError("A solution belongs to a test file: upload that file too.")
     data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
     return replace(data, format=format)
 
@@ -168,7 +166,9 @@ def _split(
     num_validation = min(recipe.num_validation, largest)
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:
-        raise RecipeError(f"{total} strings given, at least 3 needed to set some aside for testing; or upload a test file")
+        raise RecipeError(
+            f"the file must have at least 3 strings to set some aside for testing, unless there is a test file; got {total}"
+        )
     remaining = total - num_validation - num_test
     num_train = min(recipe.num_strings, remaining)
     if num_train < remaining:

@@ -191,20 +191,22 @@ def recipe_code(recipe: Recipe) -> str:
 def recipe_of(code: str) -> Recipe:
     """Read the text of `recipe_code`. Raises RecipeError for any other text."""
     if len(code) > MAX_LINK:
-        raise RecipeError(f"A recipe in a link has at most {MAX_LINK:,} characters; this one has {len(code):,}.")
+        raise RecipeError(
+            f"The recipe in this link is too long: it has {len(code):,} characters, and at most {MAX_LINK:,} are allowed."
+        )
     try:
         packed = base64.b64decode(code + "=" * (-len(code) % 4), altchars=b"-_", validate=True)
         text = zlib.decompressobj().decompress(packed, MAX_TEXT + 1)
     except (ValueError, binascii.Error, zlib.error):
-        raise RecipeError("This link does not hold a recipe: it was cut short or changed on the way.") from None
+        raise RecipeError("This link does not contain a valid recipe: it was cut short or altered.") from None
     if len(text) > MAX_TEXT:
         raise RecipeError(f"The recipe in this link is larger than {MAX_TEXT:,} bytes.")
     return Recipe.from_json(text.decode(errors="replace"))
 
 
 def whole_numbers(name: str, text: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between them, as "2,1,2". Raises RecipeError, which names the field, for anything else."""
+    """Read whole numbers separated by commas, such as "2,1,2". Raises RecipeError, which names the field, for anything else."""
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
-        raise RecipeError(f"{name}: {text[:60]!r} given, whole numbers with commas between them needed, as 2,1,2") from None
+        raise RecipeError(f"{name} must be whole numbers separated by commas, such as 2,1,2; got {text[:60]!r}") from None

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import LEARNERS, REFINEMENTS, Learner, needs_boundary
@@ -24,6 +24,7 @@ GENERATION = 1
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
+BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}  # pydantic's names of bounds -> as messages say them
 
 
 class Record(BaseModel):
@@ -133,15 +134,12 @@ class HankelRecipe(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name, value, allowed in (("statistic", self.statistic, STATISTICS), ("transform", self.transform, TRANSFORMS)):
-            if value not in allowed:
-                raise ValueError(f"{name}: {value!r} given, allowed: {', '.join(allowed)}")
+        check_one_of("statistic", self.statistic, STATISTICS)
+        check_one_of("transform", self.transform, TRANSFORMS)
         if self.bounded and self.statistic == "string":
-            raise ValueError("bounded: true given, allowed with the statistics prefix and factor only")
+            raise ValueError("bounded must be false with string statistics: boundary symbols are for prefix and factor statistics")
         if self.transform != "none" and self.statistic != "string" and not self.bounded:
-            raise ValueError(
-                f"transform: {self.transform!r} given, which needs boundary symbols (bounded) with {self.statistic} statistics"
-            )
+            raise ValueError(f"transform {self.transform!r} needs boundary symbols (bounded) with {self.statistic} statistics")
         return self
 
 
@@ -164,15 +162,15 @@ class LearningRecipe(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.learner not in LEARNERS:
-            raise ValueError(f"learner: {self.learner!r} given, allowed: {', '.join(LEARNERS)}")
+        check_one_of("learner", self.learner, LEARNERS)
         symmetric = (
             len(self.hidden) in (1, 3, 5, 7) and self.hidden == self.hidden[::-1] and self.hidden[len(self.hidden) // 2] == 1
         )
         if not symmetric or not 1 <= min(self.hidden) <= max(self.hidden) <= 16:
             text = ",".join(map(str, self.hidden))
             raise ValueError(
-                f"hidden: {text} given, allowed are symmetric multiples (1 … 16) around 1, as 2,1,2 or 4,2,1,2,4, at most 7 layers"
+                "hidden must be at most 7 symmetric multiples of the rank, each from 1 to 16, with 1 in the middle, "
+                f"such as 2,1,2 or 4,2,1,2,4; got {text}"
             )
         return self
 
@@ -206,8 +204,7 @@ class RefinementRecipe(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.objective not in REFINEMENTS:
-            raise ValueError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS)}")
+        check_one_of("refine", self.objective, REFINEMENTS)
         return self
 
     @cached_property
@@ -280,9 +277,20 @@ def run_title(learner: str, rank: int) -> str:
 
 
 def _one_sentence(error: ValidationError) -> str:
-    """Say what is wrong with the first invalid field: its name, the value given, and what is allowed."""
+    """Say what is wrong with the first invalid field: its name, what is allowed, and its value."""
     first = error.errors()[0]
-    if first["type"] == "value_error":
-        return str(first["ctx"]["error"])
-    field = ".".join(str(part) for part in first["loc"]) or "recipe"
-    return f"{field}: {str(first['input'])[:60]} given: {first['msg'][0].lower()}{first['msg'][1:]}"
+    kind, context = first["type"], first.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    field = ".".join(str(part) for part in first["loc"]) or "the recipe"
+    if kind == "extra_forbidden":
+        return f"unknown field {field!r}"
+    if kind == "json_invalid":
+        allowed = f"be valid JSON ({context['error']})"
+    elif kind == "literal_error":
+        allowed = f"be {context['expected']}"
+    elif bounds := [f"{words} {context[name]:,.15g}" for name, words in BOUNDS.items() if name in context]:
+        allowed = f"be {bounds[0]}"
+    else:  # such as "Input should be a valid integer, unable to parse string as an integer"
+        allowed = first["msg"].partition(" should ")[2].partition(", ")[0]
+    return f"{field} must {allowed}; got {repr(first['input'])[:60]}"

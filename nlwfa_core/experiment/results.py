@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.learners import FitReport
 from ..learning.progress import TrainingLog
@@ -80,14 +80,13 @@ def load_result(directory: Path) -> Result:
         stored = record.get("diagnostics")  # version 0.1 did not store them
         health = _diagnostics_of(stored) if stored else diagnostics(saved.model, scores, report)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RecipeError(f"result.json in {directory} is not a result: {error}") from None
+        raise RecipeError(f"result.json in {directory} is not a valid result: {error}") from None
     return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, health)
 
 
 def _scores_of(record: dict[str, Any]) -> Scores:
     scores = Scores(**{name: _number(value) for name, value in record.items()})
-    if scores.num_words < 1:
-        raise ValueError(f"num_words: {scores.num_words} given, at least 1 needed")
+    check_at_least("num_words", scores.num_words, 1)
     return scores
 
 
@@ -115,4 +114,4 @@ def _number(value: Any) -> Any:
         return float(value)
     if value is None or isinstance(value, int | float):
         return value
-    raise TypeError(f"{str(value)[:60]} given where a number is needed")
+    raise TypeError(f"expected a number; got {str(value)[:60]}")

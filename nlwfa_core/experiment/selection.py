@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least, check_one_of
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import Fit, FitCache, check_rank
 from ..learning.names import needs_boundary
@@ -80,10 +80,9 @@ def select_rank(
     RecipeError
         If a rank is not possible, the list is empty, or the metric unknown.
     """
-    if metric not in RANK_METRICS:
-        raise RecipeError(f"metric: {metric!r} given, allowed: {', '.join(RANK_METRICS)}")
+    check_one_of("metric", metric, RANK_METRICS)
     if not ranks:
-        raise RecipeError("ranks: none given, at least one needed")
+        raise RecipeError("ranks must have at least one entry; got none")
     base = recipe or Recipe()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
     hankel, cache = build_hankel(train, base.hankel), FitCache()
@@ -149,10 +148,12 @@ def fit_best(
         If `max_states` is below 1, or there are no training or no validation strings.
     Cancelled
     """
-    if max_states < 1:
-        raise RecipeError(f"max-states: {max_states} given, at least 1 needed")
+    check_at_least("max-states", max_states, 1)
     if not len(train.words) or not len(validation.words):
-        raise RecipeError("the best model is chosen on validation strings: training and validation strings are both needed")
+        raise RecipeError(
+            "choosing the best model needs both training and validation strings; "
+            f"got {len(train.words):,} and {len(validation.words):,}"
+        )
     # The last candidate's matrix: candidates that share one follow each other.
     matrix: tuple[HankelRecipe, HankelMatrix, FitCache] | None = None
     tried: list[tuple[Recipe, float]] = []
@@ -185,7 +186,8 @@ def fit_best(
     report(Progress("candidates", total, total))
     if best is None:
         raise RecipeError(
-            "no model gives the validation strings a finite number of bits: do they and the training strings have the same source?"
+            "no model assigns the validation strings a finite number of bits: "
+            "do they come from the same source as the training strings?"
         )
     return Best(best[1], best[2], tuple(tried))
 

@@ -73,11 +73,11 @@ class Grid(Record):
 
     @classmethod
     def from_json(cls, data: bytes) -> Grid:
-        """Read a sweep's file. Raises RecipeError if it is none."""
-        check_at_most("bytes of a sweep's file", len(data), MAX_FILE_BYTES)
+        """Read a sweep's file. Raises RecipeError if it is not valid."""
+        check_at_most("the size of a sweep's file in bytes", len(data), MAX_FILE_BYTES)
         lists: Any = from_json(data)
         if not isinstance(lists, dict):
-            raise RecipeError(f"a sweep is a JSON object with base, learners, ranks, …; {type(lists).__name__} given")
+            raise RecipeError(f"a sweep must be a JSON object with base, learners, ranks, …; got {type(lists).__name__}")
         return cls(**lists)
 
     @property
@@ -95,7 +95,7 @@ class Grid(Record):
         """
         lists = (self.statistics, self.transforms, self.sample_sizes, self.seeds, self.learners, self.ranks)
         number = self.num_seeds * prod(max(1, len(values)) for values in lists)
-        check_at_most("runs (the product of all lists)", number, MAX_RUNS)
+        check_at_most("the number of runs (the product of all lists)", number, MAX_RUNS)
         by_key: dict[str, Recipe] = {}
         for _, recipe in self._runs():
             by_key.setdefault(recipe.key(), recipe)
@@ -135,7 +135,7 @@ class Grid(Record):
     def _seeded(self) -> Iterator[Recipe]:
         """The base recipe with every seed."""
         if self.seeds and self.num_seeds > 1:
-            raise RecipeError(f"num_seeds: {self.num_seeds} given beside seeds, which lists them: one of both is needed")
+            raise RecipeError(f"num_seeds must be 1 if seeds are listed; got {self.num_seeds}")
         parts = ("data", "learning", "refinement") if self.new_strings else ("learning", "refinement")
         own = {name: getattr(self.base, name) for name in parts}
         if not self.seeds:
@@ -154,7 +154,7 @@ def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
 
 @lru_cache(maxsize=32)  # a page asks again at each of its many runs
 def _points(grid: Grid) -> Mapping[Point, Recipe]:
-    check_at_most("seeds", grid.num_seeds, MAX_SEEDS)
+    check_at_most("the number of seeds", grid.num_seeds, MAX_SEEDS)
     learners = grid.learners or (grid.base.learning.learner,)
     runs = [
         (Point(recipe.learning.learner, recipe.learning.rank if grid.against == "rank" else recipe.data.num_strings, seed), recipe)
@@ -164,7 +164,7 @@ def _points(grid: Grid) -> Mapping[Point, Recipe]:
     distinct: dict[str, tuple[Point, Recipe]] = {}
     for point, recipe in runs:
         distinct.setdefault(recipe.key(), (point, recipe))
-    check_at_most("runs (learners × values × seeds)", len(distinct), MAX_POINTS)
+    check_at_most("the number of runs (learners × values × seeds)", len(distinct), MAX_POINTS)
     return dict(distinct.values())
 
 

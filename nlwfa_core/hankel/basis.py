@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
 from ..strings.trie import Trie, frequent_prefixes
@@ -73,8 +73,7 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
     """
     check_statistic(statistic)
     for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
-        if number < 1:
-            raise RecipeError(f"{name}: {number} given, at least 1 needed")
+        check_at_least(name, number, 1)
         limits.check_at_most(name, number, limits.most("basis"))
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")

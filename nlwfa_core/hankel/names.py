@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import RecipeError
+from ..errors import check_one_of
 
 STATISTICS = {
     "string": "f(x) is the probability of the string x",
@@ -18,5 +18,4 @@ TRANSFORMS = {
 
 def check_statistic(statistic: str) -> None:
     """Raise RecipeError unless it is one of `STATISTICS`."""
-    if statistic not in STATISTICS:
-        raise RecipeError(f"statistic: {statistic!r} given, allowed: {', '.join(STATISTICS)}")
+    check_one_of("statistic", statistic, STATISTICS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from .matrix import HankelMatrix
 from .names import TRANSFORMS
 
@@ -24,12 +24,11 @@ def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     RecipeError
         If the transform is unknown, or is not "none" and H has negative entries.
     """
-    if transform not in TRANSFORMS:
-        raise RecipeError(f"transform: {transform!r} given, allowed: {', '.join(TRANSFORMS)}")
+    check_one_of("transform", transform, TRANSFORMS)
     if transform == "none":
         return hankel
     if hankel.matrix.data.min(initial=0) < 0:
-        raise RecipeError(f"transform: {transform!r} given, but H has negative entries: only 'none' takes those")
+        raise RecipeError(f"transform must be 'none', because H has negative entries; got {transform!r}")
     if transform == "sqrt":
         return replace(hankel, matrix=hankel.matrix.sqrt(), transform=transform)
     seen = hankel.matrix[:, [0]].toarray() if hankel.bounded else hankel.matrix.sum(axis=1)

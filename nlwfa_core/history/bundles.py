@@ -51,7 +51,7 @@ def export_runs(home: Path, history: History, keys: Collection[str], owner: str 
     RecipeError
         If a run is not finished, or the runs are too many or too large.
     """
-    check_at_most("runs in a bundle", len(keys), MAX_RUNS)
+    check_at_most("the number of runs in a bundle", len(keys), MAX_RUNS)
     listing: dict[str, Any] = {"format": FORMAT, "version": __version__, "runs": {}}
     files: dict[str, bytes] = {}
     rows = get_runs(history, keys, owner)
@@ -61,7 +61,7 @@ def export_runs(home: Path, history: History, keys: Collection[str], owner: str 
             raise RecipeError("Only finished runs can go into a bundle.")
         listing["runs"][key] = {"name": row.name, "tags": row.tags, "note": ""}  # version 0.1 needs a note
         files |= {f"runs/{key}/{name}": read_capped(home / "runs" / key / name, MAX_BYTES) for name in FILES}
-        check_at_most("bytes in a bundle", sum(map(len, files.values())), MAX_BYTES)
+        check_at_most("the size of a bundle in bytes", sum(map(len, files.values())), MAX_BYTES)
     return zipped({LISTING: to_json(listing).encode(), **files})
 
 
@@ -73,7 +73,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     RecipeError
         If it is not a sound bundle; nothing is changed then.
     """
-    check_at_most("bytes in the file", len(data), limits.most("file_bytes"))
+    check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
         unpacked = Path(folder)
         labels = _unpack(data, unpacked)
@@ -104,7 +104,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
                 with archive.open(entry) as source, path.open("wb") as target:
                     while piece := source.read(PIECE_BYTES):
                         num_bytes += len(piece)
-                        check_at_most("bytes in a bundle", num_bytes, MAX_BYTES)  # whatever size the archive states
+                        check_at_most("the size of a bundle in bytes", num_bytes, MAX_BYTES)  # whatever size the archive states
                         target.write(piece)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, RecipeError):
@@ -115,7 +115,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
 
 def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
     """Refuse an archive that does not consist of a bundle's files, each once, or that says it is too large."""
-    check_at_most("files in a bundle", len(entries), MAX_RUNS * len(FILES) + 1)
+    check_at_most("the number of files in a bundle", len(entries), MAX_RUNS * len(FILES) + 1)
     names = [entry.filename for entry in entries]
     if LISTING not in names or len(set(names)) != len(names):
         raise RecipeError(f"This is not a bundle of runs: it needs one {LISTING}, and each file once.")
@@ -124,7 +124,7 @@ def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
             raise RecipeError(f"This bundle has a file that does not belong there: {name[:100]!r}")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
         raise RecipeError("This bundle is packed in a way that is not allowed: stored and deflated are.")
-    check_at_most("bytes in a bundle", sum(entry.file_size for entry in entries), MAX_BYTES)
+    check_at_most("the size of a bundle in bytes", sum(entry.file_size for entry in entries), MAX_BYTES)
 
 
 def _sound_run(folder: Path, key: str) -> Run:

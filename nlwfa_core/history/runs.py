@@ -139,14 +139,14 @@ class RunLabels:
 
     def rename(self, key: str, name: str) -> None:
         """Raises RecipeError if the name is too long."""
-        check_at_most("characters of a name", len(name), MAX_NAME)
+        check_at_most("the length of a name", len(name), MAX_NAME)
         self._set([key], name=clean(name))
 
     def tag(self, key: str, tags: Iterable[str]) -> None:
         """Raises RecipeError if they are too many, or too long."""
         distinct = list(dict.fromkeys(filter(None, (clean(tag).strip() for tag in tags))))
-        check_at_most("tags", len(distinct), MAX_TAGS)
-        check_at_most("characters of a tag", max(map(len, distinct), default=0), MAX_TAG)
+        check_at_most("the number of tags", len(distinct), MAX_TAGS)
+        check_at_most("the length of a tag", max(map(len, distinct), default=0), MAX_TAG)
         self._set([key], tags=distinct)
 
     def delete(self, keys: Collection[str]) -> None:

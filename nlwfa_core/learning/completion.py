@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..hankel.matrix import HankelMatrix
 from ..hankel.values import observed_transitions
 from ..models.wfa import WFA
@@ -81,9 +81,8 @@ def complete(
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite known entry other than zero: there is nothing to complete")
     if not ridge > 0:
-        raise RecipeError(f"ridge: {ridge} given, a number above 0 needed: nothing else bounds rows with few known cells")
-    if sweeps < 1:
-        raise RecipeError(f"sweeps: {sweeps} given, at least 1 needed")
+        raise RecipeError(f"ridge must be above 0, because nothing else bounds rows with few known cells; got {ridge}")
+    check_at_least("sweeps", sweeps, 1)
     H = sparse.csr_array(matrix / scale)
     pattern = sparse.csr_array((np.ones_like(H.data), H.indices, H.indptr), shape=H.shape)
     transposed, transposed_pattern = H.T.tocsr(), pattern.T.tocsr()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..metrics.next_symbols import score_next
 from ..models.model import Model
 from ..strings.sample import Sample
@@ -60,8 +60,8 @@ class EarlyStopping(Generic[M]):
     def __init__(self, validation: Sample | None, num_symbols: int, patience: int) -> None:
         if validation and (validation.num_symbols != num_symbols or not len(validation.words)):
             raise RecipeError(
-                f"the validation sample has {len(validation.words)} strings over {validation.num_symbols} symbols; "
-                f"some strings over the training sample's {num_symbols} symbols are needed"
+                f"the validation sample must have strings over the training sample's {plural(num_symbols, 'symbol')}; "
+                f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
             )
         self.validation = validation
         self.trie = Trie.of(validation.words, num_symbols) if validation else None

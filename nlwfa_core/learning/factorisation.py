@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from ..hankel.matrix import HankelMatrix
 from ..strings.words import FloatArray
 from .losses import SparseRows, activate, observed_error, reconstruction_error
@@ -70,7 +70,9 @@ def encoder_depth(hidden: Sequence[int]) -> int:
     middle = len(hidden) // 2
     if len(hidden) % 2 == 0 or list(hidden) != list(reversed(hidden)) or min(hidden) < 1 or hidden[middle] != 1:
         multiples = ",".join(map(str, hidden))
-        raise RecipeError(f"hidden: {multiples} given, allowed are symmetric multiples around 1, as 2,1,2 or 4,2,1,2,4")
+        raise RecipeError(
+            f"hidden must be symmetric multiples of the rank with 1 in the middle, such as 2,1,2 or 4,2,1,2,4; got {multiples}"
+        )
     return middle + 1
 
 
@@ -98,8 +100,7 @@ def fit_factorisation(
     Cancelled
     """
     depth, rank, nonlinear = encoder_depth(options.hidden), options.rank, options.kind.nonlinear_factorisation
-    if options.start not in STARTS:
-        raise RecipeError(f"start: {options.start!r} given, allowed: {', '.join(STARTS)}")
+    check_one_of("start", options.start, STARTS)
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite entry other than zero: there is nothing to factorise")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least, check_between
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -156,10 +156,8 @@ class EM:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.iterations < 1 or not self.pseudo_count >= 0:
-            raise RecipeError(
-                f"EM: {self.iterations} iterations and pseudo-count {self.pseudo_count} given, at least 1 and 0 needed"
-            )
+        check_at_least("iterations", self.iterations, 1)
+        check_at_least("pseudo_count", self.pseudo_count, 0)
 
 
 def fit_hmm(
@@ -194,8 +192,7 @@ def fit_hmm(
         If a number is not possible or a sample is empty.
     Cancelled
     """
-    if not 1 <= num_states <= limits.most("rank"):
-        raise RecipeError(f"states of an HMM: {num_states} given, allowed are 1 … {limits.most('rank'):,}")
+    check_between("the number of states of an HMM", num_states, 1, limits.most("rank"))
     if not len(train.words):
         raise RecipeError("the sample has no strings: EM has nothing to learn from")
     stopping: EarlyStopping[WFA] = EarlyStopping(validation, train.num_symbols, settings.patience)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, check_between, plural
 from ..hankel.matrix import HankelMatrix
 from ..metrics.diagnostics import divergence_warnings
 from ..models.conversion import to_string_probabilities
@@ -150,9 +150,9 @@ def fit(
     check_rank(hankel, options.rank)
     refinement = options.refinement
     if refinement.objective == "likelihood" and strings is None:
-        raise RecipeError("refine: 'likelihood' given, but no training strings to refine on")
+        raise RecipeError("refining by likelihood needs training strings; got none")
     if refinement.objective == "values":
-        raise RecipeError("refine: 'values' given, which is for functions learned from values (fit_values)")
+        raise RecipeError("refining on values is only for functions learned from values: use fit_values")
     refined = refinement.objective != "none"
     limits.check_at_most("epochs of the refinement", refinement.epochs if refined else 0, limits.most("epochs"))
     check_cancelled(cancelled)
@@ -252,11 +252,8 @@ def fit_strings(
 def check_rank(hankel: HankelMatrix, rank: int) -> None:
     """Raise RecipeError if a Hankel matrix allows no model of this rank, or the model would be too large."""
     largest = min(hankel.num_prefixes, hankel.num_suffixes)
-    if not 1 <= rank <= largest:
-        raise RecipeError(
-            f"rank: {rank} given, allowed are 1 … {largest} "
-            f"(the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes)"
-        )
+    basis = f"the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes"
+    check_between("rank", rank, 1, largest, basis)
     limits.check_at_most("rank", rank, limits.most("rank"))
     limits.check_at_most("symbols × rank²", hankel.num_symbols * rank * rank, limits.most("transition_numbers"))
 
@@ -280,7 +277,7 @@ def network_steps(
     """
     limits.check_at_most("epochs", max(options.epochs_factorisation, options.epochs_transitions), limits.most("epochs"))
     if observed is None and hankel.statistic != "string" and not hankel.bounded:
-        raise RecipeError(f"a network given {hankel.statistic} statistics: it can learn from those with boundary symbols only")
+        raise RecipeError(f"networks need boundary symbols (bounded) with {hankel.statistic} statistics")
 
     # torch takes seconds to import, so only training networks imports it.
     from .factorisation import fit_factorisation, options_used

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import RecipeError
+from ..errors import check_one_of
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ PROCESSOR_DEPENDENT = (
 
 def check_learner(name: str, allowed: tuple[str, ...] = HANKEL_LEARNERS) -> None:
     """Raise RecipeError unless `name` is one of the allowed learners."""
-    if name not in allowed:
-        raise RecipeError(f"learner: {name!r} given, allowed: {', '.join(allowed)}")
+    check_one_of("learner", name, allowed)
 
 
 def depends_on_processor(learner: str, transform: str, objective: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..errors import RecipeError
+from ..errors import check_one_of
 from ..strings.words import FloatArray
 from .early_stopping import Best
 from .losses import DTYPE
@@ -45,8 +45,7 @@ class Schedule:
     shape: str = "constant"
 
     def __post_init__(self) -> None:
-        if self.shape not in SCHEDULES:
-            raise RecipeError(f"schedule: {self.shape!r} given, allowed: {', '.join(SCHEDULES)}")
+        check_one_of("schedule", self.shape, SCHEDULES)
 
     def rate_in(self, epoch: int) -> float:
         """The learning rate of an epoch; the first is 0."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
-from ..errors import RecipeError
+from ..errors import check_one_of
 from .names import LEARNERS, REFINEMENTS, VALUE_REFINEMENTS, Learner
 
 
@@ -48,8 +48,7 @@ class Refinement:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.objective not in REFINEMENTS | VALUE_REFINEMENTS:
-            raise RecipeError(f"refine: {self.objective!r} given, allowed: {', '.join(REFINEMENTS | VALUE_REFINEMENTS)}")
+        check_one_of("refine", self.objective, REFINEMENTS | VALUE_REFINEMENTS)
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: d
     Raises
     ------
     TypeError
-        If a keyword is no field of `Options`, the learner or the rank is missing, or one of them is given twice.
+        If a keyword is no field of `Options`, the learner or the rank is missing, or one of them is passed twice.
     """
     names = [field.name for field in fields(Options)]
     if unknown := [name for name in shortcuts if name not in names]:
@@ -122,13 +121,13 @@ def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: d
     if rank is not None:
         positional["rank"] = rank
     if twice := [name for name in positional if name in shortcuts]:
-        raise TypeError(f"{twice[0]} given twice: {positional[twice[0]]!r} and {shortcuts[twice[0]]!r}")
+        raise TypeError(f"{twice[0]} is passed twice: {positional[twice[0]]!r} and {shortcuts[twice[0]]!r}")
     if isinstance(options, Options):
         return replace(options, **positional, **shortcuts)
     if not (options is None or isinstance(options, str)):
-        raise TypeError(f"options: {options!r} given; Options or a learner's name and a rank needed, such as 'SP', 5")
+        raise TypeError(f"options must be Options, or a learner's name followed by a rank, such as 'SP', 5; got {options!r}")
     values = {**positional, **shortcuts}
     required = [field.name for field in fields(Options) if field.default is MISSING]
     if missing := [name for name in required if name not in values]:
-        raise TypeError(f"{' and '.join(missing)} missing: give a learner and a rank, for example 'SP', 5")
+        raise TypeError(f"{' and '.join(missing)} missing: pass a learner and a rank, such as 'SP', 5")
     return Options(**values)

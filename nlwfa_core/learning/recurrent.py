@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_between, check_one_of
 from ..models.recurrent import GATES, RecurrentModel
 from ..strings.sample import Sample
 from .early_stopping import EarlyStopping
@@ -100,12 +100,11 @@ class Training:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.updates <= limits.ceiling("epochs"):
-            raise RecipeError(f"updates: {self.updates:,} given, allowed are 1 … {limits.ceiling('epochs'):,}")
+        check_between("updates", self.updates, 1, limits.ceiling("epochs"))
         if not (self.rate > 0 and 0 <= self.dropout < 1 and self.weight_decay >= 0):
             raise RecipeError(
-                f"training: rate must be above 0 (got {self.rate}), dropout from 0 to below 1 (got {self.dropout}), "
-                f"weight decay at least 0 (got {self.weight_decay})"
+                f"rate must be above 0 (got {self.rate}), dropout at least 0 and below 1 (got {self.dropout}), "
+                f"and weight_decay at least 0 (got {self.weight_decay})"
             )
 
 
@@ -141,10 +140,8 @@ def fit_recurrent(
         If a number is not possible or a sample is empty.
     Cancelled
     """
-    if kind not in GATES:
-        raise RecipeError(f"kind of recurrent network: {kind!r} given, allowed: {', '.join(GATES)}")
-    if not 1 <= num_states <= limits.most("rank"):
-        raise RecipeError(f"states of a {kind}: {num_states:,} given, allowed are 1 … {limits.most('rank'):,}")
+    check_one_of("kind", kind, GATES)
+    check_between(f"the number of states of a {kind}", num_states, 1, limits.most("rank"))
     if not len(train.words):
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
     stopping: EarlyStopping[RecurrentModel] = EarlyStopping(validation, train.num_symbols, training.patience)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..hankel.values import ValuedStrings
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
@@ -77,13 +77,14 @@ def refine_values(
     Cancelled
     """
     for name, number in (("restarts", restarts), ("iterations", iterations)):
-        if number < 0:
-            raise RecipeError(f"{name}: {number} given, at least 0 needed")
+        check_at_least(name, number, 0)
     problem = _Problem(model, strings)
     best, num_strings = problem.start, len(strings.words)
     sizes = [min(len(best), num_strings)]
     most = max(min(restarts, STARTS_PER_BATCH) * sizes[0], (MIN_FULL_STARTS + 1) * num_strings)  # strings × starts
-    limits.check_at_most("numbers in the Jacobians of a refinement", most * len(best), limits.most("jacobian_numbers"))
+    limits.check_at_most(
+        "the size of the Jacobians (starts × strings × parameters)", most * len(best), limits.most("jacobian_numbers")
+    )
     while sizes[-1] < num_strings:
         sizes.append(min(2 * sizes[-1], num_strings))
     plain = _LeastSquares(problem, num_strings, 0.0)
@@ -120,7 +121,7 @@ class _Problem:
     def __init__(self, model: WFA | NLWFA, strings: ValuedStrings) -> None:
         largest = float(np.abs(strings.values).max(initial=0.0))
         if not largest:
-            raise RecipeError("every value is 0: there is nothing to refine by")
+            raise RecipeError("every value is 0: there is nothing to refine on")
         self.model = model
         self.square = isinstance(model, NLWFA) and model.reading.link == "square"
         self.nonlinear = (model.nonlinear_transitions, model.nonlinear_termination) if isinstance(model, NLWFA) else (False, False)

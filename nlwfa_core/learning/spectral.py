@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..hankel.matrix import HankelMatrix
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
@@ -68,10 +68,9 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     RecipeError
         If the rank is below 1, or the block holds a value that is not finite.
     """
-    if rank < 1:
-        raise RecipeError(f"rank: {rank} given, at least 1 needed")
+    check_at_least("rank", rank, 1)
     if not np.isfinite(block.data).all():
-        raise RecipeError("the Hankel matrix holds a value that is not a finite number")
+        raise RecipeError("the Hankel matrix has an entry that is not a finite number")
     k = min(rank, *block.shape)
     left, right = np.zeros((block.shape[0], k)), np.zeros((block.shape[1], k))
     parts, solved = _parts(block), list[tuple[FloatArray, FloatArray, FloatArray]]()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, listed
+from ..errors import check_one_of, listed
 from ..hankel.basis import Basis
 from ..hankel.transforms import transformed
 from ..hankel.values import ValuedStrings, observed_hankel, observed_transitions
@@ -70,12 +70,8 @@ def fit_values(
     options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner)
     refinement = options.refinement
-    for name, choice, allowed in (
-        ("transform", transform, VALUE_TRANSFORMS),
-        ("refine", refinement.objective, tuple(VALUE_REFINEMENTS)),
-    ):
-        if choice not in allowed:
-            raise RecipeError(f"{name}: {choice!r} given, allowed: {', '.join(allowed)}")
+    check_one_of("transform", transform, VALUE_TRANSFORMS)
+    check_one_of("refine", refinement.objective, VALUE_REFINEMENTS)
     check_cancelled(cancelled)
     started = perf_counter()
     hankel = transformed(observed_hankel(values, basis or values.basis(NUM_PREFIXES, NUM_SUFFIXES)), transform)

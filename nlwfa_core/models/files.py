@@ -96,7 +96,7 @@ def load_model(directory: Path) -> SavedModel:
         symbols = header["symbols"]
         if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
             raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
-        limits.check_at_most("symbols", len(symbols), limits.ceiling("symbols"))
+        limits.check_at_most("the number of symbols", len(symbols), limits.ceiling("symbols"))
         model: LearnedModel
         if header["kind"] == "WFA":
             model = WFA(arrays["initial"], arrays["transitions"], arrays["termination"])

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
@@ -76,8 +76,7 @@ class NGram(ChainModel):
         RecipeError
             If the order is below 1 or the sample is empty.
         """
-        if order < 1:
-            raise RecipeError(f"n-gram order: {order} given, at least 1 needed")
+        check_at_least("n-gram order", order, 1)
         if not len(sample.words):
             raise RecipeError("the sample has no strings: an n-gram has nothing to count")
         trie = Trie.of(sample.words, sample.num_symbols)

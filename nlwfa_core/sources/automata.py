@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words
 
@@ -124,8 +124,7 @@ def squared_automaton(num_states: int, num_symbols: int, seed: int | Sequence[in
 
 def _check_size(num_states: int, num_symbols: int) -> None:
     for name, number in (("num_states", num_states), ("num_symbols", num_symbols)):
-        if number < 1:
-            raise RecipeError(f"{name}: {number} given, at least 1 needed")
+        check_at_least(name, number, 1)
     limits.check_at_most("num_states", num_states, limits.most("rank"))
     limits.check_at_most("num_symbols", num_symbols, limits.most("symbols"))
     limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers"))
@@ -145,8 +144,7 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
         If the automaton turns out not to be a probability distribution, if a number is out of range, or if a string gets longer
         than `max_length`. (To draw another in its place would change the distribution.)
     """
-    if num_strings < 1:
-        raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
+    check_at_least("num_strings", num_strings, 1)
     limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
     total = wfa.total_weight()
     if not abs(total - 1) <= ROUNDING:

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RecipeError, plural
+from ..errors import check_at_least, plural
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, offsets_of
 from .files import Block, parse_pautomac, pieces
@@ -163,8 +163,7 @@ def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Co
 
 
 def _check_room(max_distinct: int) -> None:
-    if max_distinct < 1:
-        raise RecipeError(f"max_distinct: {max_distinct} given, at least 1 needed")
+    check_at_least("max_distinct", max_distinct, 1)
 
 
 def _keys(block: Block) -> list[bytes]:

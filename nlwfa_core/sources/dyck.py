@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Words
 
@@ -144,8 +144,7 @@ class Dyck:
             the distribution.) Only grammars near 2·split + wrap = 1 come near the limit: by default, the longest of 20,000 strings
             has some 200 symbols.
         """
-        if num_strings < 1:
-            raise RecipeError(f"num_strings: {num_strings} given, at least 1 needed")
+        check_at_least("num_strings", num_strings, 1)
         limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
         limits.check_at_most("num_strings × mean length", math.ceil(num_strings * self.mean_length), limits.most("file_bytes"))
         rng = np.random.default_rng(seed)

@@ -63,9 +63,9 @@ def clean(data: bytes) -> bytes:
     FormatError
         If the file is empty, too large, or not UTF-8.
     """
-    check_at_most("file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
+    check_at_most("the file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
     cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
-    check_at_most("lines", cleaned.count(b"\n"), limits.most("strings") + 1, WHOLE_FILE)
+    check_at_most("the number of lines", cleaned.count(b"\n"), limits.most("strings") + 1, WHOLE_FILE)
     if not _is_visible(_decode(cleaned)):
         raise _empty_file(len(data))
     return cleaned
@@ -154,7 +154,7 @@ def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
             unfinished, num_unfinished = [], 0
         unfinished.append(read[cut:])
         num_unfinished += len(read) - cut
-        check_at_most("bytes without a line end", num_unfinished, limits.most("file_bytes"), WHOLE_FILE)
+        check_at_most("the number of bytes without a line end", num_unfinished, limits.most("file_bytes"), WHOLE_FILE)
     if num_unfinished:
         yield b"".join(unfinished)
 
@@ -197,7 +197,7 @@ def positive_count(text: str, line: int) -> int:
     count = int(token) if len(token) <= MAX_DIGITS else (-1 if token[0] == "-" else 10**MAX_DIGITS)
     if count < 1:
         raise FormatError(f"count {quoted(token)} given, at least 1 needed", line)
-    check_at_most("count", count, limits.most("strings"), line)
+    check_at_most("a count", count, limits.most("strings"), line)
     return count
 
 
@@ -310,8 +310,8 @@ def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -
         raise FormatError(f"the header needs number_of_strings and alphabet_size, got {plural(width, 'number')}", line)
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     if max_strings is not None:
-        check_at_most("number of strings", num_strings, max_strings, line)
-    check_at_most("alphabet size", num_symbols, limits.most("symbols"), line)
+        check_at_most("the number of strings", num_strings, max_strings, line)
+    check_at_most("the alphabet size", num_symbols, limits.most("symbols"), line)
     if num_symbols < 1:
         raise FormatError(f"alphabet size {num_symbols} given, at least 1 needed", line)
     return num_strings, num_symbols, line
@@ -324,7 +324,7 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
     for row in np.flatnonzero(lengths != declared)[:1]:
         raise FormatError(f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
     for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
-        check_at_most("string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
+        check_at_most("the string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
     words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
@@ -573,8 +573,8 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
-    check_at_most("string length", longest, limits.most("string_length"), line)
-    check_at_most("different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE)
+    check_at_most("the string length", longest, limits.most("string_length"), line)
+    check_at_most("the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE)
     if not numbers:
         raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
     new_symbols = list(numbers)[len(first_symbols) :]
@@ -744,7 +744,7 @@ class _CountColumn:
         for row, (text, line) in enumerate(zip(texts, lines, strict=True)):
             counts[row] = count = positive_count(text, line)
             self._total += count
-            check_at_most("sum of the counts", self._total, limits.most("strings"), line)
+            check_at_most("the sum of the counts", self._total, limits.most("strings"), line)
         self.blocks.append(smallest(counts))
 
 

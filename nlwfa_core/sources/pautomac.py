@@ -97,7 +97,7 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     size = emitted if num_symbols is None else num_symbols
     if size < emitted:
         raise FormatError(f"the model emits symbol {emitted - 1}, and only {plural(size, 'symbol')} are allowed for")
-    check_at_most("alphabet size", size, limits.most("symbols"), WHOLE_FILE)
+    check_at_most("the alphabet size", size, limits.most("symbols"), WHOLE_FILE)
     check_at_most("symbols × states²", size * num_states**2, limits.most("automaton_numbers"), WHOLE_FILE)
     initial, termination = np.zeros(num_states), np.zeros(num_states)
     transitions = np.zeros((size, num_states, num_states))

@@ -127,7 +127,7 @@ def set_recipe(recipe: Recipe) -> None:
     for key, value in (values | clamped(values)).items():  # a control refuses more than its maximum
         st.session_state[key] = value
     for key, most in over_limit(recipe).items():
-        text = f"{key}: {values[key]:,} given, at most {most:,} allowed on this server; {most:,} is used instead."
+        text = f"{key} is at most {most:,} on this server, so {most:,} is used instead of {values[key]:,}."
         st.toast(escape_markdown(text), icon=":material/info:", duration="long")
 
 

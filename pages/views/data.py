@@ -95,7 +95,9 @@ def _paste_control() -> None:
 def _use_pasted() -> None:
     content = (st.session_state.get(PASTED) or "").encode()
     try:
-        limits.check_at_most("bytes pasted (a file may be larger)", len(content), limits.most("pasted_bytes"))
+        limits.check_at_most(
+            "the size of pasted strings in bytes (a file may be larger)", len(content), limits.most("pasted_bytes")
+        )
         name = cache.uploads().put(content)
         # A handful of strings is too few to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""

@@ -229,7 +229,7 @@ def _load_recipe() -> None:
     if file is None:
         return
     try:
-        check_at_most("bytes in a recipe", file.size, MAX_RECIPE_BYTES)
+        check_at_most("the size of a recipe in bytes", file.size, MAX_RECIPE_BYTES)
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
         sidebar.check_settable(recipe)
         for name in recipe.data.uploads:

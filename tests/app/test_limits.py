@@ -46,8 +46,8 @@ def test_widgets_end_where_the_limits_do(tmp_path: Path) -> None:
     shown = [first[name] for name in ("rank", "num_prefixes", "num_strings", "num_test")]
     assert shown == [[2, 2], [50, 50], [200, 200], [200, 200]]
     assert (preset["rank"], preset["epochs_factorisation"]) == ([2, 2], [70, 70])
-    assert any("rank" in said and "10 given, at most 2 allowed on this server" in said for said in toasts)
-    assert any("epochs" in said and "1,000 given, at most 70 allowed" in said for said in toasts)
+    assert any("rank" in said and "at most 2 on this server, so 2 is used instead of 10" in said for said in toasts)
+    assert any("epochs" in said and "at most 70 on this server, so 70 is used instead of 1,000" in said for said in toasts)
 
 
 def test_settings_that_cannot_be_followed_are_said_on_the_page(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_compare_offers_only_scores_that_the_data_allow() -> None:
 
 def test_a_recipe_that_can_not_be_trained_is_told_in_words_and_nothing_is_lost() -> None:
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "rank": 31}))
-    assert complaints(app) == ["SP, k = 31: rank: 31 given, allowed are 1 … 30 (the basis has 30 prefixes and 30 suffixes)"]
+    assert complaints(app) == ["SP, k = 31: rank must be between 1 and 30 (the basis has 30 prefixes and 30 suffixes); got 31"]
     assert recipe_of(app).learning.rank == 31
     app.number_input(key="rank").set_value(2).run()
     assert not complaints(trained(app))

@@ -92,12 +92,12 @@ def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"{", "invalid JSON"),
-        (b"[1]", "given"),
-        (b'{"learning": {"rank": -1}}', "rank: -1 given"),
+        (b"{", "must be valid JSON"),
+        (b"[1]", "the recipe must be an object; got"),
+        (b'{"learning": {"rank": -1}}', "rank must be at least 1; got -1"),
         (b'{"learning": {"rang": 1}}', "rang"),
-        (b'{"hankel": {"statistic": "**bigram**"}}', "statistic: '**bigram**' given"),
-        (b" " * 30_000, "30,000 given, at most 20,000"),
+        (b'{"hankel": {"statistic": "**bigram**"}}', "; got '**bigram**'"),
+        (b" " * 30_000, "must be at most 20,000; got 30,000"),
         (b"\xff\xfe\x00", "recipe"),
         (b'{"learning": {"learner": "HMM"}}', "opponents are on Compare"),
         (b'{"learning": {"hidden": [3, 1, 3]}}', "hidden is 3,1,3, but the sidebar"),

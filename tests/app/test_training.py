@@ -86,7 +86,7 @@ def test_the_symbol_of_the_map_can_be_chosen() -> None:
 def test_a_rank_that_the_basis_does_not_allow_is_said_before_it_is_trained() -> None:
     app = open_lab("train", **SP | {"rank": 31})
     assert not complaints(app)
-    assert any("allowed are 1 … 30" in note.value for note in app.info)
+    assert any("rank must be between 1 and 30" in note.value for note in app.info)
 
 
 def wait_for(condition: Callable[[], Any]) -> None:

@@ -160,7 +160,7 @@ def test_few_bytes_do_not_make_an_automaton_of_a_gigabyte() -> None:
     text = AUTOMATON.replace(b"(1,0,0)", b"(1,0,9999)")
 
     def read() -> None:
-        with pytest.raises(FormatError, match="symbols × states²: 200,000,000 given, at most 4,000,000 allowed"):
+        with pytest.raises(FormatError, match="symbols × states² must be at most 4,000,000; got 200,000,000"):
             read_pautomac_model(text)
 
     assert memory(read) < 1_000_000
@@ -235,9 +235,9 @@ def test_a_file_of_runs_that_is_not_csv(tmp_path: Path, data: bytes) -> None:
 
 
 def test_the_file_of_a_sweep_has_a_limit() -> None:
-    with pytest.raises(RecipeError, match="bytes of a sweep's file: 1,048,577 given, at most 1,048,576 allowed"):
+    with pytest.raises(RecipeError, match="the size of a sweep's file in bytes must be at most 1,048,576; got 1,048,577"):
         Grid.from_json(b" " * (2**20 + 1))
-    with pytest.raises(RecipeError, match="a sweep is a JSON object .*; list given"):
+    with pytest.raises(RecipeError, match="a sweep must be a JSON object .*; got list"):
         Grid.from_json(b"[]")
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_a_limit_is_allowed_and_one_more_is_not() -> None:
     limits.check_at_most("strings", 1000, 1000)
-    with pytest.raises(RecipeError, match="^strings: 1,001 given, at most 1,000 allowed$"):
+    with pytest.raises(RecipeError, match="^strings must be at most 1,000; got 1,001$"):
         limits.check_at_most("strings", 1001, 1000)
 
 
@@ -43,18 +43,18 @@ def test_a_file_sets_limits() -> None:
         ("session_job = 3", "'session_job' is not the name of a limit; nearest: session_jobs"),
         ("zzzzzz = 3", "'zzzzzz' is not the name of a limit; the limits are: file_bytes, pasted_bytes, "),
         ("[limits]\nrank = 3", "'limits' is not the name of a limit"),
-        ('rank = "3"', "rank: 3 given, a whole number from 1 to 9,007,199,254,740,991 needed"),
-        ("rank = true", "rank: True given, a whole number"),
-        ("rank = 2.5", "rank: 2.5 given, a whole number"),
-        ("rank = inf", "rank: inf given, a whole number"),
-        ("rank = 0", "rank: 0 given, a whole number from 1"),
-        ("rank = -1", "rank: -1 given, a whole number from 1"),
-        ("rank = 9007199254740992", "rank: 9007199254740992 given, a whole number"),
+        ('rank = "3"', "rank must be a whole number from 1 to 9,007,199,254,740,991; got '3'"),
+        ("rank = true", "rank must be a whole number .*; got True"),
+        ("rank = 2.5", "rank must be a whole number .*; got 2.5"),
+        ("rank = inf", "rank must be a whole number .*; got inf"),
+        ("rank = 0", "rank must be a whole number from 1 .*; got 0"),
+        ("rank = -1", "rank must be a whole number from 1 .*; got -1"),
+        ("rank = 9007199254740992", "rank must be a whole number .*; got 9007199254740992"),
         ("rank = 3\nrank = 4", "not TOML: Cannot overwrite a value"),
         ("rank: 3", "not TOML: .* line 1"),
         ("rank = " + "9" * 5000, "not TOML"),
         ("rank = " + "[" * 5000, "not TOML"),
-        ("#" * 100_000, "bytes of the limits' file: 100,000 given, at most 65,536 allowed"),
+        ("#" * 100_000, "the size of the limits' file in bytes must be at most 65,536; got 100,000"),
     ],
 )
 def test_errors_in_the_file_are_reported(text: str, message: str) -> None:
@@ -122,17 +122,17 @@ for action in (
 """
     assert in_process(code, settings).splitlines() == [
         "4 1000 7 10000",
-        "num_prefixes: 1,000 given, at most 30 allowed",
+        "num_prefixes must be at most 30; got 1,000",
         "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
         "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
         "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
-        "line 1: string length: 4 given, at most 3 allowed",
+        "line 1: the string length must be at most 3; got 4",
     ]
     settings.write_text("rank = 4\nbasis = 30\nepochs = 20\n")
     assert in_process(code, settings).splitlines()[2:] == [
-        "rank: 5 given, at most 4 allowed",
-        "epochs: 1,000 given, at most 20 allowed",
-        "num_prefixes: 31 given, at most 30 allowed",
+        "rank must be at most 4; got 5",
+        "epochs must be at most 20; got 1,000",
+        "num_prefixes must be at most 30; got 31",
     ]
 
 
@@ -167,11 +167,11 @@ def test_limits_apply_only_to_the_options_that_a_recipe_uses(monkeypatch: pytest
     }  # fmt: skip
     check_allowed(recipe.changed(hankel=HankelRecipe(), learning=LearningRecipe(learner="GRU")))
     for changed, said in (
-        (recipe.changed(hankel=HankelRecipe(num_prefixes=1, num_suffixes=101)), "num_suffixes: 101 given, at most 100 allowed"),
-        (recipe.changed(learning=LearningRecipe(learner="GRU", rank=11)), "rank: 11 given, at most 10 allowed"),
-        (recipe.changed(learning=LearningRecipe(learner="fac.non")), "epochs_factorisation: 1,000 given, at most 10 allowed"),
-        (recipe.changed(refinement=RefinementRecipe(objective="hankel")), "epochs_refinement: 40 given, at most 10 allowed"),
-        (recipe.changed(data=DataRecipe(num_strings=501)), "num_strings: 501 given, at most 500 allowed"),
+        (recipe.changed(hankel=HankelRecipe(num_prefixes=1, num_suffixes=101)), "num_suffixes must be at most 100; got 101"),
+        (recipe.changed(learning=LearningRecipe(learner="GRU", rank=11)), "rank must be at most 10; got 11"),
+        (recipe.changed(learning=LearningRecipe(learner="fac.non")), "epochs_factorisation must be at most 10; got 1,000"),
+        (recipe.changed(refinement=RefinementRecipe(objective="hankel")), "epochs_refinement must be at most 10; got 40"),
+        (recipe.changed(data=DataRecipe(num_strings=501)), "num_strings must be at most 500; got 501"),
     ):
         with pytest.raises(RecipeError, match=f"^{said}$"):
             check_allowed(changed)

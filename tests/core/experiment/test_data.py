@@ -125,9 +125,7 @@ def test_notes_count_strings_as_drawn() -> None:
 def test_small_files_are_split_as_far_as_they_go(shelf: FileShelf) -> None:
     data = upload(shelf, b"a\nb\nab\n")
     assert data.validation is not None and data.train.num_strings == 1
-    with pytest.raises(
-        RecipeError, match="2 strings given, at least 3 needed to set some aside for testing; or upload a test file"
-    ):
+    with pytest.raises(RecipeError, match="at least 3 strings to set some aside for testing, unless there is a test file; got 2"):
         upload(shelf, b"a\nb\n")
     alone = upload(shelf, b"a\n", upload_test=b"a\n")
     assert alone.validation is None and alone.train.num_strings == 1
@@ -143,9 +141,9 @@ BAD_UPLOADS = [
     (b"3 2\n1 0\n", {}, "line 1: the header promises 3 strings, and 1 follow"),
     (b"1 2\n1 2\n", {}, "line 2: symbol 2 is not in the header's alphabet of 2 symbols"),
     (b"1 2\n1 x\n", {"upload_format": "pautomac"}, "line 2: 'x' is not a whole number"),
-    (b"1 10001\n1 0\n", {}, "line 1: alphabet size: 10,001 given, at most 10,000 allowed"),
-    (b"a" * 10**6 + b"\n", {}, "line 1: string length: 1,000,000 given, at most 10,000 allowed"),
-    (b"1 2\n1000000" + b" 0" * 10**6 + b"\n", {}, "line 2: string length: 1,000,000 given, at most 10,000 allowed"),
+    (b"1 10001\n1 0\n", {}, "line 1: the alphabet size must be at most 10,000; got 10,001"),
+    (b"a" * 10**6 + b"\n", {}, "line 1: the string length must be at most 10,000; got 1,000,000"),
+    (b"1 2\n1000000" + b" 0" * 10**6 + b"\n", {}, "line 2: the string length must be at most 10,000; got 1,000,000"),
     (b"\n \nb\n\xff\n", {}, "line 4: byte 0xff is not UTF-8"),
     (b"a\n" * 5, {"upload_solution": b"1\n1\n"}, "A solution belongs to a test file"),
     (b"a\n" * 5, {"upload_test": b"a\n", "upload_solution": b"2\n1\n1\n"}, "1 test strings but 2 probabilities in the solution"),
@@ -190,11 +188,11 @@ def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyP
         def __len__(self) -> int:
             return 300 * 2**20
 
-    with pytest.raises(RecipeError, match="bytes in the file: 314,572,800 given, at most 209,715,200 allowed"):
+    with pytest.raises(RecipeError, match="the size of the file in bytes must be at most 209,715,200; got 314,572,800"):
         shelf.put(Large())
     name = shelf.put(b"abc\n")
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 3)
-    with pytest.raises(RecipeError, match="4 given, at most 3 allowed"):
+    with pytest.raises(RecipeError, match="must be at most 3; got 4"):
         shelf.get(name)
 
 

@@ -41,7 +41,11 @@ def test_boundary_symbols_follow() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "message"),
-    [({"ranks": 3}, "'ranks' is not a field"), ({"rank": "many"}, "rank: many given"), ({"hidden": "2,x"}, "hidden: '2,x' given")],
+    [
+        ({"ranks": 3}, "'ranks' is not a field"),
+        ({"rank": "many"}, "rank must be a valid integer; got 'many'"),
+        ({"hidden": "2,x"}, "hidden must be whole numbers .*; got '2,x'"),
+    ],
 )
 def test_what_can_not_be_set_is_refused(fields: dict[str, str], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
@@ -83,10 +87,10 @@ def packed(data: bytes) -> str:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("x" * (MAX_LINK + 1), "at most"),
-        ("AAAA", "does not hold a recipe"),
+        ("x" * (MAX_LINK + 1), "too long"),
+        ("AAAA", "does not contain a valid recipe"),
         (packed(b" " * 10 * MAX_TEXT), "larger than"),
-        (packed(b'{"learning":{"rank":0}}'), "rank: 0 given"),
+        (packed(b'{"learning":{"rank":0}}'), "rank must be at least 1; got 0"),
         (packed(b"\xff\xfe"), "recipe"),
     ],
 )

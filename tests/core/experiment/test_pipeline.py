@@ -94,7 +94,7 @@ def test_a_basis_larger_than_the_sample_uses_what_exists_and_says_so() -> None:
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_rank_above_the_basis_is_refused(learner: str) -> None:
-    with pytest.raises(RecipeError, match=r"rank: 30 given, allowed are 1 … 20 \(the basis has 25 prefixes and 20 suffixes\)"):
+    with pytest.raises(RecipeError, match=r"rank must be between 1 and 20 \(the basis has 25 prefixes and 20 suffixes\); got 30"):
         run(recipe_of(learner, rank=30))
 
 
@@ -149,7 +149,7 @@ def test_damaged_results_are_refused(tmp_path: Path, learned: Result, change: An
     record = json.loads((tmp_path / "result.json").read_bytes())
     damaged = {**record, **change} if change else change
     (tmp_path / "result.json").write_text(json.dumps(damaged))
-    with pytest.raises(RecipeError, match="is not a result"):
+    with pytest.raises(RecipeError, match="is not a valid result"):
         load_result(tmp_path)
 
 

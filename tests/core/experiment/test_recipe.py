@@ -58,25 +58,25 @@ def test_presets_are_recipes(name: str) -> None:
 
 
 BAD = [
-    (DataRecipe, {"num_strings": 0}, "num_strings: 0 given: input should be greater than or equal to 1"),
-    (DataRecipe, {"num_strings": 2_000_000}, "num_strings: 2000000 given: .*less than or equal to 1000000"),
-    (DataRecipe, {"seed": -1}, "seed: -1 given"),
-    (DataRecipe, {"source": "web"}, "source: web given: .*'dyck', 'tomita', 'automaton', 'squared', 'verbs' or 'upload'"),
-    (DataRecipe, {"split_probability": float("nan")}, "split_probability: nan given"),
-    (DataRecipe, {"upload": "../../etc/passwd"}, "upload: ../../etc/passwd given"),
-    (DataRecipe, {"upload": "0" * 64 + "\n"}, "upload: 0+ given: string should match pattern"),
-    (HankelRecipe, {"statistic": "bigram"}, "^statistic: 'bigram' given, allowed: string"),
-    (HankelRecipe, {"num_prefixes": 50_001}, "num_prefixes: 50001 given"),
-    (LearningRecipe, {"rank": 0}, "rank: 0 given"),
-    (LearningRecipe, {"rank": 2.5}, "rank: 2.5 given"),
-    (LearningRecipe, {"learner": "RNN"}, "^learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"),
-    (LearningRecipe, {"rate_transitions": 0}, "rate_transitions: 0 given"),
-    (LearningRecipe, {"rate_transitions": float("inf")}, "rate_transitions: inf given"),
-    (LearningRecipe, {"epochs_transitions": -1}, "epochs_transitions: -1 given"),
-    (LearningRecipe, {"schedule": "step"}, "schedule: step given: .*'constant' or 'cosine'"),
-    (LearningRecipe, {"colour": "red"}, "colour: red given"),
+    (DataRecipe, {"num_strings": 0}, "num_strings must be at least 1; got 0"),
+    (DataRecipe, {"num_strings": 2_000_000}, "num_strings must be at most 1,000,000; got 2000000"),
+    (DataRecipe, {"seed": -1}, "seed must be at least 0; got -1"),
+    (DataRecipe, {"source": "web"}, "source must be 'dyck', 'tomita', 'automaton', 'squared', 'verbs' or 'upload'; got 'web'"),
+    (DataRecipe, {"split_probability": float("nan")}, "split_probability must be .*; got nan"),
+    (DataRecipe, {"upload": "../../etc/passwd"}, "upload must match pattern .*; got '../../etc/passwd'"),
+    (DataRecipe, {"upload": "0" * 64 + "\n"}, "upload must match pattern .*; got '0+"),
+    (HankelRecipe, {"statistic": "bigram"}, "^statistic must be one of string, .*; got 'bigram'"),
+    (HankelRecipe, {"num_prefixes": 50_001}, "num_prefixes must be at most 50,000; got 50001"),
+    (LearningRecipe, {"rank": 0}, "rank must be at least 1; got 0"),
+    (LearningRecipe, {"rank": 2.5}, "rank must be a valid integer; got 2.5"),
+    (LearningRecipe, {"learner": "RNN"}, "^learner must be one of SP, fac.non, tran.non, both.non, .*; got 'RNN'"),
+    (LearningRecipe, {"rate_transitions": 0}, "rate_transitions must be above 0; got 0"),
+    (LearningRecipe, {"rate_transitions": float("inf")}, "rate_transitions must be .*; got inf"),
+    (LearningRecipe, {"epochs_transitions": -1}, "epochs_transitions must be at least 0; got -1"),
+    (LearningRecipe, {"schedule": "step"}, "schedule must be 'constant' or 'cosine'; got 'step'"),
+    (LearningRecipe, {"colour": "red"}, "unknown field 'colour'"),
     *(
-        (LearningRecipe, {"hidden": shape}, f"^hidden: {','.join(map(str, shape))} given, allowed are symmetric multiples")
+        (LearningRecipe, {"hidden": shape}, f"^hidden must be at most 7 symmetric multiples .*; got {','.join(map(str, shape))}$")
         for shape in ((), (2, 2), (2, 1, 3), (0, 1, 0), (-2, 1, -2), (17, 1, 17), (1, 2, 1), (1,) * 9)
     ),
 ]

@@ -73,9 +73,9 @@ def test_seeds_come_round_and_refine_too() -> None:
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        (Grid(learners=("fac.non",), ranks=tuple(range(1, 22)), num_seeds=10), f"210 given, at most {MAX_POINTS} allowed"),
-        (Grid(learners=("SP",), ranks=(1,), num_seeds=11), "seeds: 11 given, at most 10"),
-        (Grid(seeds=(1, 2), num_seeds=2), "num_seeds: 2 given beside seeds"),
+        (Grid(learners=("fac.non",), ranks=tuple(range(1, 22)), num_seeds=10), f"must be at most {MAX_POINTS}; got 210"),
+        (Grid(learners=("SP",), ranks=(1,), num_seeds=11), "number of seeds must be at most 10; got 11"),
+        (Grid(seeds=(1, 2), num_seeds=2), "num_seeds must be 1 if seeds are listed; got 2"),
     ],
 )
 def test_a_comparison_that_is_too_large_is_refused(grid: Grid, message: str) -> None:
@@ -185,7 +185,7 @@ def test_strings_and_matrices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> 
         ({"rnks": [1]}, "rnks"),
         ({"base": {"data": {"num_strings": -1}}}, "num_strings"),
         ({"base": 3}, "base"),
-        ({"ranks": list(range(1, 1001)), "seeds": list(range(101))}, "101,000 given, at most 100,000"),
+        ({"ranks": list(range(1, 1001)), "seeds": list(range(101))}, "must be at most 100,000; got 101,000"),
         ({"seeds": [2**31]}, "seeds"),
     ],
 )

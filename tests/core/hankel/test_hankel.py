@@ -130,17 +130,17 @@ def test_invalid_bases_are_refused(prefixes: list[Word], suffixes: list[Word], m
 
 def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = sample_of([(0, 1), (2,)])
-    with pytest.raises(RecipeError, match="num_prefixes: 0 given, at least 1 needed"):
+    with pytest.raises(RecipeError, match="num_prefixes must be at least 1; got 0"):
         select_basis(sample, 0, 5)
-    with pytest.raises(RecipeError, match="num_suffixes: 50,001 given, at most 50,000 allowed"):
+    with pytest.raises(RecipeError, match="num_suffixes must be at most 50,000; got 50,001"):
         select_basis(sample, 5, limits.most("basis") + 1)
     with pytest.raises(RecipeError, match="the sample has no strings"):
         select_basis(sample_of([]), 5, 5)
     basis = select_basis(sample, 5, 5)
-    with pytest.raises(RecipeError, match="statistic: 'bigram' given, allowed: string"):
+    with pytest.raises(RecipeError, match="statistic must be one of string, .*; got 'bigram'"):
         estimate_hankel(sample, basis, "bigram")
     with pytest.raises(RecipeError, match="the basis has 3 symbols, the sample 2"):
         estimate_hankel(Sample.of(Words.of([(0,)]), Alphabet.numbered(2)), basis)
     monkeypatch.setitem(limits.IN_FORCE, "shifted_rows", 5)
-    with pytest.raises(RecipeError, match="prefixes × symbols: 12 given, at most 5 allowed"):
+    with pytest.raises(RecipeError, match="prefixes × symbols must be at most 5; got 12"):
         estimate_hankel(sample, basis)

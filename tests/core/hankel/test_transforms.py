@@ -199,10 +199,10 @@ def test_rows_of_whole_strings_are_read_by_their_first_symbol() -> None:
 
 def test_what_is_refused() -> None:
     hankel = exact_hankel(lambda words: words.lengths - 1.0, Basis(Words.of([()]), Words.of([()]), 1))
-    with pytest.raises(RecipeError, match="transform: 'log' given, allowed: none, sqrt, row"):
+    with pytest.raises(RecipeError, match="transform must be one of none, sqrt, row; got 'log'"):
         transformed(hankel, "log")
-    with pytest.raises(RecipeError, match="transform: 'sqrt' given, but H has negative entries"):
+    with pytest.raises(RecipeError, match="because H has negative entries; got 'sqrt'"):
         transformed(hankel, "sqrt")
     factor = exact_hankel(lambda words: words.lengths + 1.0, full_basis(1, 2), "factor")
-    with pytest.raises(RecipeError, match="a network given factor statistics: it can learn from those with boundary symbols only"):
+    with pytest.raises(RecipeError, match=r"networks need boundary symbols \(bounded\) with factor statistics"):
         fit(factor, learner="both.non", rank=1)

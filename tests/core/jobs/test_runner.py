@@ -285,7 +285,7 @@ def test_a_session_may_line_up_so_many(runner: Runner, monkeypatch: pytest.Monke
 
 def test_what_asks_for_too_much_does_not_line_up(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "rank", 1)
-    with pytest.raises(RecipeError, match="^rank: 2 given, at most 1 allowed$"):
+    with pytest.raises(RecipeError, match="^rank must be at most 1; got 2$"):
         runner.submit(recipe_of(), "a")
     assert runner.status(recipe_of().key()) is None
 

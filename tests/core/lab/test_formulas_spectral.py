@@ -102,5 +102,5 @@ def test_negative_weights_get_a_remark() -> None:
 
 
 def test_a_rank_that_the_basis_does_not_allow_is_refused() -> None:
-    with pytest.raises(RecipeError, match="rank: 8 given, allowed are 1 … 7"):
+    with pytest.raises(RecipeError, match="rank must be between 1 and 7 .*; got 8"):
         spectral(exact_hankel(COIN.wfa.weights, full_basis(2, 2)), 8)

@@ -69,7 +69,7 @@ def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
         (HEAD + "## One\npage: data\nshow: ranks\n\nText\n", 6, "'ranks' is not a control"),
         (HEAD + "## One\npage: data\ndo: Go | ranks=3\n\nText\n", 8, "'ranks' is not a field"),
         (HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n", 8, "expected field=value"),
-        (HEAD + "## One\npage: data\ndo: Go | rank=0\n\nText\n", 8, "rank: 0 given"),
+        (HEAD + "## One\npage: data\ndo: Go | rank=0\n\nText\n", 8, "rank must be at least 1; got '0'"),
         (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "learner@rank"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "one question"),
     ],

@@ -143,13 +143,13 @@ def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple
     log = fit_factorisation(RING, options).log
     assert log.losses[0] == pytest.approx(best, abs=1e-11)
     assert fit_factorisation(RING, replace(options, epochs_factorisation=20)).log.losses.min() <= log.losses[0]
-    with pytest.raises(RecipeError, match="start: 'zero' given, allowed: random, svd"):
+    with pytest.raises(RecipeError, match="start must be one of random, svd; got 'zero'"):
         fit_factorisation(RING, replace(options, start="zero"))
 
 
 @pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])
 def test_other_shapes_are_refused(hidden: tuple[int, ...]) -> None:
-    with pytest.raises(RecipeError, match=f"hidden: {','.join(map(str, hidden))} given, allowed are symmetric multiples around 1"):
+    with pytest.raises(RecipeError, match=f"hidden must be symmetric multiples of the rank .*; got {','.join(map(str, hidden))}$"):
         encoder_depth(hidden)
 
 

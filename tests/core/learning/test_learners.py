@@ -51,7 +51,9 @@ def test_learning_twice_gives_the_same_bits(dyck: HankelMatrix, learner: str) ->
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("rank", [0, -1, 21, 1000])
 def test_ranks_that_the_basis_does_not_allow_are_refused(dyck: HankelMatrix, learner: str, rank: int) -> None:
-    with pytest.raises(RecipeError, match=rf"rank: {rank} given, allowed are 1 … 20 \(the basis has 30 prefixes and 20 suffixes\)"):
+    with pytest.raises(
+        RecipeError, match=rf"rank must be between 1 and 20 \(the basis has 30 prefixes and 20 suffixes\); got {rank:,}"
+    ):
         fit(dyck, learner=learner, rank=rank)
 
 
@@ -65,14 +67,14 @@ def test_every_allowed_rank_is_learned(dyck: HankelMatrix, learner: str, rank: i
 
 
 def test_options_out_of_range_are_refused(dyck: HankelMatrix, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RecipeError, match="learner: 'RNN' given, allowed: SP, fac.non, tran.non, both.non"):
+    with pytest.raises(RecipeError, match="learner must be one of SP, fac.non, tran.non, both.non; got 'RNN'"):
         fit(dyck, learner="RNN", rank=3)
-    with pytest.raises(RecipeError, match="schedule: 'step' given, allowed: constant, cosine"):
+    with pytest.raises(RecipeError, match="schedule must be one of constant, cosine; got 'step'"):
         fit(dyck, learner="fac.non", rank=3, schedule="step")
-    with pytest.raises(RecipeError, match="hidden: 2,1 given"):
+    with pytest.raises(RecipeError, match="hidden must be symmetric multiples .*; got 2,1$"):
         fit(dyck, learner="fac.non", rank=3, hidden=(2, 1))
     monkeypatch.setitem(limits.IN_FORCE, "transition_numbers", 10)
-    with pytest.raises(RecipeError, match="symbols × rank²: 18 given, at most 10 allowed"):
+    with pytest.raises(RecipeError, match="symbols × rank² must be at most 10; got 18"):
         fit(dyck, learner="SP", rank=3)
 
 
@@ -183,14 +185,14 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     assert options_of(Recipe()) == Options("SP", 10)
     for shortcuts, message in (
         ({"learner": "SP", "rank": 2, "depth": 3}, "'depth' is not an option of a learner; the options are learner, rank, hidden"),
-        ({"learner": "SP"}, "rank missing: give a learner and a rank, for example 'SP', 5"),
+        ({"learner": "SP"}, "rank missing: pass a learner and a rank, such as 'SP', 5"),
         ({}, "learner and rank missing"),
     ):
         with pytest.raises(TypeError, match=message):
             fit(dyck, **shortcuts)
-    with pytest.raises(TypeError, match="rank given twice: 2 and 3"):
+    with pytest.raises(TypeError, match="rank is passed twice: 2 and 3"):
         with_shortcuts("SP", 2, {"rank": 3})
-    with pytest.raises(TypeError, match="options: 5 given; Options or a learner's name and a rank needed"):
+    with pytest.raises(TypeError, match="options must be Options, or a learner's name followed by a rank, such as 'SP', 5; got 5"):
         fit(dyck, 5)  # type: ignore[arg-type]
 
 

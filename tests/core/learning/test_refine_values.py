@@ -115,12 +115,14 @@ def test_equal_seeds_give_equal_models() -> None:
 def test_what_can_not_be_refined_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model, strings = random_wfa(2, 2, 0), valued(np.arange(7.0), 2)
     for name in ("restarts", "iterations"):
-        with pytest.raises(RecipeError, match=f"{name}: -1 given, at least 0 needed"):
+        with pytest.raises(RecipeError, match=f"{name} must be at least 0; got -1"):
             refine_values(model, strings, **{name: -1})
     with pytest.raises(RecipeError, match="every value is 0"):
         refine_values(model, replace(strings, values=np.zeros(7)))
     monkeypatch.setitem(limits.IN_FORCE, "jacobian_numbers", 10_000)
-    with pytest.raises(RecipeError, match="numbers in the Jacobians of a refinement: 10,752 given, at most 10,000 allowed"):
+    with pytest.raises(
+        RecipeError, match=r"the size of the Jacobians \(starts × strings × parameters\) must be at most 10,000; got 10,752"
+    ):
         refine_values(model, strings)
 
 

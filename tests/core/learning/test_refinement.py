@@ -148,9 +148,9 @@ def test_random_starts_are_tried_too() -> None:
 
 def test_what_is_refused() -> None:
     hankel = counted("SP", "string", "none")
-    with pytest.raises(RecipeError, match="refine: 'em' given, allowed: " + ", ".join(REFINEMENTS)):
+    with pytest.raises(RecipeError, match="refine must be one of " + ", ".join(REFINEMENTS)):
         Refinement("em")
-    with pytest.raises(RecipeError, match="refine: 'likelihood' given, but no training strings to refine on"):
+    with pytest.raises(RecipeError, match="refining by likelihood needs training strings; got none"):
         fit(hankel, learner="SP", rank=2, refinement=Refinement("likelihood"))
     with pytest.raises(RecipeError, match="both.non needs boundary symbols"):
         Recipe(hankel=HankelRecipe(statistic="factor"), learning=LearningRecipe(learner="both.non"))

@@ -107,9 +107,9 @@ def test_a_block_smaller_than_the_rank_gives_what_it_has() -> None:
 
 
 def test_what_has_no_decomposition_is_refused() -> None:
-    with pytest.raises(RecipeError, match="rank: 0 given, at least 1 needed"):
+    with pytest.raises(RecipeError, match="rank must be at least 1; got 0"):
         truncated_svd(sparse.csr_array(np.eye(2)), 0)
-    with pytest.raises(RecipeError, match="the Hankel matrix holds a value that is not a finite number"):
+    with pytest.raises(RecipeError, match="the Hankel matrix has an entry that is not a finite number"):
         truncated_svd(sparse.csr_array(np.diag([1, np.inf])), 1)
 
 

@@ -98,22 +98,22 @@ def test_messages_name_the_symbols() -> None:
 def test_what_can_not_be_learned_is_refused() -> None:
     given = values_of(ring(2), 3)
     for options, message in (
-        (Options("RNN", 1), "learner: 'RNN' given, allowed: SP"),
-        (Options("SP", 0), "rank: 0 given, allowed are 1 … "),
-        (Options("SP", 99), "rank: 99 given, allowed are 1 … "),
+        (Options("RNN", 1), "learner must be one of SP, .*; got 'RNN'"),
+        (Options("SP", 0), "rank must be between 1 and .*; got 0"),
+        (Options("SP", 99), "rank must be between 1 and .*; got 99"),
     ):
         with pytest.raises(RecipeError, match=message):
             fit_values(given, options)
     for changes, message in (
-        ({"transform": "row"}, "transform: 'row' given, allowed: none, sqrt"),
-        ({"refinement": Refinement("hankel")}, "refine: 'hankel' given, allowed: none, values"),
-        ({"ridge": 0.0}, "ridge: 0.0 given"),
+        ({"transform": "row"}, "transform must be one of none, sqrt; got 'row'"),
+        ({"refinement": Refinement("hankel")}, "refine must be one of none, values; got 'hankel'"),
+        ({"ridge": 0.0}, "ridge must be above 0, .*; got 0.0"),
     ):
         with pytest.raises(RecipeError, match=message):
             fit_values(given, learner="SP", rank=1, **changes)
-    with pytest.raises(RecipeError, match="transform: 'sqrt' given, but H has negative entries"):
+    with pytest.raises(RecipeError, match="because H has negative entries; got 'sqrt'"):
         fit_values(ValuedStrings(given.words, -np.ones(len(given.words)), AB), learner="SP", rank=1, transform="sqrt")
-    with pytest.raises(RecipeError, match="start: 'warm' given, allowed: random, svd"):
+    with pytest.raises(RecipeError, match="start must be one of random, svd; got 'warm'"):
         fit_values(given, learner="fac.non", rank=1, start="warm")
 
 

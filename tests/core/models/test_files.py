@@ -81,7 +81,7 @@ HEADERS: list[tuple[Any, str]] = [
     ({"symbols": ["a", "a"]}, "symbols must differ"),
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
-    ({"symbols": ["a"] * 10_001}, "symbols: 10,001 given, at most 10,000"),
+    ({"symbols": ["a"] * 10_001}, "the number of symbols must be at most 10,000; got 10,001"),
     ({"kind": "RNN"}, "kind 'RNN' given, allowed: WFA, NLWFA, GRU, LSTM"),
     ({"kind": "WFA"}, "lacks 'transitions'"),
     ({"kind": None}, "kind None given"),
@@ -182,7 +182,7 @@ def test_large_files_are_refused_unread(tmp_path: Path, monkeypatch: pytest.Monk
     with path.open("wb") as file:
         file.truncate(300 * 2**20)
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("read"))
-    with pytest.raises(RecipeError, match=r"bytes in .*large: 314,572,800 given, at most 209,715,200 allowed"):
+    with pytest.raises(RecipeError, match=r"the size of .*large in bytes must be at most 209,715,200; got 314,572,800"):
         read_capped(path, limits.most("file_bytes"))
 
 

@@ -74,7 +74,7 @@ def test_longer_histories_know_the_brackets_better() -> None:
 
 
 def test_what_can_not_be_counted_is_refused() -> None:
-    with pytest.raises(RecipeError, match="n-gram order: 0 given, at least 1 needed"):
+    with pytest.raises(RecipeError, match="n-gram order must be at least 1; got 0"):
         NGram.fit(Sample.of(Words.of([(0,)]), AB), 0)
     with pytest.raises(RecipeError, match="the sample has no strings"):
         NGram.fit(Sample.of(Words.of([]), AB), 2)

@@ -325,8 +325,8 @@ def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["dyck"], "'dyck' given, allowed: dyck-rank"),
-        (["dyck-rank", "--train", "x"], "only verbs has them"),
+        (["dyck"], "experiment must be one of dyck-rank"),
+        (["dyck-rank", "--train", "x"], "only for the experiment verbs; got dyck-rank"),
         (["verbs", "--train", __file__], "both or neither"),
         (["squared", "--seeds", "0"], "seeds"),
         (["squared", "--jobs", "0"], "jobs"),

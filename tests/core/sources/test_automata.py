@@ -112,17 +112,17 @@ def test_nothing_is_drawn_from_what_is_not_a_distribution() -> None:
 def test_numbers_out_of_range_are_refused() -> None:
     wfa = random_automaton(2, 2, seed=0)
     for message, call in {
-        "num_states: 0 given, at least 1 needed": lambda: random_automaton(0, 2, seed=0),
-        "num_symbols: 0 given, at least 1 needed": lambda: random_wfa(2, 0, seed=0),
-        "num_symbols: 10,001 given": lambda: random_automaton(2, 10_001, seed=0),
-        "num_symbols × states²: 500,000,000 given": lambda: random_automaton(1000, 500, seed=0),
-        "num_states²: 1,600 given, at most 1,000": lambda: random_wfa(40, 1, seed=0),
-        "num_symbols × states²: 160,000,000 given": lambda: squared_automaton(20, 1000, seed=0),
+        "num_states must be at least 1; got 0": lambda: random_automaton(0, 2, seed=0),
+        "num_symbols must be at least 1; got 0": lambda: random_wfa(2, 0, seed=0),
+        "num_symbols must be at most .*; got 10,001": lambda: random_automaton(2, 10_001, seed=0),
+        "num_symbols × states² must be at most .*; got 500,000,000": lambda: random_automaton(1000, 500, seed=0),
+        "num_states² must be at most 1,000; got 1,600": lambda: random_wfa(40, 1, seed=0),
+        "num_symbols × states² must be at most .*; got 160,000,000": lambda: squared_automaton(20, 1000, seed=0),
         "density: 0 given": lambda: random_automaton(2, 2, seed=0, density=0),
         "mean_length: 0 given": lambda: random_automaton(2, 2, seed=0, mean_length=0),
         "radius: 1 given": lambda: random_wfa(2, 2, seed=0, radius=1),
-        "num_strings: 0 given": lambda: sample_words(wfa, 0, seed=0),
-        "num_strings: 1,000,001 given": lambda: sample_words(wfa, 1_000_001, seed=0),
+        "num_strings must be at least 1; got 0": lambda: sample_words(wfa, 0, seed=0),
+        "num_strings must be at most .*; got 1,000,001": lambda: sample_words(wfa, 1_000_001, seed=0),
         "a string longer than 5 symbols was drawn": lambda: sample_words(wfa, 1000, seed=0, max_length=5),
     }.items():
         with pytest.raises(RecipeError, match=message):

@@ -102,7 +102,7 @@ BAD_FILES = [
     (b"0 2\n", 1, "the file holds no strings"),
     (b"2 2 2\n1 0\n", 1, "the header needs number_of_strings and alphabet_size, got 3 numbers"),
     (b"1 0\n0\n", 1, "alphabet size 0 given"),
-    (b"1 99999\n1 0\n", 1, "alphabet size: 99,999 given, at most 10,000 allowed"),
+    (b"1 99999\n1 0\n", 1, "alphabet size must be at most 10,000; got 99,999"),
     (b"2 2\r\n2 0 1\r\n3 0 1\r\n", 3, "length 3 is declared, and 2 symbols follow"),
     (b"2 2\n\n2 0 1\n\n1 2", 5, r"symbol 2 is not in the header's alphabet of 2 symbols \(0 … 1\)"),
     (b"2 2\r1 0\r1 " + b"9" * 30, 3, "symbol 9223372036854775807 is not in"),
@@ -110,7 +110,7 @@ BAD_FILES = [
     (b"2 2\r\n\r\n1 0\r\n1 x\r\n", 4, "'x' is not a whole number"),
     (b"3 2\n1 0\n1 1\n1 0\x1c\n", None, "white space other than"),
     (b"2 2\r\n1 0\r\n1 \xff\r\n", 3, "byte 0xff is not UTF-8"),
-    (b"2 1\n1 0\n11" + b" 0" * 11 + b"\n", 3, "string length: 11 given, at most 10 allowed"),
+    (b"2 1\n1 0\n11" + b" 0" * 11 + b"\n", 3, "string length must be at most 10; got 11"),
 ]
 
 
@@ -142,7 +142,7 @@ def test_limits_are_those_of_a_line_not_of_the_file(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 20)
     monkeypatch.setitem(limits.IN_FORCE, "strings", 2)
     assert count_strings(cut(data, 4)).num_strings == 30
-    with pytest.raises(FormatError, match="bytes without a line end: 28 given, at most 20 allowed"):
+    with pytest.raises(FormatError, match="bytes without a line end must be at most 20; got 28"):
         count_strings(cut(b"1 1\n" + b" " * 100, 8))
 
 
@@ -238,7 +238,7 @@ def test_the_bound_in_words() -> None:
 def test_at_least_one_string_is_held(max_distinct: int) -> None:
     counts = count_strings([b"1 1\n0\n"])
     for call in (lambda: count_strings([b"1 1\n0\n"], max_distinct), lambda: merge(counts, counts, max_distinct)):
-        with pytest.raises(RecipeError, match=f"max_distinct: {max_distinct} given, at least 1 needed"):
+        with pytest.raises(RecipeError, match=f"max_distinct must be at least 1; got {max_distinct}"):
             call()
 
 
@@ -298,7 +298,7 @@ def test_fit_says_what_it_dropped(train: Path, capsys: pytest.CaptureFixture[str
     captured = capsys.readouterr()
     assert "of 500 strings" in captured.err and "dropped as rare: counts are at most" in captured.err
     assert main(fit(train, "--max-distinct", "0")) == 2
-    assert capsys.readouterr().err == "error: max_distinct: 0 given, at least 1 needed\n"
+    assert capsys.readouterr().err == "error: max_distinct must be at least 1; got 0\n"
 
 
 def test_only_pautomac_files_may_be_large(train: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -307,7 +307,7 @@ def test_only_pautomac_files_may_be_large(train: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 400)
     assert main(fit(train)) == main(fit(train, "--format", "pautomac")) == 0
     assert main(fit(lines)) == main(fit(train, "--format", "tokens")) == 2
-    assert capsys.readouterr().err.count("given, at most 400 allowed") == 2
+    assert capsys.readouterr().err.count("must be at most 400; got") == 2
 
 
 def test_fit_reads_a_pipe(train: Path) -> None:
