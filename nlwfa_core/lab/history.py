@@ -17,7 +17,7 @@ from ..history.listing import NEWEST
 from ..history.runs import Run
 from ..jobs.folders import RUN_STAGES
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores
-from .options import NO_EFFECT, differing, options
+from .options import LABELS, NO_EFFECT, differing, options
 from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
 
 STATE_WORDS = {"queued": "waiting"}  # other states are shown by their name
@@ -25,7 +25,7 @@ REASONS = {
     "interrupted": "Its server stopped before the run finished.",
     "cancelled": "The run was cancelled before it finished.",
 }
-SEEDS = ("seed of the strings", "seed of the networks")
+SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
 UNREADABLE = "?"
 
 

@@ -14,28 +14,55 @@ from ..metrics.seeds import badness
 from ..sources.registry import SOURCES
 from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
 
-# Names for options that two parts of a recipe share, or whose field reads badly. The others are named as in the recipe.
-OPTION_NAMES = {
-    ("data", "seed"): "seed of the strings",
-    ("data", "num_strings"): "training strings",
-    ("data", "num_validation"): "validation strings",
-    ("data", "num_test"): "test strings",
-    ("data", "num_states"): "states of the source",
-    ("data", "num_symbols"): "symbols of the source",
-    ("data", "upload"): "file of training strings",
-    ("learning", "seed"): "seed of the networks",
-    ("learning", "hidden"): "hidden layers, times k",
+# Flat name of a field (`experiment.fields`), or "bounded" -> the option's label on pages, in tables and in reports.
+LABELS = {
+    "source": "source",
+    "num_strings": "training strings",
+    "num_validation": "validation strings",
+    "num_test": "test strings",
+    "data_seed": "seed of the strings",
+    "split_probability": "P(S→SS)",
+    "wrap_probability": "P(S→[S])",
+    "grammar": "Tomita language",
+    "num_states": "states of the source",
+    "num_symbols": "symbols of the source",
+    "upload": "file of training strings",
+    "upload_test": "file of test strings",
+    "upload_solution": "file of true probabilities",
+    "upload_model": "file of the true model",
+    "upload_format": "format of the strings",
+    "num_prefixes": "prefixes",
+    "num_suffixes": "suffixes",
+    "statistic": "statistic",
+    "bounded": "boundary symbols",
+    "transform": "transform",
+    "learner": "learner",
+    "rank": "rank k",
+    "hidden": "hidden layers (multiples of k)",
+    "width_transitions": "hidden units of the transitions (multiples of k)",
+    "epochs_factorisation": "epochs of the factorisation",
+    "epochs_transitions": "epochs of the transitions",
+    "rate_factorisation": "learning rate of the factorisation",
+    "rate_transitions": "learning rate of the transitions",
+    "schedule": "schedule of the learning rates",
+    "learning_seed": "seed of the networks",
+    "refine": "refinement",
+    "epochs_refinement": "epochs of the refinement",
+    "rate_refinement": "learning rate of the refinement",
+    "batch": "strings per step",
+    "weight_decay": "weight decay",
+    "dropout": "dropout of states",
+    "restarts": "additional random starts",
+    "refinement_seed": "seed of the refinement",
 }
 NO_EFFECT = "–"  # in place of the value of an option that changes nothing in a recipe
 
 
 @lru_cache(maxsize=1024)
 def options(recipe: Recipe) -> Mapping[str, str]:
-    """Write every option of a recipe under its readable name; "–" if the option changes nothing in this recipe."""
+    """Write every option of a recipe under its label; "–" if the option changes nothing in this recipe."""
     return {
-        OPTION_NAMES.get((part, field), f"{part}: {field}" if part == "refinement" else field.replace("_", " ")): (
-            _option_text(value) if _matters(recipe, part, field) else NO_EFFECT
-        )
+        LABELS[FLAT_NAMES.get((part, field), field)]: _option_text(value) if _matters(recipe, part, field) else NO_EFFECT
         for part, values in recipe
         for field, value in values
     }
@@ -106,7 +133,7 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
 def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:
     """Map each axis to the runs' values: the options that differ, and three scores on the test strings."""
     recipes = [outcome.recipe for outcome in outcomes.values()]
-    names = [name for name in differing(recipes) if name != "bounded"]  # follows from other options
+    names = [name for name in differing(recipes) if name != LABELS["bounded"]]  # follows from other options
     by_run = [options(recipe) for recipe in recipes]
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:

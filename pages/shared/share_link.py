@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core.experiment.fields import FIELDS
+from nlwfa_core.lab.options import LABELS
 from pages.shared import lessons, pins, url_parameters
 from pages.shared.navigation import page_file, shown, title
 from pages.shared.widgets import error_toast
@@ -59,7 +60,12 @@ def share() -> None:
         st.markdown("**A link to this screen**")
         slide = st.toggle("Slide view: for a projector, without the sidebar", key="share.slide", persist_state="session")
         only = st.multiselect(
-            "Show only these controls", list(FIELDS), key="share.show", placeholder="all", persist_state="session"
+            "Show only these controls",
+            list(FIELDS),
+            format_func=LABELS.get,
+            key="share.show",
+            placeholder="all",
+            persist_state="session",
         )
         lesson = lessons.current()
         step = lesson is not None and st.toggle("With the lesson, at this step", True, key="share.lesson", persist_state="session")

@@ -13,10 +13,11 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
-from nlwfa_core.experiment.fields import clamped, differences, flat, over_limit
+from nlwfa_core.experiment.fields import HELP, clamped, differences, flat, over_limit
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.lab.options import LABELS
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
@@ -31,15 +32,10 @@ DEFAULT = PRESETS["first-steps"][1]
 DEFAULTS = flat(DEFAULT)
 VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 IN_A_SCRIPT = "a script from Take away can use other values"
-LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT = 10.0, 1e-6, 0.99
+LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_SEED = 10.0, 1e-6, 0.99, 2**31 - 1
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
-FIELD_NAMES = {
-    "refine": "refinement",
-    "upload": "strings",
-    "data_seed": "seed of the strings",
-    "learning_seed": "seed of the networks",
-}
+CAPTIONED = ("source", "statistic", "transform", "learner")  # a caption below these explains the chosen value; they need no help
 
 SidebarState = tuple[Recipe, dict[str, Any]]
 
@@ -127,7 +123,7 @@ def set_recipe(recipe: Recipe) -> None:
     for key, value in (values | clamped(values)).items():  # a control refuses more than its maximum
         st.session_state[key] = value
     for key, most in over_limit(recipe).items():
-        text = f"{key} is at most {most:,} on this server, so {most:,} is used instead of {values[key]:,}."
+        text = f"{LABELS[key]}: at most {most:,} on this server, so {most:,} is used instead of {values[key]:,}."
         st.toast(escape_markdown(text), icon=":material/info:", duration="long")
 
 
@@ -156,35 +152,32 @@ def _restore() -> None:
 def _data_controls(default: DataRecipe) -> dict[str, Any]:
     st.subheader("Strings", divider="grey")
     # The options of all selections are the recipe's own words, so the address has them as they are shown.
-    source = st.selectbox("Source", list(SOURCES), **_bound("source"))
+    source = st.selectbox(options=list(SOURCES), **_control("source"))
     st.caption(SOURCES[source].description)
     values: dict[str, Any] = dict(default) | {"source": source}
     if source == "dyck":
         left, right = st.columns(2)
-        values["split_probability"] = left.number_input(
-            "P(S→SS)", 0.0, 1.0, default.split_probability, 0.05, **_bound("split_probability")
-        )
-        values["wrap_probability"] = right.number_input(
-            "P(S→[S])", 0.0, 1.0, default.wrap_probability, 0.05, **_bound("wrap_probability")
-        )
+        for column, field in ((left, "split_probability"), (right, "wrap_probability")):
+            with column:
+                values[field] = st.number_input(
+                    min_value=0.0, max_value=1.0, value=getattr(default, field), step=0.05, **_control(field)
+                )
     elif source == "tomita":
-        values["grammar"] = st.number_input("Language", 1, len(LANGUAGES), default.grammar, **_bound("grammar"))
+        values["grammar"] = _whole("grammar", default.grammar, len(LANGUAGES))
         st.caption(f"{LANGUAGES[values['grammar']].title[0].upper()}{LANGUAGES[values['grammar']].title[1:]}.")
     elif source in ("automaton", "squared"):
         left, right = st.columns(2)
-        values["num_states"] = left.number_input("States", 1, 50, default.num_states, **_bound("num_states"))
-        values["num_symbols"] = right.number_input("Symbols", 1, 100, default.num_symbols, **_bound("num_symbols"))
+        with left:
+            values["num_states"] = _whole("num_states", default.num_states, 50, label="States")
+        with right:
+            values["num_symbols"] = _whole("num_symbols", default.num_symbols, 100, label="Symbols")
     elif source == "upload":
-        values["upload_format"] = st.selectbox("Format of the strings", FORMATS, **_bound("upload_format"))
-    values["num_strings"] = _whole(
-        "Maximum number of training strings", default.num_strings, limits.most("generated_strings"), "num_strings"
-    )
+        values["upload_format"] = st.selectbox(options=FORMATS, **_control("upload_format"))
+    values["num_strings"] = _whole("num_strings", default.num_strings, limits.most("generated_strings"))
     with st.expander("Held-out strings and seed"):
-        values["num_validation"] = _whole(
-            "Validation strings", default.num_validation, limits.most("generated_strings"), "num_validation"
-        )
-        values["num_test"] = _whole("Test strings", default.num_test, limits.most("generated_strings"), "num_test")
-        values["seed"] = _whole("Seed of the strings", default.seed, 2**31 - 1, DATA_SEED, smallest=0)
+        for field in ("num_validation", "num_test"):
+            values[field] = _whole(field, getattr(default, field), limits.most("generated_strings"))
+        values["seed"] = _whole(DATA_SEED, default.seed, LARGEST_SEED, smallest=0)
     return values | _upload_fields(source)
 
 
@@ -206,13 +199,13 @@ def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
     st.subheader("Hankel matrix", divider="grey")
     left, right = st.columns(2)
     with left:
-        prefixes = _whole("Prefixes", default.num_prefixes, limits.most("basis"), "num_prefixes")
+        prefixes = _whole("num_prefixes", default.num_prefixes, limits.most("basis"))
     with right:
-        suffixes = _whole("Suffixes", default.num_suffixes, limits.most("basis"), "num_suffixes")
+        suffixes = _whole("num_suffixes", default.num_suffixes, limits.most("basis"))
     with left:
-        statistic = _choice("Statistic", STATISTICS, default.statistic, "statistic")
+        statistic = _choice("statistic", STATISTICS, default.statistic)
     with right:
-        transform = _choice("Transform", TRANSFORMS, default.transform, "transform")
+        transform = _choice("transform", TRANSFORMS, default.transform)
     st.caption(f"{STATISTICS[statistic]}. Entries: {TRANSFORMS[transform]}.")
     return {"num_prefixes": prefixes, "num_suffixes": suffixes, "statistic": statistic, "transform": transform}
 
@@ -220,56 +213,49 @@ def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
 def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     st.subheader("Learning", divider="grey")
     values: dict[str, Any] = dict(default)
-    values["learner"] = _choice("Learner", HANKEL_LEARNERS, default.learner, "learner")
+    values["learner"] = _choice("learner", HANKEL_LEARNERS, default.learner)
     st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
-    values["rank"] = _whole("Rank k (number of states)", default.rank, limits.most("rank"), "rank")
+    values["rank"] = _whole("rank", default.rank, limits.most("rank"))
     if not LEARNERS[values["learner"]].networks:
         return values
     with st.expander("Networks"):
-        widths = st.selectbox("Hidden layers (widths in multiples of k)", LAYERS, **_bound("hidden"))
+        widths = st.selectbox(options=LAYERS, **_control("hidden"))
         values["hidden"] = tuple(int(width) for width in widths.split(","))
-        values["epochs_factorisation"] = _whole(
-            "Epochs, factorisation", default.epochs_factorisation, limits.most("epochs"), "epochs_factorisation", smallest=0
-        )
-        values["epochs_transitions"] = _whole(
-            "Epochs, transitions", default.epochs_transitions, limits.most("epochs"), "epochs_transitions", smallest=0
-        )
-        for field, label in (
-            ("rate_factorisation", "Learning rate, factorisation"),
-            ("rate_transitions", "Learning rate, transitions"),
-        ):
-            values[field] = _rate(label, getattr(default, field), field)
-        values["schedule"] = st.selectbox("Schedule", ["constant", "cosine"], **_bound("schedule"))
-        values["seed"] = _whole("Seed of the networks", default.seed, 2**31 - 1, LEARNING_SEED, smallest=0)
+        for field in ("epochs_factorisation", "epochs_transitions"):
+            values[field] = _whole(field, getattr(default, field), limits.most("epochs"), smallest=0)
+        for field in ("rate_factorisation", "rate_transitions"):
+            values[field] = _rate(field, getattr(default, field))
+        values["schedule"] = st.selectbox(options=["constant", "cosine"], **_control("schedule"))
+        values["seed"] = _whole(LEARNING_SEED, default.seed, LARGEST_SEED, smallest=0)
     return values
 
 
 def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
     values: dict[str, Any] = dict(default)
-    values["objective"] = _choice("Refinement (third step)", REFINEMENTS, default.objective, "refine")
+    values["objective"] = _choice("refine", REFINEMENTS, default.objective)
     text = REFINEMENTS[values["objective"]]
     st.caption(f"{text[0].upper()}{text[1:]}.")
     if values["objective"] == "none":
         return values
     with st.expander("Options of the refinement"):
-        values["epochs"] = _whole("Epochs, refinement", default.epochs, limits.most("epochs"), "epochs_refinement", smallest=0)
-        values["rate"] = _rate("Learning rate, refinement", default.rate, "rate_refinement")
+        values["epochs"] = _whole("epochs_refinement", default.epochs, limits.most("epochs"), smallest=0)
+        values["rate"] = _rate("rate_refinement", default.rate)
         if values["objective"] == "likelihood":
-            values["batch"] = _whole("Strings per step", default.batch, limits.most("generated_strings"), "batch")
+            values["batch"] = _whole("batch", default.batch, limits.most("generated_strings"))
             values["weight_decay"] = st.number_input(
-                "Weight decay", 0.0, 100.0, default.weight_decay, 0.01, format="%g", **_bound("weight_decay")
+                min_value=0.0, max_value=100.0, value=default.weight_decay, step=0.01, format="%g", **_control("weight_decay")
             )
             if networks:
                 values["dropout"] = st.number_input(
-                    "Dropout of states", 0.0, LARGEST_DROPOUT, default.dropout, 0.05, **_bound("dropout")
+                    min_value=0.0, max_value=LARGEST_DROPOUT, value=default.dropout, step=0.05, **_control("dropout")
                 )
-            values["restarts"] = _whole("Additional random starts", default.restarts, 100, "restarts", smallest=0)
-            values["seed"] = _whole("Seed of the refinement", default.seed, 2**31 - 1, "refinement_seed", smallest=0)
+            values["restarts"] = _whole("restarts", default.restarts, 100, smallest=0)
+            values["seed"] = _whole("refinement_seed", default.seed, LARGEST_SEED, smallest=0)
     return values
 
 
-def _bound(key: str) -> dict[str, Any]:
-    """A recipe widget's key, bound to the address.
+def _control(key: str, label: str = "") -> dict[str, Any]:
+    """What all recipe widgets have: the field's label and help, a key, and their place in the address.
 
     A control that appears with a value set earlier (by a preset or a lesson) does not update the browser's address, so the value is
     written there before the control is bound. Afterwards the browser keeps the two equal, and Streamlit refuses this.
@@ -278,20 +264,22 @@ def _bound(key: str) -> dict[str, Any]:
     if value is not None and value != DEFAULTS[key] and key not in st.query_params:
         with suppress(StreamlitAPIException):
             st.query_params[key] = str(value)
-    return {"key": key, "bind": "query-params"}
+    text = label or LABELS[key]
+    explanation = None if key in CAPTIONED else HELP[key]
+    return {"label": f"{text[0].upper()}{text[1:]}", "help": explanation, "key": key, "bind": "query-params"}
 
 
-def _choice(label: str, options: Iterable[str], default: str, key: str) -> str:
+def _choice(key: str, options: Iterable[str], default: str) -> str:
     words = list(options)
-    return st.selectbox(label, words, index=words.index(default), **_bound(key))
+    return st.selectbox(options=words, index=words.index(default), **_control(key))
 
 
-def _rate(label: str, default: float, key: str) -> float:
-    return st.number_input(label, SMALLEST_RATE, LARGEST_RATE, default, 0.001, format="%g", **_bound(key))
+def _rate(key: str, default: float) -> float:
+    return st.number_input(min_value=SMALLEST_RATE, max_value=LARGEST_RATE, value=default, step=0.001, format="%g", **_control(key))
 
 
-def _whole(label: str, default: int, largest: int, key: str, smallest: int = 1) -> int:
-    return st.number_input(label, smallest, largest, min(default, largest), **_bound(key))
+def _whole(key: str, default: int, largest: int, smallest: int = 1, label: str = "") -> int:
+    return st.number_input(min_value=smallest, max_value=largest, value=min(default, largest), **_control(key, label))
 
 
 def check_settable(recipe: Recipe) -> None:
@@ -329,7 +317,7 @@ def undo_control(recipe: Recipe) -> None:
         stack.append(last)
         del stack[:-MAX_CHANGES]
     st.session_state[UNDO_LAST] = (recipe, saved_values())
-    label = f"Undo: {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
+    label = f"Undo {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
     icon = ":material/undo:"
     st.button(label, key="undo", icon=icon, type="tertiary", on_click=_undo, disabled=not stack, help=label if stack else None)
 
@@ -343,14 +331,14 @@ def describe_change(before: Recipe, after: Recipe) -> str:
     """A change in a few words, for a label.
 
     >>> describe_change(Recipe(), Recipe.from_json('{"learning": {"rank": 3}}'))
-    'rank 10 → 3'
+    'rank k: 10 → 3'
     """
     changes = differences(before, after)
     if not changes:
         return "the last change"
     name, (old, new) = next(iter(changes.items()))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return f"{FIELD_NAMES.get(name, name.replace('_', ' '))} {_written(name, old)} → {_written(name, new)}{more}"
+    return f"{LABELS[name]}: {_written(name, old)} → {_written(name, new)}{more}"
 
 
 def _written(name: str, value: Any) -> str:

@@ -75,7 +75,7 @@ def test_runs_in_play_stand_side_by_side():
     scores, differences = tables(app)[:2]
     assert list(scores["model"]) == ["A: SP, k = 3", "now: SP, k = 2"]
     assert scores["WER"].iloc[0] == format_score(run(pinned).scores.wer)
-    assert differences.to_dict("list") == {"option": ["rank"], "A: SP, k = 3": ["3"], "now: SP, k = 2": ["2"]}
+    assert differences.to_dict("list") == {"option": ["rank k"], "A: SP, k = 3": ["3"], "now: SP, k = 2": ["2"]}
     app.toggle(key="compare.in_play.every").set_value(True).run()
     assert len(tables(app)[1]) > 25
     app.number_input(key="data_seed").set_value(35).run()

@@ -75,7 +75,7 @@ def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> 
     assert not complaints(app)
     table = app.dataframe[0].value
     assert set(table["run"]) == set(scores) and set(table["status"]) == {"done"}
-    assert "rank" in table and "training strings" not in table  # what differs, and no more
+    assert "rank k" in table and "training strings" not in table  # what differs, and no more
     assert dict(zip(table["run"], table["WER (share)"], strict=True)) == {name: format_score(wer) for name, wer in scores.items()}
     app.selectbox(key=history.ORDER).set_value("wer").run()
     assert [format_score(scores[name]) for name in named(app)] == [format_score(wer) for wer in sorted(scores.values())]

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.fields import FIELDS, HELP
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.lab.options import LABELS
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
-from pages.shared.sidebar import DEFAULT, LAYERS, describe_change
+from pages.shared.sidebar import CAPTIONED, DEFAULT, LAYERS, describe_change
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 
 
@@ -227,7 +229,7 @@ def test_changes_are_taken_back_one_by_one_on_any_page():
     app = open_lab("data", **QUICK)
     for rank in range(3, 26):
         app.number_input(key="rank").set_value(rank).run()
-    assert app.button(key="undo").label == "Undo: rank 24 → 25"
+    assert app.button(key="undo").label == "Undo rank k: 24 → 25"
     go(app, "hankel")
     for rank in range(24, 1, -1):
         undo(app)
@@ -253,7 +255,7 @@ def test_after_an_undo_a_new_change_can_be_undone():
     app.number_input(key="rank").set_value(5).run()
     undo(app)
     app.number_input(key="rank").set_value(7).run()
-    assert app.button(key="undo").label == "Undo: rank 2 → 7"
+    assert app.button(key="undo").label == "Undo rank k: 2 → 7"
     assert recipe_of(undo(app)).learning.rank == 2
 
 
@@ -268,11 +270,19 @@ def test_what_lessons_set_is_undone():
 @pytest.mark.parametrize(
     ("after", "text"),
     [
-        (Recipe(learning=LearningRecipe(rank=3)), "rank 10 → 3"),
-        (Recipe(data=DataRecipe(num_strings=5000)), "num strings 20,000 → 5,000"),
-        (Recipe(data=DataRecipe(source="upload", upload="a" * 64)), "source dyck → upload and 1 more"),
-        (Recipe(learning=LearningRecipe(learner="fac.non")), "learner SP → fac\\.non"),
+        (Recipe(learning=LearningRecipe(rank=3)), "rank k: 10 → 3"),
+        (Recipe(data=DataRecipe(num_strings=5000)), "training strings: 20,000 → 5,000"),
+        (Recipe(data=DataRecipe(source="upload", upload="a" * 64)), "source: dyck → upload and 1 more"),
+        (Recipe(learning=LearningRecipe(learner="fac.non")), "learner: SP → fac\\.non"),
     ],
 )
 def test_a_change_in_words(after, text):
     assert describe_change(Recipe(), after) == text
+
+
+def test_controls_have_the_label_and_the_help_of_their_field():
+    app = open_lab(learner="both.non", refine="likelihood")
+    widgets = {widget.key: widget for widget in (*app.number_input, *app.selectbox) if widget.key in FIELDS}
+    assert len(widgets) > 20
+    assert all(widget.label.lower() == LABELS[key].lower() for key, widget in widgets.items())
+    assert all(widget.help == ("" if key in CAPTIONED else HELP[key]) for key, widget in widgets.items())

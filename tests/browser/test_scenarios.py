@@ -348,7 +348,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(page: Page, lab: str, tmp_pat
         expect(keyed(page, "pins.B")).to_contain_text("B: SP, k = 3")
         settled(page)
         go(page, "compare")
-        assert rows(page, 1) == [["rank", "2", "3"]]
+        assert rows(page, 1) == [["rank k", "2", "3"]]
         assert scores(page, SCORES) == {"A: SP, k = 2": baseline, "B: SP, k = 3": changed}
         keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
         settled(page)

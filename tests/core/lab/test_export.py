@@ -273,7 +273,7 @@ def test_the_report_of_networks_has_their_losses_and_warnings(learned: Result) -
     data = load_data(NETWORKS.data)
     text = report(result, data, build_hankel(data.train, NETWORKS.hankel), {})
     assert text.count("<svg") == 1 + len({log.measure for log in result.report.logs})
-    assert "spectral radius" not in text and "numerical rank" not in text and "epochs factorisation" in text
+    assert "spectral radius" not in text and "numerical rank" not in text and "epochs of the factorisation" in text
     assert "torch" in text
     opponent = run(SMALL.with_learner("HMM"))
     assert "data:image/png" not in report(opponent, data, None, {})
@@ -284,7 +284,7 @@ def test_the_report_of_a_linear_model_says_how_far_the_rank_is_known(learned: Re
     text = report(learned, data, build_hankel(data.train, SMALL.hankel), {})
     assert "<th>numerical rank of H_λ</th><td>at least 2</td>" in text and "spectral radius" in text
     recipe = text.split("<h2>Recipe</h2>")[1]
-    assert "split probability" in recipe and "grammar" not in recipe and "epochs" not in recipe
+    assert "P(S→SS)" in recipe and "Tomita" not in recipe and "epochs" not in recipe
 
 
 def test_the_figures_of_a_run(learned: Result) -> None:

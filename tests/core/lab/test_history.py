@@ -50,7 +50,7 @@ def test_a_table_has_what_differs_seeds_and_the_scores_with_units() -> None:
     table = runs_table([DONE, other], zone="Europe/Paris")
     assert table["run"] == ["fac.non, k = 2", "mine"] and table["tags"] == ["", "a, b"]
     assert table["status"] == ["done", "failed"] and table["why"] == ["", "too large"]
-    assert table["rank"] == ["2", "3"] and "training strings" not in table
+    assert table["rank k"] == ["2", "3"] and "training strings" not in table
     assert (table["seed of the strings"], table["seed of the networks"]) == (["4", "4"], ["6", "6"])
     assert table["WER (share)"] == [format_score(RESULT.scores.wer), "–"]
     assert table["log₂ Pautomac (bits)"] == [format_score(RESULT.scores.log2_pauto), "–"]
