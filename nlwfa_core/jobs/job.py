@@ -134,7 +134,9 @@ class Job:
     hold_after : int
         Epochs that it still runs when it is paused.
     touched : float
-        When somebody last paused it, or let it go on for some epochs (monotonic clock).
+        When it was made, or somebody last paused it or let it go on for some epochs (monotonic clock).
+    wanted : float
+        When a session that wants it was last known to be there (monotonic clock).
     held_since, waited : float
         When it was last held, and for how long it was held before.
     pace : Pace
@@ -156,7 +158,8 @@ class Job:
     paused: bool = False
     held: bool = False
     hold_after: int = 0
-    touched: float = 0.0
+    touched: float = field(default_factory=monotonic)
+    wanted: float = field(default_factory=monotonic)
     held_since: float = 0.0
     waited: float = 0.0
     pace: Pace = field(default_factory=Pace)
@@ -178,11 +181,13 @@ class Job:
         """Add a session, even one that had cancelled the job."""
         self.sessions.add(session)
         self.withdrawn.discard(session)
+        self.wanted = monotonic()
 
     def watched_by(self, session: str) -> None:
         """Count a session that watches, unless it has cancelled: its page watches on."""
         if session not in self.withdrawn:
             self.sessions.add(session)
+            self.wanted = monotonic()
 
     def cancelled_by(self, session: str) -> None:
         """Remove a session. The job itself goes on."""

@@ -31,8 +31,9 @@ from .worker import WorkerProcess, died
 
 CANCEL_SECONDS = 2.0  # a worker that has not stopped so long after a cancel, or the runner's end, is killed
 WATCH_SECONDS = 1.0  # how often a running job's time is looked at
-LONGEST_PAUSE_SECONDS, LOOK_SECONDS = 900.0, 5.0  # how long a pause lasts that nobody touches; how often pauses are looked at
-ABSENCE_SECONDS = 60.0  # a pause outlasts an absence of all its sessions that is shorter, such as a reload of the page
+LONGEST_PAUSE_SECONDS = 900.0  # how long a pause lasts that nobody touches
+ABSENCE_SECONDS = 60.0  # a waiting or paused job outlasts a shorter absence of all its sessions, such as a reload of the page
+CHECK_SECONDS = 5.0  # how often the runner checks who still wants the waiting and paused jobs
 ATTEMPTS = 2  # a job whose worker died is tried once more
 MAX_FINISHED = 500  # jobs that are over and remembered; older ones that are done are found on disk
 
@@ -100,7 +101,8 @@ class Runner:
     """Runs recipes in worker processes. All methods may be called from any thread.
 
     Whoever asks has a name, such as that of a browser's session. Sessions take turns in the queue. Equal recipes are one job, which
-    may have several sessions; it stops when the last of them has cancelled it, or has gone.
+    may have several sessions; it stops when the last of them has cancelled it. When the queue is full, waiting jobs make room whose
+    sessions have all been gone for a minute.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ class Runner:
         self._jobs: dict[str, Job] = {}
         self._queue = FairQueue()
         self._durations = Durations()
-        self._closed = False
+        self._closed = self._is_checking = False
         # A held job keeps its process, and another process takes its turn. A process starts when there is work for it.
         self._workers = [WorkerProcess() for _ in range(self._num_working + limits.most("paused_jobs"))]
         self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers]
@@ -181,6 +183,7 @@ class Runner:
                 self._queue.append(job)
                 self._changed.notify_all()
             job.submitted_by(session)
+            self._begin_checks()
             self._recorder.record(key, recipe, job.state)
         return key
 
@@ -234,7 +237,7 @@ class Runner:
             job.submitted_by(session)
             job.paused, job.hold_after, job.touched = True, epochs, monotonic()
             self._send(job, {"hold": epochs})
-            _later(LOOK_SECONDS, self._end_pause, job, job.touched, job.touched)
+            self._begin_checks()
 
     def play(self, key: str) -> None:
         """Let a paused job continue."""
@@ -304,13 +307,34 @@ class Runner:
         """Whether a session that is still there wants a job."""
         return any(self._is_active(session) for session in job.sessions)
 
+    def _is_abandoned(self, job: Job) -> bool:
+        """Whether nobody has wanted a job for longer than a page takes to reload."""
+        return not self._is_wanted(job) and monotonic() - job.wanted > ABSENCE_SECONDS
+
+    def _begin_checks(self) -> None:
+        """Have `_check` called again and again."""
+        if not self._is_checking:
+            self._is_checking = True
+            _later(CHECK_SECONDS, self._check)
+
+    def _check(self) -> None:
+        """Note which waiting and paused jobs are wanted, and end the pauses that have to end. Takes the lock."""
+        with self._changed:
+            self._is_checking = False
+            for job in [job for job in self._jobs.values() if job.state == "queued" or job.paused]:
+                if self._is_wanted(job):
+                    job.wanted = monotonic()
+                if job.paused and (self._is_abandoned(job) or monotonic() - job.touched > LONGEST_PAUSE_SECONDS):
+                    self._play(job)
+                self._begin_checks()
+
     def _make_room(self, session: str) -> None:
-        """Cancel waiting jobs that nobody wants any more, if the queue is full. Raises RecipeError if no job may be added."""
+        """If the queue is full, cancel waiting jobs that nobody has wanted for a while. Raises RecipeError if there is no room."""
         if self._closed:
             raise RecipeError("The server is shutting down: try again in a minute.")
         self._queue.check_room(session)
         if len(self._queue) >= self._max_queued:
-            for job in [job for job in self._queue if not self._is_wanted(job)]:
+            for job in [job for job in self._queue if self._is_abandoned(job)]:
                 self._stop(job)
         if (num_queued := len(self._queue)) >= self._max_queued:
             raise RecipeError(f"The queue is full: {num_queued:,} runs waiting (limit {self._max_queued:,}). Try again later.")
@@ -337,25 +361,6 @@ class Runner:
             elif job.state == "running":
                 _later(WATCH_SECONDS, self._stop_overtime, job)
 
-    # Pauses.
-
-    def _play(self, job: Job) -> None:
-        job.paused = False
-        self._send(job, {"hold": None})
-
-    def _end_pause(self, job: Job, touched: float, wanted: float) -> None:
-        """End the pause that was last touched, and last wanted, at these moments, once it has to end. Takes the lock."""
-        with self._changed:
-            if self._closed or not job.paused or job.touched != touched:
-                return
-            now = monotonic()
-            if self._is_wanted(job):
-                wanted = now
-            if now - wanted > ABSENCE_SECONDS or now - touched > LONGEST_PAUSE_SECONDS:
-                self._play(job)
-            else:
-                _later(LOOK_SECONDS, self._end_pause, job, touched, wanted)
-
     # Worker processes.
 
     def _pids(self) -> tuple[int, ...]:
@@ -376,6 +381,10 @@ class Runner:
         """Whether there are more processes than are needed, now that fewer jobs are held."""
         num_held = sum(worker.job is not None and worker.job.held for worker in self._workers)
         return len(self._pids()) > self._num_working + num_held
+
+    def _play(self, job: Job) -> None:
+        job.paused = False
+        self._send(job, {"hold": None})
 
     def _send(self, job: Job, message: dict[str, Any]) -> WorkerProcess | None:
         """Send a message to the worker that has a job, and return the worker; None while the job is in the queue."""

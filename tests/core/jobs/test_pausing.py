@@ -182,7 +182,7 @@ def test_no_more_than_some_are_paused_at_a_time(runner: Runner, monkeypatch: pyt
 def test_a_pause_ends_when_everybody_has_gone_or_nobody_touches_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     gone: set[str] = set()
     monkeypatch.setattr(runner, "_is_active", lambda session: session not in gone)
-    monkeypatch.setattr(jobs, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(jobs, "CHECK_SECONDS", 0.05)
     key = runner.submit(endless(), "me")
     training(runner, key)
     runner.pause(key, "me")

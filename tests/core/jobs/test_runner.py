@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -303,7 +304,7 @@ def test_a_training_has_its_time(runner: Runner, monkeypatch: pytest.MonkeyPatch
     assert over(runner, runner.submit(recipe_of(), "a")).state == "done"  # its worker is free again
 
 
-def test_the_queue_has_an_end(tmp_path: Path) -> None:
+def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone: set[str] = set()
     runner = Runner(tmp_path, num_workers=1, max_queued=2, is_active=lambda session: session not in gone)
     try:
@@ -315,12 +316,42 @@ def test_the_queue_has_an_end(tmp_path: Path) -> None:
         assert runner.status(recipe_of(seed=3).key()) is None
         assert runner.submit(recipe_of(seed=2), "b") == keys[1]  # it is in the queue already
         gone.add("a")
+        with pytest.raises(RecipeError, match=r"2 runs waiting \(limit 2\)"):
+            runner.submit(recipe_of(seed=3), "b")  # the other may only be reloading the page
+        monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 0.1)
+        sleep(0.2)
         assert status(runner, runner.submit(recipe_of(seed=3), "b")).position == 2
         assert [status(runner, key).state for key in (blocker, *keys)] == ["running", "cancelled", "queued"]
     finally:
         runner.close()
     with pytest.raises(RecipeError, match="shutting down"):
         runner.submit(recipe_of(seed=4), "b")
+
+
+def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: set[str] = set()
+    monkeypatch.setattr(jobs, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 0.5)
+    runner = Runner(tmp_path, num_workers=1, max_queued=1, is_active=lambda session: session not in gone)
+    try:
+        blocker = runner.submit(endless(), "c")
+        wait_for(lambda: status(runner, blocker).state == "running")
+        key = runner.submit(recipe_of(seed=1), "a")
+        sleep(0.7)  # on another page: nobody asks for the job's status, but its session is there
+        gone.add("a")
+        with pytest.raises(RecipeError, match="The queue is full"):
+            runner.submit(recipe_of(seed=2), "b")
+        told = runner.status(key, "a again")
+        assert told is not None and told.state == "queued"
+        sleep(0.7)
+        with pytest.raises(RecipeError, match="The queue is full"):
+            runner.submit(recipe_of(seed=2), "b")
+        gone.add("a again")
+        sleep(0.7)
+        runner.submit(recipe_of(seed=2), "b")
+        assert status(runner, key).state == "cancelled"
+    finally:
+        runner.close()
 
 
 def test_old_jobs_are_forgotten_and_found_on_disk(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
