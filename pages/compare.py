@@ -32,10 +32,11 @@ by = st.segmented_control(
     "Choose on validation strings by",
     RANK_METRICS,
     default="wer",
-    format_func=lambda name: SCORE_OF[name].title,
+    format_func=lambda name: SCORE_OF[name].short_title,
     required=True,
     key="compare.by",
     persist_state="session",
+    help="The best rank is the one whose model has the lowest score on validation strings. Test strings are not used.",
 )
 if sweep.against == "rank":
     st.subheader("Rank chosen on validation strings", anchor=False)

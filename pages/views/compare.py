@@ -190,13 +190,12 @@ def _duration(seconds: float) -> str:
 
 def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
     """A metric against rank or number of strings, with the reference models on the same test strings."""
-    first, second = st.columns([3, 2])
     metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
-    with first:
+    with st.container(horizontal=True, gap="medium"):  # side by side if the window is wide enough for all metrics in a row
         metric = _metric(metrics)
-    strings = second.segmented_control(
-        "Scored on", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
-    )
+        strings = st.segmented_control(
+            "Scored on", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
+        )
     curve_points = sweeps.curves(outcomes, metric, strings)
     lines = _references(recipe, sweep, metric) if strings == "test" else {}
     x_title = AGAINST[sweep.against]
@@ -215,6 +214,7 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
 def _metric(metrics: list[str]) -> str:
     """The metric, chosen by its title. A widget bound to the address would write the title there; this writes the field's name."""
     linked = url_parameters.value("metric")
+    meanings = "\n".join(f"- **{SCORE_OF[name].short_title}**: {escape_markdown(SCORE_OF[name].meaning)}" for name in metrics)
     metric: str = st.segmented_control(
         "Metric",
         metrics,
@@ -224,6 +224,7 @@ def _metric(metrics: list[str]) -> str:
         key="metric",
         persist_state="session",
         wrap=True,
+        help=meanings,
     )
     url_parameters.set_value("metric", metric)
     url_parameters.write("metric")
