@@ -49,7 +49,7 @@ class Basis:
         closed = self.prefix_tree.num_nodes
         if closed != len(self.prefixes):
             raise RecipeError(
-                f"the prefixes must be prefix-closed: {len(self.prefixes)} given, with all their own prefixes they are {closed}"
+                f"the prefixes must be prefix-closed; got {len(self.prefixes)}, but with all their own prefixes there are {closed}"
             )
 
     @cached_property

@@ -37,7 +37,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     """
     check_statistic(statistic)
     if basis.num_symbols != sample.num_symbols:
-        raise RecipeError(f"the basis has {basis.num_symbols} symbols, the sample {sample.num_symbols}")
+        raise RecipeError(f"the basis has {basis.num_symbols} symbols, but the sample has {sample.num_symbols}")
     num_prefixes = len(basis.prefixes)
     limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows"))
     words = sample.words

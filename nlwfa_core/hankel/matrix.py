@@ -125,7 +125,7 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
         If the statistic is neither "prefix" nor "factor".
     """
     if statistic not in ("prefix", "factor"):
-        raise RecipeError(f"statistic: {statistic!r} given; boundary symbols are for prefix and factor")
+        raise RecipeError(f"boundary symbols are only for prefix and factor statistics; got {statistic!r}")
     end, words, before = sample.num_symbols, sample.words, int(statistic == "factor")
     offsets = words.offsets + (1 + before) * np.arange(len(words) + 1)
     symbols = np.full(int(offsets[-1]), end, dtype=np.int64)

@@ -42,9 +42,9 @@ class ValuedStrings:
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.words),):
-            raise RecipeError(f"{len(self.words)} words with values of shape {self.values.shape}")
+            raise RecipeError(f"each of the {len(self.words)} words needs one value; got values of shape {self.values.shape}")
         if not np.isfinite(self.values).all():
-            raise RecipeError(f"values must be finite numbers, got {self.values[~np.isfinite(self.values)][0]}")
+            raise RecipeError(f"values must be finite numbers; got {self.values[~np.isfinite(self.values)][0]}")
         check_symbols(self.words, len(self.alphabet))
 
     @classmethod
@@ -67,7 +67,7 @@ class ValuedStrings:
         merged = cls(words.take(first), values[first], alphabet)
         for row, earlier in differing:
             word = alphabet.decode(words[row])
-            raise RecipeError(f"string {word!r} has the values {values[earlier]} and {values[row]}, one is allowed")
+            raise RecipeError(f"string {word!r} must have one value; got {values[earlier]} and {values[row]}")
         return merged
 
     def take(self, indices: npt.ArrayLike) -> ValuedStrings:
@@ -154,7 +154,7 @@ def value_scores(outputs: FloatArray, values: FloatArray) -> ValueScores:
         If the shapes differ, or there are none.
     """
     if outputs.shape != values.shape or not len(values):
-        raise RecipeError(f"{outputs.size} outputs for {values.size} values, as many of both needed, at least 1")
+        raise RecipeError(f"there must be as many outputs as values, at least 1; got {outputs.size} and {values.size}")
     num_nonfinite = int((~np.isfinite(outputs)).sum())
     rmse = float(np.sqrt(np.mean((outputs - values) ** 2))) if not num_nonfinite else float("nan")
     return ValueScores(rmse, float(np.sqrt(np.mean(values**2))), float(values.std()), len(values), num_nonfinite)

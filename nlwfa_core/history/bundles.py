@@ -71,7 +71,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     Raises
     ------
     RecipeError
-        If it is not a sound bundle; nothing is changed then.
+        If the bundle is not valid; nothing is changed then.
     """
     check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
@@ -109,7 +109,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, RecipeError):
             raise
-        raise RecipeError(f"This is not a bundle of runs that can be read: {error}") from None
+        raise RecipeError(f"This file can't be read as a bundle of runs: {error}") from None
     return _labels(from_json(read_capped(folder / LISTING, MAX_JSON_BYTES)), {path.name for path in folder.glob("runs/*")})
 
 
@@ -118,12 +118,12 @@ def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
     check_at_most("the number of files in a bundle", len(entries), MAX_RUNS * len(FILES) + 1)
     names = [entry.filename for entry in entries]
     if LISTING not in names or len(set(names)) != len(names):
-        raise RecipeError(f"This is not a bundle of runs: it needs one {LISTING}, and each file once.")
+        raise RecipeError(f"This is not a bundle of runs: it must have one {LISTING}, and no file twice.")
     for name in names:
         if name != LISTING and not RUN_FILE.fullmatch(name):
-            raise RecipeError(f"This bundle has a file that does not belong there: {name[:100]!r}")
+            raise RecipeError(f"This bundle contains an unexpected file: {name[:100]!r}")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
-        raise RecipeError("This bundle is packed in a way that is not allowed: stored and deflated are.")
+        raise RecipeError("The files in a bundle must be stored or deflated; this bundle uses another compression method.")
     check_at_most("the size of a bundle in bytes", sum(entry.file_size for entry in entries), MAX_BYTES)
 
 
@@ -131,15 +131,15 @@ def _sound_run(folder: Path, key: str) -> Run:
     """The row of an unpacked run. Raises RecipeError unless its folder is whole and its recipe is the one that names it."""
     result = load_result(folder)
     if result.recipe.key() != key:
-        raise RecipeError(f"This bundle says that a run is {key[:12]}…, but its recipe is {result.recipe.key()[:12]}….")
+        raise RecipeError(f"This bundle lists a run as {key[:12]}…, but its recipe has the key {result.recipe.key()[:12]}….")
     if not all(isinstance(text, str) for text in (*result.notes, *result.report.messages)):
-        raise RecipeError("A result in this bundle is not sound: a sentence is not text")
+        raise RecipeError("A result in this bundle is not valid: a note or a message is not text.")
     try:
         if not all(seconds >= 0 for seconds in result.seconds.values()):
             raise ValueError("a duration is negative or not a number")
         return run_of_result(key, result, time())
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
-        raise RecipeError(f"A result in this bundle is not sound: {error}") from None
+        raise RecipeError(f"A result in this bundle is not valid: {error}") from None
 
 
 def _labels(listing: Any, keys: Collection[str]) -> dict[str, tuple[str, list[str]]]:
@@ -147,11 +147,11 @@ def _labels(listing: Any, keys: Collection[str]) -> dict[str, tuple[str, list[st
     if not isinstance(listing, dict) or listing.get("format") != FORMAT or not isinstance(listing.get("runs"), dict):
         raise RecipeError(f"{LISTING}: this version reads bundles of format {FORMAT}.")
     if set(listing["runs"]) != set(keys):
-        raise RecipeError(f"{LISTING} lists other runs than the bundle has.")
+        raise RecipeError(f"{LISTING} must list the runs that the bundle contains, and no others.")
     labels = {}
     for key, label in listing["runs"].items():
         name, tags = (label.get("name"), label.get("tags")) if isinstance(label, dict) else (None, None)
         if not isinstance(tags, list) or not all(isinstance(text, str) for text in (name, *tags)):
-            raise RecipeError(f"{LISTING}: a run has a name and a list of tags, all text.")
+            raise RecipeError(f"{LISTING}: each run must have a name and a list of tags, all of them text.")
         labels[key] = (str(name)[:MAX_NAME], [tag[:MAX_TAG] for tag in tags[:MAX_TAGS]])
     return labels

@@ -72,7 +72,7 @@ def engine_of(url: str | sa.URL) -> sa.Engine:
             warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
             return sa.create_engine(url, pool_pre_ping=True)  # a server may have been started anew since
     except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
-        raise RecipeError(f"{VARIABLE} is not the address of a database that can be used here: {error}") from None
+        raise RecipeError(f"{VARIABLE} must be the address of a supported database: {error}") from None
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
@@ -98,7 +98,7 @@ def database_errors_as_sentences() -> Iterator[None]:
     except (DatabaseError, OSError) as error:
         log.warning("The history can't be reached: %s", error)
         raise RecipeError(
-            "The history can't be reached just now: its database is busy, full or gone. Runs are still kept; try again."
+            "The history can't be reached: its database is busy, full or unavailable. Runs are still saved; try again."
         ) from None
 
 
@@ -152,7 +152,7 @@ def migrate(engine: sa.Engine) -> None:
             return
         except CommandError:
             raise RecipeError(
-                "The history was last written by a newer version of the lab; this one leaves it alone. Runs are still kept."
+                "The history was written by a newer version of the lab, so this version does not change it. Runs are still saved."
             ) from None
         except OperationalError:
             if not left or monotonic() > started + BUSY_SECONDS:

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..errors import RecipeError
+from ..errors import check_one_of
 from ..metrics.scores import SCORE_OF, Scores
 from .runs import OWNED, RUNS, History, Run
 
@@ -154,8 +154,7 @@ def _order(query: Query) -> list[sa.ColumnElement[Any]]:
     newest = [moment.desc(), RUNS.c.key]
     if query.order == NEWEST:
         return [moment.asc(), RUNS.c.key] if query.last else newest
-    if query.order not in FIELDS:
-        raise RecipeError(f"order: {query.order!r} given, allowed are {NEWEST} and {', '.join(FIELDS)}")
+    check_one_of("order", query.order, (NEWEST, *FIELDS))
     text = RUNS.c.scores[query.order].as_string()
     rank = sa.case(
         (text.is_(None), 3), (text == "nan", 2), (text.in_(UNUSUAL), 0 if query.last else 1), else_=1 if query.last else 0

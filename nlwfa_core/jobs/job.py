@@ -240,7 +240,7 @@ class Job:
         if self.state != "running" or worked < allowed:
             return None
         return (
-            f"Stopped: the run has taken {worked:,.0f} seconds, at most {allowed:,} are allowed here. "
+            f"Stopped: the run has taken {worked:,.0f} seconds, and at most {allowed:,} are allowed here. "
             "Try fewer epochs, fewer strings or a smaller basis."
         )
 

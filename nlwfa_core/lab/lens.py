@@ -153,7 +153,7 @@ def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> 
     """
     shape = hankel.block.shape
     if shape[0] * shape[1] > MAX_MODEL_CELLS:
-        raise RecipeError(f"the matrix of a model: {shape[0]:,} × {shape[1]:,} cells given, at most {MAX_MODEL_CELLS:,} allowed")
+        raise RecipeError(f"a model's matrix must have at most {MAX_MODEL_CELLS:,} cells; got {shape[0]:,} × {shape[1]:,}")
     prefixes = Words.of([word + after for word in hankel.basis.prefixes])
     weights = model.weights(prefixes.products(hankel.basis.suffixes))
     if not np.isfinite(weights).all():

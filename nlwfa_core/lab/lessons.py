@@ -125,13 +125,13 @@ def read_lesson(name: str, text: str) -> Lesson:
     """
     lines = text.split("\n")
     if lines[0].strip() != "---" or "---" not in lines[1:]:
-        raise FormatError("a lesson begins with its heading, between two lines of ---", 1)
+        raise FormatError("a lesson must begin with its heading, between two lines of ---", 1)
     end = lines.index("---", 1)
     heading = {key: value for _, key, value in _pairs(lines[1:end], 2, HEADING)}
     if missing := [key for key in HEADING[:3] if not heading.get(key)]:
         raise FormatError(f"the heading has no {missing[0]}", 1)
     if not re.fullmatch("[0-9]{1,3}", heading["minutes"]):
-        raise FormatError(f"minutes: {heading['minutes']!r} given, a whole number needed", 1)
+        raise FormatError(f"minutes must be a whole number; got {heading['minutes']!r}", 1)
     strings = "".join(f"{string}\n" for string in heading.get("strings", "").split()).encode()
     base = None
     if "recipe" in heading or strings:
@@ -141,9 +141,9 @@ def read_lesson(name: str, text: str) -> Lesson:
         base = base.changed(data=base.data.changed(**upload, upload_test=upload["upload"]))
     starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
     if not starts:
-        raise FormatError("a lesson needs a step: a line that begins with ##", end + 1)
+        raise FormatError("a lesson needs at least one step: a line that begins with ##", end + 1)
     if stray := [index for index in range(end + 1, starts[0]) if lines[index].strip()]:
-        raise FormatError("text before the first step", stray[0] + 1)
+        raise FormatError("there is text before the first step", stray[0] + 1)
     steps = [_step(lines[start:stop], start + 1, base) for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)]
     return Lesson(name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps))
 
@@ -169,7 +169,7 @@ def _step(lines: list[str], first: int, base: Recipe | None) -> Step:
     body = lines[blank:]
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) > 1:
-        raise FormatError("a step asks one question", first + blank + questions[1])
+        raise FormatError("a step can ask only one question", first + blank + questions[1])
     cut = questions[0] if questions else len(body)
     question = body[cut][2:].strip() if questions else ""
     answer = "\n".join(body[cut + 1 :]).strip()
@@ -183,14 +183,14 @@ def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[t
     for line, text in enumerate(lines, first):
         key, colon, value = text.partition(":")
         if not colon or key.strip() not in allowed:
-            raise FormatError(f"{text!r} given where one of {', '.join(allowed)} and a colon is needed", line)
+            raise FormatError(f"expected one of {', '.join(allowed)} and a colon; got {text!r}", line)
         yield line, key.strip(), value.strip()
 
 
 def _fields(text: str, line: int) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in text.split()]
     if wrong := [pair for pair in pairs if not pair[1]]:
-        raise FormatError(f"expected field=value, got {wrong[0][0]!r}", line)
+        raise FormatError(f"expected field=value; got {wrong[0][0]!r}", line)
     return {name: value for name, _, value in pairs}
 
 
@@ -211,5 +211,5 @@ def _models(text: str, base: Recipe, line: int) -> Iterator[Recipe]:
         if "=" not in word:
             learner, at, rank = word.partition("@")
             if not at:
-                raise FormatError(f"{word!r} given where learner@rank is needed", line)
+                raise FormatError(f"expected learner@rank; got {word!r}", line)
             yield _set(base, f"{fields} learner={learner} rank={rank}", line)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from ..metrics.next_symbols import likeliest
 from ..models.files import LearnedModel
 from ..models.geometry import aligning_turn, directions, principal_axes
@@ -120,10 +120,11 @@ def colouring(
         If the kind is not one of COLOURINGS, or if it needs something that is missing: training strings for the row weight, a
         model for entropy and next symbol.
     """
-    if kind not in COLOURINGS or (kind == "row weight" and train is None):
-        raise RecipeError(f"colouring: {kind!r} given, allowed: {', '.join(COLOURINGS)}; row weight needs training strings")
+    check_one_of("colouring", kind, COLOURINGS)
+    if kind == "row weight" and train is None:
+        raise RecipeError("the colouring 'row weight' needs training strings")
     if kind in ("entropy", "next symbol") and model is None:
-        raise RecipeError(f"colouring: {kind!r} given, which needs a model")
+        raise RecipeError(f"the colouring {kind!r} needs a model")
     if kind == "length":
         lengths: list[int] = prefixes.lengths.tolist()
         return lengths
@@ -186,7 +187,7 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
         If their numbers differ, or a point is not finite.
     """
     if target.ndim != 2 or points.ndim != 2 or len(target) != len(points) or not len(target):
-        raise RecipeError(f"to align points as many of both are needed, at least one; got {target.shape} and {points.shape}")
+        raise RecipeError(f"aligning needs equal numbers of points, at least 1; got shapes {target.shape} and {points.shape}")
     if not (np.isfinite(target).all() and np.isfinite(points).all()):
         raise RecipeError("The model diverges: its states grow without bound, so they can't be aligned.")
     width = max(target.shape[1], points.shape[1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from ..strings.words import FloatArray
 
 MACHINE_EPSILON = float(np.finfo(float).eps)
@@ -173,10 +173,9 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
     Parameters and errors are those of `pautomac_score`.
     """
     check_floor(floor)
-    if convention not in CONVENTIONS:
-        raise RecipeError(f"convention: {convention!r} given, allowed: {', '.join(CONVENTIONS)}")
+    check_one_of("convention", convention, CONVENTIONS)
     if convention == "trigram" and substitutes is None:
-        raise RecipeError("the convention trigram needs the words' probabilities by a 3-gram")
+        raise RecipeError("the convention trigram needs the words' probabilities under a 3-gram")
     if not np.isfinite(outputs).all():
         return np.full(len(outputs), np.nan)
     rule = CONVENTIONS[convention]
@@ -189,7 +188,7 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
 def check_floor(floor: float) -> None:
     """Raise RecipeError unless 0 ≤ floor < 1."""
     if not 0 <= floor < 1:
-        raise RecipeError(f"floor: {floor} given, allowed are numbers from 0 (none) to below 1")
+        raise RecipeError(f"floor must be at least 0 (no floor) and below 1; got {floor}")
 
 
 def _normalised(values: FloatArray) -> FloatArray:
@@ -202,7 +201,7 @@ def _normalised(values: FloatArray) -> FloatArray:
 
 def _mass(outputs: FloatArray, target: FloatArray) -> float:
     if outputs.shape != target.shape:
-        raise RecipeError(f"{outputs.size} outputs but {target.size} target probabilities")
+        raise RecipeError(f"there must be as many outputs as target probabilities; got {outputs.size} and {target.size}")
     mass = float(target.sum())
     if not (np.isfinite(mass) and mass > 0 and target.min() >= 0):
         raise RecipeError("the target probabilities must be finite, at least 0, and not all 0")

@@ -303,9 +303,9 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:
-            raise RecipeError(f"the test strings use {used} symbols, the model knows {model.num_symbols}")
+            raise RecipeError(f"the test strings use {used} symbols, but the model has {model.num_symbols}")
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
-        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, the model {model.num_symbols}")
+        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, but the model has {model.num_symbols}")
     trie = test.trie(model.num_symbols)
     next_scores = model.next_scores(trie)
     weights, logs = _weights(model, test, trie, next_scores)

@@ -88,7 +88,7 @@ def load_model(directory: Path) -> SavedModel:
         raise RecipeError(f"model.safetensors in {directory} can't be read: {error}") from None
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
         file_format = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise RecipeError(f"model.json in {directory}: format {file_format!r} given, this version reads {MODEL_FORMAT}")
+        raise RecipeError(f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r}")
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
             raise RecipeError(f"array {name!r} of the model in {directory} must hold finite float64 numbers")
@@ -113,11 +113,12 @@ def load_model(directory: Path) -> SavedModel:
         elif header["kind"] in tuple(GATES):
             model = RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
         else:
-            raise RecipeError(f"model.json in {directory}: kind {header['kind']!r} given, allowed: WFA, NLWFA, {', '.join(GATES)}")
+            kinds = ", ".join(("WFA", "NLWFA", *GATES))
+            raise RecipeError(f"model.json in {directory}: kind must be one of {kinds}; got {header['kind']!r}")
     except (KeyError, IndexError) as error:
         raise RecipeError(f"the model in {directory} lacks {error}") from None
     if model.num_symbols != len(symbols):
-        raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, its alphabet {len(symbols)}")
+        raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has {len(symbols)}")
     info = header.get("info")
     return SavedModel(model, Alphabet(tuple(symbols)), info if isinstance(info, dict) else {})
 

@@ -73,7 +73,7 @@ class NLWFA:
         fits = fits and self.output.ndim == 2 and len(self.output) == heights[-1]
         if not fits or not self.reading.accepts(int(self.output.shape[1]), self.num_symbols):
             raise RecipeError(
-                f"the layers of an NL-WFA with {k} states, reading {self.reading.name!r}, do not fit: transitions "
+                f"the layers of an NL-WFA with {k} states and reading {self.reading.name!r} do not fit together: transitions "
                 f"{[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
                 f"output {self.output.shape}"
             )

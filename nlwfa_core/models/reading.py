@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from ..strings.words import FloatArray, Word, Words
 
 # A numpy array or a torch tensor, shape (n, …).
@@ -90,7 +90,7 @@ class Reading(ABC):
 
     def __post_init__(self) -> None:
         if self.link not in LINKS or (self.link == "softmax" and self.looks_ahead):
-            raise RecipeError(f"an NL-WFA can't read {self.name!r} with link {self.link!r}")
+            raise RecipeError(f"reading {self.name!r} does not support link {self.link!r}")
 
     @property
     def is_chain(self) -> bool:
@@ -259,9 +259,8 @@ READINGS: dict[str, type[Reading]] = {reading.name: reading for reading in (Stri
 
 
 def reading_named(name: str, link: str, normalised: bool) -> Reading:
-    """The reading that a model file names. Raises RecipeError if there is none of that name, or it does not take the link."""
-    if name not in READINGS:
-        raise RecipeError(f"an NL-WFA can't read {name!r} with link {link!r}")
+    """The reading that a model file names. Raises RecipeError if it does not exist, or does not support the link."""
+    check_one_of("reading", name, READINGS)
     return READINGS[name](link, normalised)
 
 

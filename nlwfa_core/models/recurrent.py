@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, softmax
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_one_of
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
 from .model import ChainModel
@@ -43,8 +43,7 @@ class RecurrentModel(ChainModel):
     output_bias: FloatArray
 
     def __post_init__(self) -> None:
-        if self.kind not in GATES:
-            raise RecipeError(f"kind of recurrent network: {self.kind!r} given, allowed: {', '.join(GATES)}")
+        check_one_of("kind", self.kind, GATES)
         k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
         wide = GATES[self.kind] * k
         needed = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import check_between
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
 from .model import Model, next_distributions
@@ -79,12 +79,8 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
     RecipeError
         If a number is out of range.
     """
-    for name, number, smallest, largest in (
-        ("strings to draw", num_strings, 1, MAX_DRAWN),
-        ("maximal length", max_length, 1, MAX_DRAWN_LENGTH),
-    ):
-        if not smallest <= number <= largest:
-            raise RecipeError(f"{name}: {number} given, allowed are {smallest:,} … {largest:,}")
+    check_between("the number of strings to draw", num_strings, 1, MAX_DRAWN)
+    check_between("the maximum length", max_length, 1, MAX_DRAWN_LENGTH)
     rng = np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)
     finished: list[IntArray] = []  # the strings that ended at each length, shape (num_ended, length)

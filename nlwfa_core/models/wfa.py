@@ -44,7 +44,7 @@ class WFA:
         k = self.initial.shape[0] if self.initial.ndim == 1 else -1
         if self.termination.shape != (k,) or self.transitions.ndim != 3 or self.transitions.shape[1:] != (k, k):
             raise RecipeError(
-                f"a WFA needs initial (k,), transitions (num_symbols, k, k), termination (k,); "
+                f"a WFA needs initial (k,), transitions (num_symbols, k, k) and termination (k,); "
                 f"got {self.initial.shape}, {self.transitions.shape}, {self.termination.shape}"
             )
 

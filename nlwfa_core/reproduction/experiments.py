@@ -216,7 +216,7 @@ class RunFile:
         rows = csv.reader(io.StringIO(read_capped(self.path, limits.most("file_bytes")).decode(errors="replace")))
         try:
             if tuple(next(rows, ())) != self._header:
-                raise RecipeError(f"{self.path} has other columns than these runs: move it away, or choose another folder")
+                raise RecipeError(f"{self.path} does not have the columns of these runs: move it away, or choose another folder")
             return [self._parsed(row) for row in rows]
         except RecipeError:
             raise
@@ -325,7 +325,7 @@ class Experiment:
     def recipe(self, planned: Planned) -> Recipe:
         """Make the recipe of a run; a reference line gets the recipe of its data. Raises RecipeError for squared functions."""
         if self.base is None:
-            raise RecipeError(f"{self.name}: its runs have no recipe")
+            raise RecipeError(f"the runs of {self.name} have no recipe")
         size = {"num_strings": planned.size} if self.base.data.source == "dyck" else {}
         base = self.base.changed(data=self.base.data.changed(seed=planned.seed, **size))
         if not self.is_learned(planned):
@@ -358,7 +358,7 @@ def dyck(name: str, seeds: int, quick: bool) -> Experiment:
 def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None) -> Experiment:
     """Plan Table 1, on two files (strings to train on and strings to score on) or, without files, on the shipped verbs."""
     if (train is None) != (test is None):
-        raise RecipeError("verbs: one of --train and --validation given, both or neither needed")
+        raise RecipeError("verbs needs both --train and --validation, or neither; got one")
     base, uploads = PRESETS["paper-verbs"][1], {}
     if train is None or test is None:
         data = DataRecipe(source="verbs", num_validation=300, num_test=300)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .. import limits
-from ..errors import RecipeError, check_at_least
+from ..errors import RecipeError, check_at_least, plural
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words
 
@@ -49,9 +49,9 @@ def random_automaton(
     """
     _check_size(num_states, num_symbols)
     if not 0 < density <= 1:
-        raise RecipeError(f"density: {density} given, a share above 0, at most 1, needed")
+        raise RecipeError(f"density must be above 0 and at most 1; got {density}")
     if not 0 < mean_length <= limits.most("string_length"):
-        raise RecipeError(f"mean_length: {mean_length} given, a number above 0, at most {limits.most('string_length'):,}, needed")
+        raise RecipeError(f"mean_length must be above 0 and at most {limits.most('string_length'):,}; got {mean_length}")
     rng = np.random.default_rng(seed)
     initial = rng.dirichlet(np.ones(num_states))
     present = rng.random((num_symbols, num_states, num_states)) < density
@@ -97,7 +97,7 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
     _check_size(num_states, num_symbols)
     limits.check_at_most("num_states²", num_states**2, limits.most("rank"))
     if not 0 < radius < 1:
-        raise RecipeError(f"radius: {radius} given, a number above 0 and below 1 needed")
+        raise RecipeError(f"radius must be above 0 and below 1; got {radius}")
     rng = np.random.default_rng(seed)
     initial, termination = rng.standard_normal((2, num_states))
     transitions = rng.standard_normal((num_symbols, num_states, num_states))
@@ -148,7 +148,7 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
     total = wfa.total_weight()
     if not abs(total - 1) <= ROUNDING:
-        raise RecipeError(f"not a probability distribution: the sum over all strings is {total:g}, 1 needed")
+        raise RecipeError(f"not a probability distribution: the weights of all strings must sum to 1; got {total:g}")
     rng = np.random.default_rng(seed)
     at_once = max(1, NUMBERS_AT_ONCE // max(wfa.num_states, wfa.num_symbols + 1))
     parts = [_draw(wfa, min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
@@ -167,10 +167,9 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         scores = states @ following  # (num_alive, k) @ (k, num_symbols + 1)
         totals = scores.sum(axis=1)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
-            interval = f"scores from {scores.min():g} to {scores.max():g}"
-            raise RecipeError(
-                f"not a probability distribution: after some prefix of {len(columns)} symbols, what follows has {interval}"
-            )
+            prefix = f"a prefix of {plural(len(columns), 'symbol')}"
+            interval = f"from {scores.min():g} to {scores.max():g}"
+            raise RecipeError(f"not a probability distribution: after {prefix}, the scores of the next symbols go {interval}")
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
         drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)
         order = np.argsort(drawn, kind="stable")
@@ -178,7 +177,7 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         if not len(order):
             break
         if len(columns) == max_length:
-            raise RecipeError(f"a string longer than {max_length:,} symbols was drawn: allow longer ones")
+            raise RecipeError(f"a string longer than {max_length:,} symbols was drawn: allow longer strings")
         symbols = drawn[order]
         states = np.concatenate(
             [wfa.transition(states[order[symbols == symbol]], symbol) for symbol in np.unique(symbols).tolist()]

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least
+from ..errors import RecipeError, check_at_least, check_between
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Words
 
@@ -53,13 +53,12 @@ class Dyck:
 
     def __post_init__(self) -> None:
         for name, value in (("split", self.split), ("wrap", self.wrap)):
-            if not 0 <= value <= 1:
-                raise RecipeError(f"{name}: {value} given, a probability from 0 to 1 needed")
+            check_between(name, value, 0, 1)
         if self.leaf <= 0:
-            raise RecipeError(f"split + wrap: {self.split + self.wrap:g} given; it must stay below 1, to leave something to S → []")
+            raise RecipeError(f"split + wrap must be below 1, so that S → [] is possible; got {self.split + self.wrap:g}")
         if 2 * self.split + self.wrap >= 1:
             expected = 2 * self.split + self.wrap
-            raise RecipeError(f"2·split + wrap, the expected number of S a rule makes: {expected:g} given, it must stay below 1")
+            raise RecipeError(f"2·split + wrap, the expected number of S that a rule makes, must be below 1; got {expected:g}")
 
     @property
     def leaf(self) -> float:

@@ -28,7 +28,7 @@ from typing import AnyStr
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError, listed, plural
+from ..errors import FormatError, RecipeError, check_one_of, listed, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
@@ -177,7 +177,7 @@ def _is_visible(text: str) -> bool:
 
 
 def _empty_file(num_bytes: int) -> FormatError:
-    return FormatError(f"the file is empty: {num_bytes} bytes given, none of them visible")
+    return FormatError(f"the file is empty: it has {plural(num_bytes, 'byte')} and no visible characters")
 
 
 # Numbers and pieces of text that errors quote
@@ -192,11 +192,11 @@ def positive_count(text: str, line: int) -> int:
     """A count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else."""
     token = text.strip()
     if not INTEGER.fullmatch(token):
-        raise FormatError(f"count {quoted(token)} is not a whole number", line)
+        raise FormatError(f"a count must be a whole number; got {quoted(token)}", line)
     # With more digits the number itself no longer matters, and Python refuses to convert very long ones.
     count = int(token) if len(token) <= MAX_DIGITS else (-1 if token[0] == "-" else 10**MAX_DIGITS)
     if count < 1:
-        raise FormatError(f"count {quoted(token)} given, at least 1 needed", line)
+        raise FormatError(f"a count must be at least 1; got {quoted(token)}", line)
     check_at_most("a count", count, limits.most("strings"), line)
     return count
 
@@ -208,8 +208,8 @@ def finite(text: str, line: int, at_least: float = -np.inf) -> float:
     except ValueError:
         value = float("nan")
     if not (np.isfinite(value) and value >= at_least) or "_" in text:
-        bound = f", at least {at_least:g}," if at_least > -np.inf else ""
-        raise FormatError(f"{quoted(text)} given where a finite number{bound} is needed", line)
+        bound = f" of at least {at_least:g}" if at_least > -np.inf else ""
+        raise FormatError(f"expected a finite number{bound}; got {quoted(text)}", line)
     return value
 
 
@@ -279,12 +279,12 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
         if len(words):
             yield Block(words, header[1], int(lines[-1]) - num_read - 1)
     if header is None:
-        raise FormatError("the file holds no numbers: a header and at least 1 string are needed")
+        raise FormatError("the file has no numbers; it needs a header and at least 1 string")
     num_strings, _, line = header
     if num_read != num_strings:
-        raise FormatError(f"the header promises {plural(num_strings, 'string')}, and {num_read:,} follow", line)
+        raise FormatError(f"the header promises {plural(num_strings, 'string')}, but {num_read:,} follow", line)
     if not num_strings:
-        raise FormatError("the file holds no strings: at least 1 is needed", line)
+        raise FormatError("the file has no strings; it needs at least 1", line)
 
 
 def begins_as_pautomac(head: bytes) -> bool:
@@ -307,13 +307,13 @@ def _states_its_length(row: str) -> bool:
 def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -> tuple[int, int, int]:
     """Number of strings, size of the alphabet, and the header's line."""
     if width != 2:
-        raise FormatError(f"the header needs number_of_strings and alphabet_size, got {plural(width, 'number')}", line)
+        raise FormatError(f"the header must be number_of_strings and alphabet_size; got {plural(width, 'number')}", line)
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     if max_strings is not None:
         check_at_most("the number of strings", num_strings, max_strings, line)
     check_at_most("the alphabet size", num_symbols, limits.most("symbols"), line)
     if num_symbols < 1:
-        raise FormatError(f"alphabet size {num_symbols} given, at least 1 needed", line)
+        raise FormatError(f"the alphabet size must be at least 1; got {num_symbols}", line)
     return num_strings, num_symbols, line
 
 
@@ -322,7 +322,7 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
     firsts = np.cumsum(widths) - widths  # the position of each string's own length
     lengths, declared = widths - 1, numbers[firsts]
     for row in np.flatnonzero(lengths != declared)[:1]:
-        raise FormatError(f"length {declared[row]} is declared, and {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
+        raise FormatError(f"length {declared[row]} is declared, but {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
     for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
         check_at_most("the string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
@@ -467,7 +467,7 @@ class CsvCells:
             except FormatError as raised:
                 error = raised
         if empty:
-            raise FormatError("the file holds no strings: at least 1 is needed")
+            raise FormatError("the file has no strings; it needs at least 1")
         if self._num_blank:
             notes.append(f"{plural(self._num_blank, 'blank line')} skipped (λ is an empty first column in this format).")
         if error:
@@ -513,7 +513,7 @@ class CsvCells:
             yield cells, numbers, lines
 
     def _wrong_columns(self, num_columns: int, line: int) -> FormatError:
-        return FormatError(f"{plural(num_columns, 'column')} given, 2 needed: string and {self._second_column}", line)
+        return FormatError(f"expected 2 columns, string and {self._second_column}; got {plural(num_columns, 'column')}", line)
 
     def _too_long(self, row: str, line: int) -> FormatError:
         """The error for a line that is too long for two cells. It may have millions, which are counted a chunk at a time."""
@@ -678,8 +678,7 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     RecipeError
         If the format is unknown.
     """
-    if format not in FORMATS:
-        raise RecipeError(f"format: {format!r} given, allowed: {', '.join(FORMATS)}")
+    check_one_of("format", format, FORMATS)
     cleaned = clean(data)
     chosen = _guess_format(cleaned, alphabet) if format == "auto" else format
     if chosen == "pautomac":

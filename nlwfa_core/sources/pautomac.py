@@ -61,7 +61,7 @@ def read_solution(data: bytes) -> FloatArray:
     promised = positive_count(number, first)
     num_values = sum(sum(map(bool, map(str.strip, block))) for block in line_blocks(cleaned)) - 1
     if promised != num_values:
-        raise FormatError(f"the first line promises {plural(promised, 'probability line')}, and {num_values:,} follow", first)
+        raise FormatError(f"the first line promises {plural(promised, 'probability line')}, but {num_values:,} follow", first)
     return np.fromiter((finite(row, line, at_least=0) for line, row in filled), dtype=np.float64, count=num_values)
 
 
@@ -89,14 +89,14 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     Raises
     ------
     FormatError
-        If a line is malformed, a section is missing, an entry is given twice, or the automaton would be too large.
+        If a line is malformed, a section is missing, an entry occurs twice, or the automaton would be too large.
     """
     entries = _model_entries(clean(data).decode("utf-8").split("\n"))
     num_states = 1 + max(max(key[0], key[-1] if name != "S" else 0) for name in SECTIONS for key in entries[name])
     emitted = 1 + max((key[1] for name in "ST" for key in entries[name]), default=0)
     size = emitted if num_symbols is None else num_symbols
     if size < emitted:
-        raise FormatError(f"the model emits symbol {emitted - 1}, and only {plural(size, 'symbol')} are allowed for")
+        raise FormatError(f"the model emits symbol {emitted - 1}, but the alphabet has only {plural(size, 'symbol')}")
     check_at_most("the alphabet size", size, limits.most("symbols"), WHOLE_FILE)
     check_at_most("symbols × states²", size * num_states**2, limits.most("automaton_numbers"), WHOLE_FILE)
     initial, termination = np.zeros(num_states), np.zeros(num_states)
@@ -125,14 +125,14 @@ def _model_entries(rows: list[str]) -> dict[str, dict[tuple[int, ...], float]]:
             key = tuple(int(index.strip()) for index in entry[1].split(",")) if entry else ()
             if entry is None or not section or len(key) != SECTIONS[section]:
                 allowed = {"I": "(state)", "F": "(state)", "S": "(state,symbol)", "T": "(state,symbol,state)"}.get(section)
-                needed = f"{allowed} and a probability" if allowed else f"a heading, one of {', '.join(SECTIONS)} and a colon,"
-                raise FormatError(f"{quoted(row)} given where {needed} is needed", line)
+                needed = f"{allowed} and a probability" if allowed else f"a heading: one of {', '.join(SECTIONS)} and a colon"
+                raise FormatError(f"expected {needed}; got {quoted(row)}", line)
             if key in entries[section]:
-                raise FormatError(f"{section} of {quoted(entry[1])} is given a second time", line)
+                raise FormatError(f"{section} has a second entry for {quoted(entry[1])}", line)
             value = entries[section][key] = finite(entry[2], line, at_least=0)
             if value > 1 + ROUNDING:
-                raise FormatError(f"probability {quoted(entry[2])} given, at most 1 allowed", line)
+                raise FormatError(f"a probability must be at most 1; got {quoted(entry[2])}", line)
     missing = [name for name in SECTIONS if name not in entries]
     if missing or not entries["I"]:
-        raise FormatError(f"the model lacks section {missing[0]}" if missing else "section I is empty: no state to begin in")
+        raise FormatError(f"the model lacks section {missing[0]}" if missing else "section I is empty: there is no initial state")
     return entries

@@ -69,7 +69,7 @@ def tomita_automaton(grammar: int) -> WFA:
         If there is no such grammar.
     """
     if grammar not in LANGUAGES:
-        raise RecipeError(f"grammar: {grammar} given, allowed: 1 … {len(LANGUAGES)}")
+        raise RecipeError(f"grammar must be between 1 and {len(LANGUAGES)}; got {grammar}")
     language = LANGUAGES[grammar]
     num_states = len(language.following)
     termination = np.zeros(num_states)

@@ -37,9 +37,9 @@ class Sample:
 
     def __post_init__(self) -> None:
         if self.counts.shape != (len(self.words),):
-            raise RecipeError(f"{len(self.words)} words with counts of shape {self.counts.shape}")
+            raise RecipeError(f"each of the {len(self.words)} words needs one count; got counts of shape {self.counts.shape}")
         if len(self.counts) and self.counts.min() < 1:
-            raise RecipeError(f"counts must be at least 1, got {self.counts.min()}")
+            raise RecipeError(f"counts must be at least 1; got {self.counts.min()}")
         check_symbols(self.words, len(self.alphabet))
 
     @classmethod

@@ -102,7 +102,10 @@ class Words:
 
     def __post_init__(self) -> None:
         if self.symbols.ndim != 1 or self.offsets.ndim != 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.symbols):
-            raise RecipeError(f"offsets {self.offsets.shape} do not cover the {self.symbols.shape} symbols")
+            raise RecipeError(
+                "symbols and offsets must be one-dimensional, and offsets must run from 0 to the number of symbols; "
+                f"got shapes {self.symbols.shape} and {self.offsets.shape}"
+            )
 
     @classmethod
     def of(cls, words: Iterable[Sequence[int]]) -> Words:

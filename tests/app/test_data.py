@@ -108,11 +108,11 @@ def test_a_file_is_accepted(data: bytes, strings: str) -> None:
 
 
 BAD: dict[str, tuple[bytes, str]] = {
-    "wrong header": (b"5 2\n1 0\n1 1\n", "line 1: the header promises 5 strings, and 2 follow"),
+    "wrong header": (b"5 2\n1 0\n1 1\n", "line 1: the header promises 5 strings, but 2 follow"),
     "symbol outside the alphabet": (b"2 2\n1 0\n1 7\n", "line 3: symbol 7 is not in the header's alphabet of 2 symbols"),
     "not a number": (b"2 2\n1 0\n1 x\n", "line 3: 'x' is not a whole number"),
-    "empty": (b"", "the file is empty: 0 bytes given"),
-    "blank": (b" \n\n", "the file is empty: 3 bytes given"),
+    "empty": (b"", "the file is empty: it has 0 bytes"),
+    "blank": (b" \n\n", "the file is empty: it has 3 bytes"),
     "all strings empty": ("λ\nλ\nλ\n".encode(), "every string is empty"),
     "a string too long": (
         b"ab\n" + b"a" * (limits.most("string_length") + 1),
@@ -121,10 +121,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "too many symbols": (b"9 10001\n", "line 1: the alphabet size must be at most 10,000; got 10,001"),
     "too many different symbols": (
         " ".join(map(str, range(10_001))).replace(" 50 ", "\n50 ").encode(),
-        "different symbols: 10,0",
+        "different symbols must be at most 10,000; got 10,0",
     ),
     "not text": (b"ab\n\xff\xfe\x00", "line 2: byte 0xff is not UTF-8"),
-    "a count of zero": (b"string,count\nab,3\nba,0\n", "line 3: count '0' given, at least 1 needed"),
+    "a count of zero": (b"string,count\nab,3\nba,0\n", "line 3: a count must be at least 1; got '0'"),
     "too few to split": (b"ab\nba\n", "the file must have at least 3 strings to set some aside for testing"),
 }
 
@@ -184,9 +184,9 @@ def test_a_file_too_large_is_one_sentence_and_changes_nothing(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("field", "data", "sentence"),
     [
-        ("upload_solution", SOLUTION.replace(b"50\n", b"51\n", 1), "the first line promises 51 probability lines, and 50 follow"),
-        ("upload_solution", b"50\n" + b"nan\n" * 50, "line 2: 'nan' given where a finite number"),
-        ("upload_model", b"import os\n", "line 1: 'import os' given where a heading"),
+        ("upload_solution", SOLUTION.replace(b"50\n", b"51\n", 1), "the first line promises 51 probability lines, but 50 follow"),
+        ("upload_solution", b"50\n" + b"nan\n" * 50, "line 2: expected a finite number of at least 0; got 'nan'"),
+        ("upload_model", b"import os\n", "line 1: expected a heading"),
         (
             "upload_model",
             b"I: (state)\n(0) 1.0\n(99999999) 1.0\nF: (state)\nS: (state,symbol)\nT: (state,symbol,state)\n",
@@ -260,7 +260,7 @@ def test_many_pasted_strings_are_split():
     [
         ("", "empty"),
         ("   \n", "empty"),
-        ("string,count\nab,3\nba,0", "line 3: count '0'"),
+        ("string,count\nab,3\nba,0", "line 3: a count must be at least 1; got '0'"),
         ("λ\nλ\nλ", "every string is empty"),
         ("ab\n" * 400_000, "must be at most 1,000,000; got"),
     ],

@@ -324,7 +324,7 @@ def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(monke
     monkeypatch.setenv("NLWFA_DATABASE_URL", "sqlite:////nowhere/at/all.db")
     monkeypatch.setattr("nlwfa_core.history.database.BUSY_SECONDS", 0)
     app = open_lab("history")
-    assert len(complaints(app)) == 1 and "can't be reached just now" in complaints(app)[0]
+    assert len(complaints(app)) == 1 and "can't be reached: its database" in complaints(app)[0]
     assert not complaints(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 321})))
     monkeypatch.undo()
     assert not complaints(open_lab("history"))

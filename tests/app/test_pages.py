@@ -202,7 +202,7 @@ def test_an_impossible_grammar_is_one_error_and_everything_is_back_once_it_is_me
     app = open_lab("data", **QUICK | {"split_probability": 0.2})
     before = [metric.value for metric in app.metric]
     app.number_input(key="split_probability").set_value(0.4).run()
-    assert len(complaints(app)) == 1 and "must stay below 1" in complaints(app)[0]
+    assert len(complaints(app)) == 1 and "must be below 1" in complaints(app)[0]
     assert app.number_input(key="wrap_probability").value == 0.4
     for _, shown in all_pages(app):
         assert len(complaints(shown)) <= 1

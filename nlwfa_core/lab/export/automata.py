@@ -29,14 +29,14 @@ def pautomac(wfa: WFA) -> str:
     """
     lowest = min(float(part.min(initial=0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
     if not lowest >= -NEGATIVE_TOLERANCE:
-        raise RecipeError(f"{REFUSED} probabilities, and the lowest weight here is {lowest:.3g}.")
+        raise RecipeError(f"{REFUSED} probabilities, but the lowest weight here is {lowest:.3g}.")
     initial, transitions, termination = (np.maximum(part, 0) for part in (wfa.initial, wfa.transitions, wfa.termination))
     continuing, emitted = np.maximum(1 - termination, 0), transitions.sum(axis=2)  # (num_states,), (num_symbols, num_states)
     if not abs(initial.sum() - 1) <= SUM_TOLERANCE:
-        raise RecipeError(f"{REFUSED} sums of 1, and the initial weights sum to {initial.sum():.6g}.")
+        raise RecipeError(f"{REFUSED} sums of 1, but the initial weights sum to {initial.sum():.6g}.")
     for state in np.flatnonzero(~(np.abs(emitted.sum(axis=0) - continuing) <= SUM_TOLERANCE * continuing))[:1].tolist():
         total = emitted[:, state].sum() + termination[state]
-        raise RecipeError(f"{REFUSED} sums of 1, and the transitions and the termination of state {state} sum to {total:.6g}.")
+        raise RecipeError(f"{REFUSED} sums of 1, but the transitions and the termination of state {state} sum to {total:.6g}.")
     lines = ["I: (state)", *(f"\t({i}) {p!r}" for i, p in enumerate(initial.tolist()) if p > 0)]
     lines += ["F: (state)", *(f"\t({i}) {p!r}" for i, p in enumerate(termination.tolist()))]
     lines.append("S: (state,symbol)")

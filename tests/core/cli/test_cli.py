@@ -512,7 +512,7 @@ def test_bad_input_is_one_line_and_exit_code_2(run: Run, places: dict[str, Path]
     ("case", "said"),
     [
         ("missing training file", "none: No such file or directory"),
-        ("a wrong header", "wrong: line 1: the header promises 3 strings, and 2 follow"),
+        ("a wrong header", "wrong: line 1: the header promises 3 strings, but 2 follow"),
         ("rank 0", "rank must be at least 1; got 0"),
         ("unknown learner", "learner must be one of SP, fac.non, tran.non, both.non"),
         ("unknown statistic", "statistic must be one of string"),

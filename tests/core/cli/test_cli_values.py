@@ -89,7 +89,7 @@ def test_values_refine(run: Run, files: Path) -> None:
     ("arguments", "said"),
     [
         ("fit-values --train none --learner SP --rank 1 --out m", "can't read"),
-        ("fit-values --train counts.csv --learner SP --rank 1 --out m", "counts.csv: line 2: 'many' given where a finite number"),
+        ("fit-values --train counts.csv --learner SP --rank 1 --out m", "counts.csv: line 2: expected a finite number; got 'many'"),
         ("fit-values --train zeros.csv --learner SP --rank 1 --out m", "no finite known entry other than zero"),
         ("fit-values --train train.csv --learner SP --rank 0 --out m", "rank must be at least 1; got 0"),
         ("fit-values --train train.csv --learner SP --rank 999 --out m", "rank must be between 1 and"),
@@ -109,7 +109,7 @@ def test_values_refine(run: Run, files: Path) -> None:
             "score-values --model fitted --test unknown.csv",
             "string 2: symbol 'c' is not in the model's alphabet of 2 symbols: a, b",
         ),
-        ("score-values --model fitted --test counts.csv", "counts.csv: line 2: 'many'"),
+        ("score-values --model fitted --test counts.csv", "counts.csv: line 2: expected a finite number; got 'many'"),
         ("score-values --model none --test test.csv", "can't read"),
     ],
 )

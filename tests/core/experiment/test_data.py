@@ -137,8 +137,8 @@ def test_strings_that_are_all_empty_are_a_sample_where_the_header_has_an_alphabe
 
 
 BAD_UPLOADS = [
-    (b"", {}, "the file is empty: 0 bytes"),
-    (b"3 2\n1 0\n", {}, "line 1: the header promises 3 strings, and 1 follow"),
+    (b"", {}, "the file is empty: it has 0 bytes"),
+    (b"3 2\n1 0\n", {}, "line 1: the header promises 3 strings, but 1 follow"),
     (b"1 2\n1 2\n", {}, "line 2: symbol 2 is not in the header's alphabet of 2 symbols"),
     (b"1 2\n1 x\n", {"upload_format": "pautomac"}, "line 2: 'x' is not a whole number"),
     (b"1 10001\n1 0\n", {}, "line 1: the alphabet size must be at most 10,000; got 10,001"),
@@ -148,7 +148,11 @@ BAD_UPLOADS = [
     (b"a\n" * 5, {"upload_solution": b"1\n1\n"}, "A solution belongs to a test file"),
     (b"a\n" * 5, {"upload_test": b"a\n", "upload_solution": b"2\n1\n1\n"}, "1 test strings but 2 probabilities in the solution"),
     (b"a\n" * 5, {"upload_test": b""}, "the file is empty"),
-    (b"5 1\n" + b"0\n" * 5, {"upload_model": MODEL.replace(b"(0,0)", b"(0,3)")}, "the model emits symbol 3, and only 1 symbol"),
+    (
+        b"5 1\n" + b"0\n" * 5,
+        {"upload_model": MODEL.replace(b"(0,0)", b"(0,3)")},
+        "the model emits symbol 3, but the alphabet has only 1 symbol",
+    ),
 ]
 
 
@@ -197,5 +201,5 @@ def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyP
 
 
 def test_impossible_generators_are_refused() -> None:
-    with pytest.raises(RecipeError, match=r"split \+ wrap: 1\.5 given"):
+    with pytest.raises(RecipeError, match=r"split \+ wrap must be below 1, .*; got 1\.5"):
         load_data(DataRecipe(split_probability=0.9, wrap_probability=0.6))

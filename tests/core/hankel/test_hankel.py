@@ -119,7 +119,7 @@ def test_all_prefixes_are_used_if_there_are_fewer_than_requested() -> None:
         ([()], [], "the first of a basis's suffixes"),
         ([(), (0,), (0,)], [()], "a basis's prefixes must differ"),
         ([()], [(), (1,), (1,)], "a basis's suffixes must differ"),
-        ([(), (0, 1)], [()], "prefix-closed: 2 given, with all their own prefixes they are 3"),
+        ([(), (0, 1)], [()], "prefix-closed; got 2, but with all their own prefixes there are 3"),
         ([(), (3,)], [()], "symbol 3 is not in the alphabet of 3 symbols"),
     ],
 )
@@ -139,7 +139,7 @@ def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     basis = select_basis(sample, 5, 5)
     with pytest.raises(RecipeError, match="statistic must be one of string, .*; got 'bigram'"):
         estimate_hankel(sample, basis, "bigram")
-    with pytest.raises(RecipeError, match="the basis has 3 symbols, the sample 2"):
+    with pytest.raises(RecipeError, match="the basis has 3 symbols, but the sample has 2"):
         estimate_hankel(Sample.of(Words.of([(0,)]), Alphabet.numbered(2)), basis)
     monkeypatch.setitem(limits.IN_FORCE, "shifted_rows", 5)
     with pytest.raises(RecipeError, match="prefixes × symbols must be at most 5; got 12"):

@@ -71,7 +71,7 @@ def test_boundary_symbols() -> None:
     assert list(bounded.words) == [(3, 0, 1, 2), (3, 2)] and bounded.alphabet.symbols == ("a", "b", "⊣", "⊢")
     assert bounded.counts.tolist() == [2, 1]
     assert bounded_sample(Sample.of(Words.of([(0,)]), Alphabet(("⊣",))), "prefix").alphabet.symbols == ("⊣", "⊣′")
-    with pytest.raises(RecipeError, match="statistic: 'string' given; boundary symbols are for prefix and factor"):
+    with pytest.raises(RecipeError, match="boundary symbols are only for prefix and factor statistics; got 'string'"):
         bounded_sample(sample, "string")
 
 

@@ -69,13 +69,13 @@ def test_an_observed_zero_is_not_an_unknown_cell() -> None:
 
 
 def test_invalid_values_are_refused() -> None:
-    with pytest.raises(RecipeError, match="values must be finite numbers, got inf"):
+    with pytest.raises(RecipeError, match="values must be finite numbers; got inf"):
         valued({(): np.inf})
-    with pytest.raises(RecipeError, match=r"1 words with values of shape \(2,\)"):
+    with pytest.raises(RecipeError, match=r"each of the 1 words needs one value; got values of shape \(2,\)"):
         ValuedStrings(Words.of([()]), np.zeros(2), AB)
     with pytest.raises(RecipeError, match="can't split 1 strings into parts of 1, 1"):
         valued({(): 1.0}).split([1, 1], 0)
-    with pytest.raises(RecipeError, match="1 outputs for 2 values"):
+    with pytest.raises(RecipeError, match="as many outputs as values, at least 1; got 1 and 2"):
         value_scores(np.zeros(1), np.zeros(2))
 
 

@@ -14,7 +14,7 @@ from nlwfa_core.history.database import FILE, connect, database_errors_as_senten
 
 def test_what_a_database_refuses_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
-    with pytest.raises(RecipeError, match="can't be reached just now"), database_errors_as_sentences():
+    with pytest.raises(RecipeError, match="can't be reached: its database"), database_errors_as_sentences():
         connect(tmp_path)
     with pytest.raises(RecipeError, match="try again"), database_errors_as_sentences():
         raise OperationalError("SELECT secret", None, Exception("locked"))

@@ -116,7 +116,7 @@ def test_pages_hold_each_run_once(history: History, query: Query) -> None:
 
 
 def test_an_order_that_there_is_not_is_told(history: History) -> None:
-    with pytest.raises(RecipeError, match="allowed are newest and log2_pauto"):
+    with pytest.raises(RecipeError, match="order must be one of newest, log2_pauto"):
         list_runs(history, Query(order="wer; DROP TABLE runs"))
     assert "wer" in FIELDS
 

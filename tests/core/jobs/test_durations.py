@@ -63,6 +63,6 @@ def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPa
     assert at(599, held=True) is None
     assert at(5000) is None
     assert at(5000, held=False) is None
-    assert str(at(5002)).startswith("Stopped: the run has taken 601 seconds, at most 600 are allowed here. Try fewer epochs")
+    assert str(at(5002)).startswith("Stopped: the run has taken 601 seconds, and at most 600 are allowed here. Try fewer epochs")
     running.end("done")
     assert running.overtime is None

@@ -297,7 +297,8 @@ def test_a_training_has_its_time(runner: Runner, monkeypatch: pytest.MonkeyPatch
     key = runner.submit(endless(), "a")
     told = over(runner, key)
     said = (
-        r"Stopped: the run has taken \d+ seconds, at most 1 are allowed here\. Try fewer epochs, fewer strings or a smaller basis\."
+        r"Stopped: the run has taken \d+ seconds, and at most 1 are allowed here\. "
+        r"Try fewer epochs, fewer strings or a smaller basis\."
     )
     assert told.state == "failed" and re.fullmatch(said, str(told.message))
     monkeypatch.setitem(limits.IN_FORCE, "training_seconds", 600)

@@ -248,7 +248,7 @@ def test_a_models_matrix_holds_its_weights() -> None:
 
 def test_what_is_too_much_is_refused_before_it_is_begun() -> None:
     hankel = estimated(20_000, 600, 600)
-    with pytest.raises(RecipeError, match=f"600 × 600 cells given, at most {MAX_MODEL_CELLS:,} allowed"):
+    with pytest.raises(RecipeError, match=f"must have at most {MAX_MODEL_CELLS:,} cells; got 600 × 600"):
         model_block(random_automaton(3, 2, 5), hankel)
 
 

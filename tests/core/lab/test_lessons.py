@@ -57,21 +57,21 @@ def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("## One\n", 1, "begins with its heading"),
+        ("## One\n", 1, "must begin with its heading"),
         (HEAD.replace("title: T\n", ""), 1, "no title"),
-        (HEAD.replace("5", "five"), 1, "minutes: 'five' given"),
-        (HEAD.replace("summary", "sumary"), 4, "'sumary: S.' given"),
-        (HEAD, 5, "needs a step"),
+        (HEAD.replace("5", "five"), 1, "minutes must be a whole number; got 'five'"),
+        (HEAD.replace("summary", "sumary"), 4, "expected one of title, .* and a colon; got 'sumary: S.'"),
+        (HEAD, 5, "needs at least one step"),
         (HEAD + "Text\n## One\n", 6, "before the first step"),
         (HEAD + "## One\n\nText\n", 6, "needs a page"),
         (HEAD + "## One\npage: data\n", 6, "needs text"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\n", 6, "an answer if it asks"),
         (HEAD + "## One\npage: data\nshow: ranks\n\nText\n", 6, "'ranks' is not a control"),
         (HEAD + "## One\npage: data\ndo: Go | ranks=3\n\nText\n", 8, "'ranks' is not a field"),
-        (HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n", 8, "expected field=value"),
+        (HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n", 8, "expected field=value; got 'rank'"),
         (HEAD + "## One\npage: data\ndo: Go | rank=0\n\nText\n", 8, "rank must be at least 1; got '0'"),
-        (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "learner@rank"),
-        (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "one question"),
+        (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "expected learner@rank; got 'SP'"),
+        (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "only one question"),
     ],
 )
 def test_errors_name_the_line(text: str, line: int, message: str) -> None:

@@ -109,13 +109,13 @@ def test_the_competitions_perplexities_are_reproduced(problem: int) -> None:
 @pytest.mark.parametrize(
     ("outputs", "target", "floor", "message"),
     [
-        ([1.0], [1.0, 1.0], 0, "1 outputs but 2 target probabilities"),
+        ([1.0], [1.0, 1.0], 0, "as many outputs as target probabilities; got 1 and 2"),
         ([1.0], [0.0], 0, "must be finite, at least 0, and not all 0"),
         ([1.0, 1.0], [2.0, -1.0], 0, "must be finite, at least 0"),
         ([1.0], [np.nan], 0, "must be finite"),
-        ([1.0], [1.0], 1, "floor: 1 given, allowed are numbers from 0"),
-        ([1.0], [1.0], -0.1, "floor: -0.1 given"),
-        ([1.0], [1.0], np.nan, "floor: nan given"),
+        ([1.0], [1.0], 1, "floor must be at least 0 .* and below 1; got 1"),
+        ([1.0], [1.0], -0.1, "floor must .*; got -0.1"),
+        ([1.0], [1.0], np.nan, "floor must .*; got nan"),
     ],
 )
 def test_scores_of_nothing_are_refused(outputs: list[float], target: list[float], floor: float, message: str) -> None:
@@ -213,7 +213,7 @@ def test_test_sets_that_do_not_fit_are_refused() -> None:
     with pytest.raises(RecipeError, match="the test set has no strings"):
         evaluate(COIN.wfa, TestSet(empty.words, np.empty(0), empty, target_is_true=True))
     strange = Sample.of(Words.of([(0, 2)]), Alphabet.numbered(4))
-    with pytest.raises(RecipeError, match="the test strings use 3 symbols, the model knows 2"):
+    with pytest.raises(RecipeError, match="the test strings use 3 symbols, but the model has 2"):
         evaluate(COIN.wfa, TestSet.empirical(strange))
     with pytest.raises(RecipeError, match="1 test strings but 2 probabilities in the solution"):
         TestSet.as_drawn(Words.of([(0,)]), np.ones(2), SAMPLE)

@@ -75,17 +75,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 HEADERS: list[tuple[Any, str]] = [
-    ({"format": 3}, "format 3 given, this version reads 2"),
-    ([], "format 'list' given, this version reads 2"),
-    ({"symbols": ["a"]}, "has 2 symbols, its alphabet 1"),
+    ({"format": 3}, "format must be 2; got 3"),
+    ([], "format must be 2; got 'list'"),
+    ({"symbols": ["a"]}, "has 2 symbols, but its alphabet has 1"),
     ({"symbols": ["a", "a"]}, "symbols must differ"),
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
     ({"symbols": ["a"] * 10_001}, "the number of symbols must be at most 10,000; got 10,001"),
-    ({"kind": "RNN"}, "kind 'RNN' given, allowed: WFA, NLWFA, GRU, LSTM"),
+    ({"kind": "RNN"}, "kind must be one of WFA, NLWFA, GRU, LSTM; got 'RNN'"),
     ({"kind": "WFA"}, "lacks 'transitions'"),
-    ({"kind": None}, "kind None given"),
-    ({"kind": []}, r"kind \[\] given"),
+    ({"kind": None}, "kind must .*; got None"),
+    ({"kind": []}, r"kind must .*; got \[\]"),
     ({"kind": "GRU"}, "lacks 'inputs'"),
 ]
 

@@ -80,7 +80,7 @@ def test_layers_that_do_not_fit_are_refused(change: str) -> None:
         "nothing": {"transitions": ()},
         "number": {"initial": np.float64(1).reshape(())},
     }[change]
-    with pytest.raises(RecipeError, match="the layers of an NL-WFA .* do not fit: transitions .*, decoder .*, output"):
+    with pytest.raises(RecipeError, match="the layers of an NL-WFA .* do not fit together: transitions .*, decoder .*, output"):
         NLWFA(**{**parts, **wrong}, nonlinear_transitions=True, nonlinear_termination=True)
 
 

@@ -327,7 +327,7 @@ def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [
         (["dyck"], "experiment must be one of dyck-rank"),
         (["dyck-rank", "--train", "x"], "only for the experiment verbs; got dyck-rank"),
-        (["verbs", "--train", __file__], "both or neither"),
+        (["verbs", "--train", __file__], "both --train and --validation, or neither"),
         (["squared", "--seeds", "0"], "seeds"),
         (["squared", "--jobs", "0"], "jobs"),
         (["squared", "--out", __file__], "can't write"),

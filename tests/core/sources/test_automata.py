@@ -100,7 +100,7 @@ def test_draws_in_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_drawn_from_what_is_not_a_distribution() -> None:
     one = np.array([1.0])
-    with pytest.raises(RecipeError, match="not a probability distribution: the sum over all strings is 2, 1 needed"):
+    with pytest.raises(RecipeError, match="not a probability distribution: the weights of all strings must sum to 1; got 2"):
         sample_words(WFA(one, np.array([[[0.5]]]), one), 10, seed=0)
     with pytest.raises(RecipeError, match="the sum over all strings is inf"):
         sample_words(WFA(one, np.array([[[1.5]]]), one), 10, seed=0)
@@ -118,9 +118,9 @@ def test_numbers_out_of_range_are_refused() -> None:
         "num_symbols × states² must be at most .*; got 500,000,000": lambda: random_automaton(1000, 500, seed=0),
         "num_states² must be at most 1,000; got 1,600": lambda: random_wfa(40, 1, seed=0),
         "num_symbols × states² must be at most .*; got 160,000,000": lambda: squared_automaton(20, 1000, seed=0),
-        "density: 0 given": lambda: random_automaton(2, 2, seed=0, density=0),
-        "mean_length: 0 given": lambda: random_automaton(2, 2, seed=0, mean_length=0),
-        "radius: 1 given": lambda: random_wfa(2, 2, seed=0, radius=1),
+        "density must be above 0 and at most 1; got 0": lambda: random_automaton(2, 2, seed=0, density=0),
+        "mean_length must be above 0 and at most .*; got 0": lambda: random_automaton(2, 2, seed=0, mean_length=0),
+        "radius must be above 0 and below 1; got 1": lambda: random_wfa(2, 2, seed=0, radius=1),
         "num_strings must be at least 1; got 0": lambda: sample_words(wfa, 0, seed=0),
         "num_strings must be at most .*; got 1,000,001": lambda: sample_words(wfa, 1_000_001, seed=0),
         "a string longer than 5 symbols was drawn": lambda: sample_words(wfa, 1000, seed=0, max_length=5),

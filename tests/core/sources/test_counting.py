@@ -95,15 +95,15 @@ def test_pieces_are_whole_lines(data: bytes, size: int) -> None:
 
 
 BAD_FILES = [
-    (b"", None, "the file is empty: 0 bytes"),
-    (b"\xef\xbb\xbf \r\n\n", None, "the file is empty: 7 bytes"),
-    (b"3 2\r\n1 0\r\n1 1\r\n", 1, "the header promises 3 strings, and 2 follow"),
-    (b"\r\n\r\n1 2\r\n1 0\r\n1 1\r\n", 3, "the header promises 1 string, and 2 follow"),
-    (b"0 2\n", 1, "the file holds no strings"),
-    (b"2 2 2\n1 0\n", 1, "the header needs number_of_strings and alphabet_size, got 3 numbers"),
-    (b"1 0\n0\n", 1, "alphabet size 0 given"),
+    (b"", None, "the file is empty: it has 0 bytes"),
+    (b"\xef\xbb\xbf \r\n\n", None, "the file is empty: it has 7 bytes"),
+    (b"3 2\r\n1 0\r\n1 1\r\n", 1, "the header promises 3 strings, but 2 follow"),
+    (b"\r\n\r\n1 2\r\n1 0\r\n1 1\r\n", 3, "the header promises 1 string, but 2 follow"),
+    (b"0 2\n", 1, "the file has no strings"),
+    (b"2 2 2\n1 0\n", 1, "the header must be number_of_strings and alphabet_size; got 3 numbers"),
+    (b"1 0\n0\n", 1, "the alphabet size must be at least 1; got 0"),
     (b"1 99999\n1 0\n", 1, "alphabet size must be at most 10,000; got 99,999"),
-    (b"2 2\r\n2 0 1\r\n3 0 1\r\n", 3, "length 3 is declared, and 2 symbols follow"),
+    (b"2 2\r\n2 0 1\r\n3 0 1\r\n", 3, "length 3 is declared, but 2 symbols follow"),
     (b"2 2\n\n2 0 1\n\n1 2", 5, r"symbol 2 is not in the header's alphabet of 2 symbols \(0 … 1\)"),
     (b"2 2\r1 0\r1 " + b"9" * 30, 3, "symbol 9223372036854775807 is not in"),
     (b"2 2\r\n1 0\r\n1 -1\r\n", 3, "negative number '-1': lengths and symbols are whole numbers from 0"),
@@ -128,7 +128,7 @@ def test_bad_files_are_blamed_on_the_same_line(
 
 
 def test_no_header_is_no_file() -> None:
-    with pytest.raises(FormatError, match="the file holds no numbers"):
+    with pytest.raises(FormatError, match="the file has no numbers"):
         list(parse_pautomac([]))
 
 

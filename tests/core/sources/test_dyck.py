@@ -162,11 +162,11 @@ def test_draws_follow_the_seed() -> None:
 @pytest.mark.parametrize(
     ("split", "wrap", "message"),
     [
-        (-0.1, 0.4, "split: -0.1 given, a probability from 0 to 1 needed"),
-        (0.2, 1.5, "wrap: 1.5 given, a probability from 0 to 1 needed"),
-        (float("nan"), 0.2, "split: nan given"),
-        (0.5, 0.5, r"split \+ wrap: 1 given; it must stay below 1"),
-        (0.4, 0.2, "the expected number of S a rule makes: 1 given, it must stay below 1"),
+        (-0.1, 0.4, "split must be between 0 and 1; got -0.1"),
+        (0.2, 1.5, "wrap must be between 0 and 1; got 1.5"),
+        (float("nan"), 0.2, "split must be between 0 and 1; got nan"),
+        (0.5, 0.5, r"split \+ wrap must be below 1, so that S → .* is possible; got 1"),
+        (0.4, 0.2, "the expected number of S that a rule makes, must be below 1; got 1"),
     ],
 )
 def test_impossible_grammars_are_refused(split: float, wrap: float, message: str) -> None:

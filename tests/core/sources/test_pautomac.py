@@ -42,13 +42,13 @@ def test_symbols_outside_the_alphabet_are_not_written() -> None:
     ("data", "line", "message"),
     [
         (b"", None, "the file is empty"),
-        (b"x\n0.5\n", 1, "count 'x' is not a whole number"),
-        (b"3\n0.5\n0.5\n", 1, "promises 3 probability lines, and 2 follow"),
-        (b"1\n-0.5\n", 2, "'-0.5' given where a finite number, at least 0, is needed"),
-        (b"2\n0.5\nnan\n", 3, "'nan' given"),
-        (b"2\n0.5\ninf\n", 3, "'inf' given"),
-        (b"2\n0.5\n0_1\n", 3, "'0_1' given"),
-        (b"1\n0.5 0.5\n", 2, "'0.5 0.5' given"),
+        (b"x\n0.5\n", 1, "a count must be a whole number; got 'x'"),
+        (b"3\n0.5\n0.5\n", 1, "promises 3 probability lines, but 2 follow"),
+        (b"1\n-0.5\n", 2, "expected a finite number of at least 0; got '-0.5'"),
+        (b"2\n0.5\nnan\n", 3, "got 'nan'"),
+        (b"2\n0.5\ninf\n", 3, "got 'inf'"),
+        (b"2\n0.5\n0_1\n", 3, "got '0_1'"),
+        (b"1\n0.5 0.5\n", 2, "got '0.5 0.5'"),
     ],
 )
 def test_bad_solutions_are_refused(data: bytes, line: int | None, message: str) -> None:
@@ -68,14 +68,14 @@ def test_a_model_by_hand() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("\t(0) 1.0", "\t(0) one", 2, "'one' given where a finite number, at least 0, is needed"),
-        ("\t(1) 0.5", "\t(1) 1.5", 4, "probability '1.5' given, at most 1 allowed"),
-        ("\t(1) 0.5", "\t(-1) 0.5", 4, r"'\(-1\) 0.5' given where \(state\) and a probability is needed"),
-        ("\t(0,0) 1.0", "\t(0,0,0) 1.0", 6, r"given where \(state,symbol\) and a probability is needed"),
-        ("\t(1,1) 1.0", "\t(0,0) 1.0", 7, "S of '0,0' is given a second time"),
-        ("\t(1,1) 1.0", "\t(1,1)", 7, r"given where \(state,symbol\) and a probability is needed"),
+        ("\t(0) 1.0", "\t(0) one", 2, "expected a finite number of at least 0; got 'one'"),
+        ("\t(1) 0.5", "\t(1) 1.5", 4, "a probability must be at most 1; got '1.5'"),
+        ("\t(1) 0.5", "\t(-1) 0.5", 4, r"expected \(state\) and a probability; got '\(-1\) 0.5'"),
+        ("\t(0,0) 1.0", "\t(0,0,0) 1.0", 6, r"expected \(state,symbol\) and a probability; got"),
+        ("\t(1,1) 1.0", "\t(0,0) 1.0", 7, "S has a second entry for '0,0'"),
+        ("\t(1,1) 1.0", "\t(1,1)", 7, r"expected \(state,symbol\) and a probability; got"),
         ("\t(0,0,1) 1.0", "F: again", 9, "section F begins a second time"),
-        ("I: (state)", "(0) 1", 1, "given where a heading, one of I, F, S, T and a colon, is needed"),
+        ("I: (state)", "(0) 1", 1, "expected a heading: one of I, F, S, T and a colon; got"),
         ("T: (state,symbol,state)\n\t(0,0,1) 1.0\n\t(1,1,1) 1.0\n", "", None, "the model lacks section T"),
         ("\t(0) 1.0\n", "", None, "section I is empty"),
         ("\t(0,0,1) 1.0", "\t(0,0,999999999) 1.0", None, "symbols × states² must be at most .*; got 2,000,000,000,000,000,000"),
@@ -86,7 +86,7 @@ def test_bad_models_are_refused(old: str, new: str, line: int | None, message: s
     with pytest.raises(FormatError, match=message) as caught:
         read_pautomac_model(MODEL.replace(old, new).encode())
     assert caught.value.line == line
-    with pytest.raises(FormatError, match="the model emits symbol 1, and only 1 symbol are allowed for"):
+    with pytest.raises(FormatError, match="the model emits symbol 1, but the alphabet has only 1 symbol"):
         read_pautomac_model(MODEL.encode(), num_symbols=1)
 
 

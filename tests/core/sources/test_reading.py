@@ -117,8 +117,8 @@ def test_solutions(values: list[float], blank: int) -> None:
 @pytest.mark.parametrize(
     ("data", "format", "message"),
     [
-        (b"a,0\nb\n", "csv", "line 2: 1 column given"),  # before the count in line 1
-        (b"a,1\nb,x\nc,0\n", "csv", "line 2: count 'x'"),
+        (b"a,0\nb\n", "csv", "line 2: expected 2 columns, string and count; got 1 column"),  # before the count in line 1
+        (b"a,1\nb,x\nc,0\n", "csv", "line 2: a count must be a whole number; got 'x'"),
         (
             b"ab\n" * 9 + b"a" * 10_002 + b"\nb\n" + b"a" * 10_003 + b"\n",
             "characters",
@@ -130,10 +130,10 @@ def test_solutions(values: list[float], blank: int) -> None:
             "characters",
             "different symbols must be at most .*; got 10,003",
         ),
-        (b"ab," * 400_000, "csv", "line 1: 400,001 columns given"),
-        (b"a,1\n" + b'"a,b",' * 200_000 + b"c\n", "csv", "line 2: 200,001 columns given"),
+        (b"ab," * 400_000, "csv", "line 1: expected 2 columns, string and count; got 400,001 columns"),
+        (b"a,1\n" + b'"a,b",' * 200_000 + b"c\n", "csv", "line 2: expected 2 columns, string and count; got 200,001 columns"),
         (b"a,1\n" + b"a" * 1_100_000 + b",1\n", "csv", "line 2: not a CSV file: field larger than field limit"),
-        (b"1 2\n" + b"0 " * 200_000, "pautomac", "line 2: length 0 is declared, and 199,999 symbols follow"),
+        (b"1 2\n" + b"0 " * 200_000, "pautomac", "line 2: length 0 is declared, but 199,999 symbols follow"),
         (b"\xef\xbb\xbf" * 2, "pautomac", r"line 1: '\\ufeff' is not a whole number"),
     ],
 )

@@ -71,7 +71,7 @@ def test_as_a_source() -> None:
 
 @pytest.mark.parametrize("grammar", [0, 8])
 def test_other_grammars_are_refused(grammar: int) -> None:
-    with pytest.raises(RecipeError, match=f"{grammar} given"):
+    with pytest.raises(RecipeError, match=f"grammar must be between 1 and 7; got {grammar}"):
         tomita_automaton(grammar)
     with pytest.raises(RecipeError, match="grammar"):
         DataRecipe(source="tomita", grammar=grammar)

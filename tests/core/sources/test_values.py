@@ -27,18 +27,18 @@ def test_tokens_in_a_file_of_values() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"ab,0.5\na,nan\n", "line 2: 'nan' given where a finite number is needed"),
-        (b"ab,inf\n", "line 1: 'inf' given where a finite number is needed"),
-        (b"ab,1_0\n", "line 1: '1_0' given where a finite number is needed"),
-        (b"ab,\n", "line 1: '' given where a finite number is needed"),
-        (b"string,value\nab\n", "line 2: 1 column given, 2 needed: string and value"),
-        (b"string,count\nab,1\n", "line 1: 'count' given where a finite number is needed"),
-        (b"string,value\n", "the file holds no strings"),
+        (b"ab,0.5\na,nan\n", "line 2: expected a finite number; got 'nan'"),
+        (b"ab,inf\n", "line 1: expected a finite number; got 'inf'"),
+        (b"ab,1_0\n", "line 1: expected a finite number; got '1_0'"),
+        (b"ab,\n", "line 1: expected a finite number; got ''"),
+        (b"string,value\nab\n", "line 2: expected 2 columns, string and value; got 1 column"),
+        (b"string,count\nab,1\n", "line 1: expected a finite number; got 'count'"),
+        (b"string,value\n", "the file has no strings"),
         (b",1\n", "every string is empty"),
-        (b"ab,1\nb,1\nab,2\n", "string 'ab' has the values 1.0 and 2.0, one is allowed"),
+        (b"ab,1\nb,1\nab,2\n", "string 'ab' must have one value; got 1.0 and 2.0"),
     ],
 )
 def test_bad_files_of_values_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(RecipeError, match=message) as raised:
         read_values(data)
-    assert isinstance(raised.value, FormatError) or "one is allowed" in message
+    assert isinstance(raised.value, FormatError) or "must have one value" in message

@@ -60,7 +60,7 @@ def test_words_are_a_list_of_words(rows: list[Word]) -> None:
 
 
 def test_offsets_must_cover_the_symbols() -> None:
-    with pytest.raises(RecipeError, match=r"offsets \(2,\) do not cover the \(3,\) symbols"):
+    with pytest.raises(RecipeError, match=r"offsets must run from 0 to the number of symbols; got shapes \(3,\) and \(2,\)"):
         Words(np.array([0, 1, 0]), np.array([0, 2]))
 
 
@@ -130,7 +130,7 @@ def test_splits_that_do_not_fit_are_refused(sizes: list[int]) -> None:
 
 
 def test_counts_must_fit_the_words() -> None:
-    with pytest.raises(RecipeError, match=r"1 words with counts of shape \(2,\)"):
+    with pytest.raises(RecipeError, match=r"each of the 1 words needs one count; got counts of shape \(2,\)"):
         Sample(Words.of([(0,)]), np.array([1, 1]), AB)
-    with pytest.raises(RecipeError, match="counts must be at least 1, got 0"):
+    with pytest.raises(RecipeError, match="counts must be at least 1; got 0"):
         Sample(Words.of([(0,)]), np.array([0]), AB)
