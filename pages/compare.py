@@ -48,8 +48,8 @@ view.all_runs(named, by)
 
 st.subheader("One model, several perplexities", anchor=False)
 st.markdown("An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities.")
-chosen = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
-result = cache.result(chosen)
+model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
+result = cache.result(model_recipe)
 if result is not None:
-    conventions = tables.conventions_of(result, cache.data(chosen.data))
+    conventions = tables.conventions_of(result, cache.data(model_recipe.data))
     widgets.text_table(conventions, "compare.conventions", "Perplexity of one model by each convention")

@@ -9,22 +9,22 @@ recipe = sidebar.page_recipe(
     "Take away",
     "What you made here is yours: files that give the same numbers elsewhere, without this server.",
 )
-name, chosen = view.chosen_run(recipe)
+name, run_recipe = view.chosen_run(recipe)
 
 st.subheader("Run it again", anchor=False)
-view.cards(view.programs(chosen))
-link = view.link_to(name, chosen)
+view.cards(view.programs(run_recipe))
+link = view.link_to(name, run_recipe)
 st.markdown("Or share this address, which opens the lab with this run:")
 st.code(link, language=None, wrap_lines=True)
 
 st.subheader("Keep the results", anchor=False)
-result = cache.result(chosen)
+result = cache.result(run_recipe)
 if result is None:
     st.markdown("This run has not been trained yet. Once it has, its model, scores, figures and report will be here.")
-training.train_controls([chosen], f"Train {chosen.learning.learner}", "take_away")
+training.train_controls([run_recipe], f"Train {run_recipe.learning.learner}", "take_away")
 if result is not None:
     with widgets.errors_as_messages():
-        run = view.finished(chosen, result, link)
+        run = view.finished(run_recipe, result, link)
     view.cards(view.results(run))
     view.limits_of_formats(result)
 

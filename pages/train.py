@@ -38,8 +38,8 @@ widgets.score_table({name: result.scores} | references, "train.scores")
 st.caption(tables.time_sentence(result.seconds))
 
 st.subheader("All four learners on the same split", anchor=False)
-others = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
-training.train_controls(others, "Train the other three", "train.others")
+other_learners = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
+training.train_controls(other_learners, "Train the other three", "train.others")
 results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
 if len(results) > 1:
     widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))

@@ -151,14 +151,14 @@ class Waiting:
             start, _ = entry
             return start != own, start[0] != own[0], start[0] in samples, start in matrices
 
-        start, keys = chosen = min(islice(self._groups, GROUPS_COMPARED), key=cost)
+        start, keys = next_group = min(islice(self._groups, GROUPS_COMPARED), key=cost)
         size = max(1, self._num_waiting // (GROUPS_PER_SLOT * num_slots))
-        taken = tuple(keys.popleft() for _ in range(min(size, len(keys))))
+        batch = tuple(keys.popleft() for _ in range(min(size, len(keys))))
         if not keys:
-            self._groups.remove(chosen)
+            self._groups.remove(next_group)
         self._starts[slot] = start
-        self._num_waiting -= len(taken)
-        return taken
+        self._num_waiting -= len(batch)
+        return batch
 
     def put_back(self, slot: Slot, keys: Sequence[str]) -> None:
         """Have runs wait again that a slot has not begun."""

@@ -268,11 +268,11 @@ class Trainer:
             self.outbox.end("done")
 
     def _run(self, recipe: Recipe, shelf: FileShelf) -> Result:
-        report, cancelled = self._report, self.inbox.cancelled.is_set
         self.seconds_held = {}
-        result = self.bench.run(recipe, report, cancelled, shelf.get if recipe.data.upload else no_files)
-        learned = replace(result.report, seconds=self._without_pauses(result.report.seconds))
-        return replace(result, report=learned, seconds=self._without_pauses(result.seconds))
+        files = shelf.get if recipe.data.upload else no_files
+        result = self.bench.run(recipe, self._report, self.inbox.cancelled.is_set, files)
+        report = replace(result.report, seconds=self._without_pauses(result.report.seconds))
+        return replace(result, report=report, seconds=self._without_pauses(result.seconds))
 
     def _report(self, progress: Progress) -> None:
         self.outbox.report(progress)
@@ -286,8 +286,8 @@ class Trainer:
 
     def _without_pauses(self, seconds: dict[str, float]) -> dict[str, float]:
         """Times of stages without their pauses."""
-        held = {**self.seconds_held, "learning": sum(self.seconds_held.values())}
-        return {stage: value - held.get(stage, 0.0) for stage, value in seconds.items()}
+        pauses = {**self.seconds_held, "learning": sum(self.seconds_held.values())}
+        return {stage: value - pauses.get(stage, 0.0) for stage, value in seconds.items()}
 
 
 Files = dict[str, bytes]

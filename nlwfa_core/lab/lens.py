@@ -389,13 +389,13 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)
     shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 if the matrix is 0
-    kept = [f"{share:.2%}" for share in shares]
+    percentages = [f"{share:.2%}" for share in shares]
     weighed = "" if hankel.row_weights is None else ", each row weighted by how often its prefix was seen"
     return {
         "heights": heights,
         "ticks": ticks,
         "names": [f"σ{str(number).translate(_LOWERED)} = {value:.4g}" for number, value in enumerate(values, 1)],
-        "kept": [*kept, kept[-1] if len(values) == min(block.shape) else f"more than {kept[-1]}"],
+        "kept": [*percentages, percentages[-1] if len(values) == min(block.shape) else f"more than {percentages[-1]}"],
         "said": f"Rank {{rank}} keeps {{kept}} of the squared norm of H_λ{weighed}.",
         "colours": {"kept": ACCENT, "muted": MUTED, "mark": MARK},
     }

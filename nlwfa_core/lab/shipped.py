@@ -78,8 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="train everything again, not only what is missing")
     options = parser.parse_args(arguments)
     lessons = tuple(read_lessons(ASSETS / "lessons").values())
-    trained = make_results(ASSETS / "results", lessons, options.all)
-    print(*trained, f"{len(trained)} trained, {len(shipped_recipes(lessons))} in {ASSETS / 'results'}", sep="\n")
+    new_results = make_results(ASSETS / "results", lessons, options.all)
+    print(*new_results, f"{len(new_results)} trained, {len(shipped_recipes(lessons))} in {ASSETS / 'results'}", sep="\n")
     return 0
 
 

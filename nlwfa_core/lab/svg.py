@@ -203,19 +203,19 @@ def _y_axis(y: Scale, ticks: Sequence[float], title: str) -> list[str]:
 def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: Scale) -> list[str]:
     """A line, its band and its markers."""
     dash = STROKES[DASHES.get(kind_of(name), "solid")]
-    drawn = [
+    finite_points = [
         (x(at), spread.mean, spread.sd or 0.0)
         for at, spread in sorted(points.items())
         if spread.mean is not None and (spread.mean > 0 or not y.log)
     ]
     parts = [f"<g><title>{escape(name)}</title>"]
-    if any(sd for _, _, sd in drawn) and name in MARKERS:
-        upper = [f"{at:.1f},{y(mean + sd):.1f}" for at, mean, sd in drawn]
-        lower = [f"{at:.1f},{y(mean - sd):.1f}" for at, mean, sd in reversed(drawn)]
+    if any(sd for _, _, sd in finite_points) and name in MARKERS:
+        upper = [f"{at:.1f},{y(mean + sd):.1f}" for at, mean, sd in finite_points]
+        lower = [f"{at:.1f},{y(mean - sd):.1f}" for at, mean, sd in reversed(finite_points)]
         parts.append(f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" fill-opacity="0.15"/>')
-    path = " ".join(f"{at:.1f},{y(mean):.1f}" for at, mean, _ in drawn)
+    path = " ".join(f"{at:.1f},{y(mean):.1f}" for at, mean, _ in finite_points)
     parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
-    parts += [_marker(name, at, y(mean)) for at, mean, _ in drawn]
+    parts += [_marker(name, at, y(mean)) for at, mean, _ in finite_points]
     return [*parts, "</g>"]
 
 

@@ -79,8 +79,8 @@ def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]
 def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:
     """Warn of negative and infinite weights, and of symbols of the string that occur in no training string."""
     sentences = []
-    seen = set(data.train.words.symbols.tolist())
-    new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in seen})
+    training_symbols = set(data.train.words.symbols.tolist())
+    new = sorted({data.alphabet.symbols[symbol] for symbol in word if symbol not in training_symbols})
     if new:
         sentences.append(f"No training string contains {', '.join(new)}, so the models have learned nothing about it.")
     weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
@@ -173,20 +173,20 @@ def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
 
 def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
     """Say what stands out in a table of scores: models that lose to a baseline or an opponent, and networks that lose to SP."""
-    learned = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
+    learner_scores = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     wer, sentences = SCORE_OF["wer"].short_title, []
     for baseline in ("uniform", ngram):
-        behind = [name for name, scores in learned.items() if baseline in rows and not scores.wer < rows[baseline].wer]
+        behind = [name for name, scores in learner_scores.items() if baseline in rows and not scores.wer < rows[baseline].wer]
         if behind:
             sentences.append(f"No better than the {baseline} model at the next symbol ({wer}): {'; '.join(behind)}.")
-    best = min((scores.wer for scores in learned.values()), default=0.0)
+    best = min((scores.wer for scores in learner_scores.values()), default=0.0)
     ahead = [name for name, scores in rows.items() if name.split(",")[0] in STRING_LEARNERS and scores.wer < best]
     if ahead:
         sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(ahead)}.")
-    linear = [scores.wer for name, scores in learned.items() if name.split(",")[0] == "SP"]
-    others = [scores.wer for name, scores in learned.items() if name.split(",")[0] != "SP"]
-    if linear and others and min(linear) < min(others):
+    linear = [scores.wer for name, scores in learner_scores.items() if name.split(",")[0] == "SP"]
+    nonlinear = [scores.wer for name, scores in learner_scores.items() if name.split(",")[0] != "SP"]
+    if linear and nonlinear and min(linear) < min(nonlinear):
         sentences.append(f"The linear model is ahead of every nonlinear one here ({wer}).")
     return tuple(sentences)
 

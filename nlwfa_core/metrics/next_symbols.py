@@ -127,8 +127,8 @@ def score_next(
 def _highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
     """Which scores of each row equal its highest, within the tolerance; none if all are −∞."""
     highest = scores.max(axis=1)
-    chosen: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - tolerance)[:, None]
-    return chosen
+    guesses: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - tolerance)[:, None]
+    return guesses
 
 
 def likeliest(scores: FloatArray) -> list[int]:
@@ -142,17 +142,17 @@ def likeliest(scores: FloatArray) -> list[int]:
     return np.flatnonzero(_highest(finite[None], np.array([tolerance]))[0]).tolist()
 
 
-def _followed(chosen: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
-    """How often each node is followed by one of its chosen symbols, shape (num_nodes,).
+def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
+    """How often each node is followed by one of its guesses, shape (num_nodes,).
 
     Parameters
     ----------
-    chosen : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes, num_symbols)
+    guesses : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes, num_symbols)
     """
     parents = trie.parent[1:]
-    times = np.where(chosen[parents, trie.symbol[1:]], begins[1:], 0)
+    times = np.where(guesses[parents, trie.symbol[1:]], begins[1:], 0)
     followed = np.bincount(parents, weights=times, minlength=trie.num_nodes).astype(np.int64)
-    return followed + np.where(chosen[:, -1], ends, 0) if chosen.shape[1] > trie.num_symbols else followed
+    return followed + np.where(guesses[:, -1], ends, 0) if guesses.shape[1] > trie.num_symbols else followed
 
 
 def _gains(

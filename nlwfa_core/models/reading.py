@@ -241,11 +241,11 @@ class ConditionalReading(Reading):
 
     def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
         # With boundary symbols, p(σ | u) is in the column of σ alone. Without, all that begins with σ is summed; the end is λ.
-        chosen = np.flatnonzero(suffixes.lengths == 1 if bounded else suffixes.lengths > 0)
-        first = suffixes.symbols[suffixes.offsets[chosen]]
-        chosen, first = chosen[first <= num_symbols], first[first <= num_symbols]  # not ⊢
+        positions = np.flatnonzero(suffixes.lengths == 1 if bounded else suffixes.lengths > 0)
+        first = suffixes.symbols[suffixes.offsets[positions]]
+        positions, first = positions[first <= num_symbols], first[first <= num_symbols]  # not ⊢
         output = np.zeros((len(last), num_symbols + 1))
-        np.add.at(output.T, first, last.T[chosen])
+        np.add.at(output.T, first, last.T[positions])
         if not bounded:
             output[:, -1] = last[:, 0]
         return output

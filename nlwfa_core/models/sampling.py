@@ -95,10 +95,10 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
         num_negative += int((negative_parts > 0).sum())
         num_stuck += int((~possible).sum())
         negative += float(negative_parts.sum())
-        drawn = (bounds <= rng.random(len(prefixes))[:, None] * bounds[:, -1:]).sum(axis=1)
-        finished.append(prefixes[possible & (drawn == model.num_symbols)])
-        going_on = possible & (drawn < model.num_symbols)
-        prefixes = np.column_stack((prefixes[going_on], drawn[going_on]))
+        symbols = (bounds <= rng.random(len(prefixes))[:, None] * bounds[:, -1:]).sum(axis=1)
+        finished.append(prefixes[possible & (symbols == model.num_symbols)])
+        going_on = possible & (symbols < model.num_symbols)
+        prefixes = np.column_stack((prefixes[going_on], symbols[going_on]))
         if not len(prefixes) or length == max_length:
             break
     words, counts = _distinct(finished)

@@ -121,10 +121,10 @@ class Sample:
         if min(sizes) < 0 or sum(sizes) > total:
             raise RecipeError(f"can't split {total:,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
         # In the smallest integers: a line of a file may count for millions of strings.
-        drawn = np.repeat(np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts)
-        np.random.default_rng(seed).shuffle(drawn)
+        strings = np.repeat(np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts)
+        np.random.default_rng(seed).shuffle(strings)
         parts = []
         for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):
-            indices, counts = np.unique(drawn[start : start + size], return_counts=True)
+            indices, counts = np.unique(strings[start : start + size], return_counts=True)
             parts.append(Sample(self.words.take(indices), counts.astype(np.int64), self.alphabet))
         return parts

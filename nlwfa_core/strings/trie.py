@@ -147,11 +147,11 @@ class Trie:
 
     def prefixes(self, nodes: npt.ArrayLike) -> Words:
         """The words of nodes, in the order of `nodes`."""
-        chosen = np.asarray(nodes, dtype=np.int64)
-        lengths = self.depth[chosen]
+        selection = np.asarray(nodes, dtype=np.int64)
+        lengths = self.depth[selection]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         symbols = np.empty(int(offsets[-1]), dtype=np.int64)
-        position, at = offsets[1:] - 1, chosen
+        position, at = offsets[1:] - 1, selection
         while True:
             alive = np.flatnonzero(at > 0)
             if not len(alive):

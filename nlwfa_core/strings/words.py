@@ -169,16 +169,16 @@ class Words:
 
     def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
         """Copy the words at `indices`, in that order: in int64, or packed as these are."""
-        chosen = np.asarray(indices)
-        taken = np.zeros(len(chosen) + 1, dtype=np.int64)
-        for start in range(0, len(chosen), SYMBOLS_AT_ONCE):
-            rows = chosen[start : start + SYMBOLS_AT_ONCE].astype(np.int64)
-            taken[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
-        offsets = np.cumsum(taken, out=taken)
+        selection = np.asarray(indices)
+        lengths = np.zeros(len(selection) + 1, dtype=np.int64)
+        for start in range(0, len(selection), SYMBOLS_AT_ONCE):
+            rows = selection[start : start + SYMBOLS_AT_ONCE].astype(np.int64)
+            lengths[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
+        offsets = np.cumsum(lengths, out=lengths)
         words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets)
         for block in words.blocks():
             starts = offsets[block[0] : block[-1] + 2]
-            positions = np.repeat(self.offsets[chosen[block].astype(np.int64)] - starts[:-1], np.diff(starts))
+            positions = np.repeat(self.offsets[selection[block].astype(np.int64)] - starts[:-1], np.diff(starts))
             positions += np.arange(starts[0], starts[-1])
             words.symbols[starts[0] : starts[-1]] = self.symbols[positions]
         return Words(words.symbols, smallest(offsets)) if packed else words

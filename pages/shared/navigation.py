@@ -16,7 +16,7 @@ PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "ta
 
 def navigation() -> Any:
     """Draw the page bar and return the page to run. Pages hidden from this visitor say so when opened by URL."""
-    offered = shown()
+    offered = offered_pages()
     pages = [
         st.Page(
             page_file(name),
@@ -30,7 +30,7 @@ def navigation() -> Any:
     return st.navigation(pages, position="top")
 
 
-def shown() -> tuple[str, ...]:
+def offered_pages() -> tuple[str, ...]:
     """The pages that this visitor is offered."""
     hidden = {"history": visitor.mode() == visitor.OFF, "status": not visitor.may_see_status()}
     return tuple(name for name in PAGES if not hidden.get(name))

@@ -72,9 +72,9 @@ def visit(*recipes: Recipe) -> None:
     """Count the visitor; where visitors have their own lists, add the runs they look at."""
     owner()
     if visitor.mode() == visitor.OWN:
-        seen: set[str] = st.session_state.setdefault(VISITED, set())
-        new = [key for key in {recipe.key() for recipe in recipes} - seen if runner().status(key)]
-        seen.update(new)
+        visited: set[str] = st.session_state.setdefault(VISITED, set())
+        new = [key for key in {recipe.key() for recipe in recipes} - visited if runner().status(key)]
+        visited.update(new)
         _add_to_own(new)
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from nlwfa_core.experiment.fields import FIELDS
 from nlwfa_core.lab.options import LABELS
 from pages.shared import lessons, pins, url_parameters
-from pages.shared.navigation import page_file, shown, title
+from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.widgets import error_toast
 
 SHOW, VIEW, ALL, SLIDE = "show", "view", "all", "slide"
@@ -37,9 +37,9 @@ def hide_others() -> None:
     names = shown_controls()
     if not names:
         return
-    chosen = ", ".join(f".st-key-{name}" for name in names)
+    selectors = ", ".join(f".st-key-{name}" for name in names)
     boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
-    st.html(f"<style>.st-key-recipe :is({boxes}):not({chosen}):not(:has({chosen})) {{ display: none; }}</style>")
+    st.html(f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ display: none; }}</style>")
     st.button("Show all controls", key="screen.all", type="tertiary", on_click=url_parameters.set_value, args=(SHOW, ALL))
 
 
@@ -49,7 +49,7 @@ def view() -> None:
         url_parameters.set_value(VIEW, "")
         return
     with st.container(horizontal=True, key="slide", gap="medium"):
-        for name in shown():
+        for name in offered_pages():
             st.page_link(page_file(name), label=title(name))
         st.button("Leave slide view", key="slide.leave", type="tertiary", on_click=url_parameters.set_value, args=(VIEW, ""))
 
@@ -78,8 +78,8 @@ def share() -> None:
 
 def link(fields: dict[str, str]) -> str:
     """The current address, with these values for the lab's own parameters."""
-    others = [(name, text) for name in st.query_params if name not in OURS for text in st.query_params.get_all(name)]
-    parameters = urlencode([*others, *((name, text) for name, text in fields.items() if text)])
+    other_parameters = [(name, text) for name in st.query_params if name not in OURS for text in st.query_params.get_all(name)]
+    parameters = urlencode([*other_parameters, *((name, text) for name, text in fields.items() if text)])
     return f"{st.context.url or ''}?{parameters}"
 
 

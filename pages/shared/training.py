@@ -100,9 +100,9 @@ def _side_by_side(
     with left:
         loss_charts(losses, f"{key}.losses")
     if picture is not None:
-        shown = prefixes.take(list(picture.rows))
-        classes = colouring("last symbol", shown, alphabet)
-        options = picture_options(picture, word_labels(shown, alphabet), [str(name) for name in classes])
+        picture_prefixes = prefixes.take(list(picture.rows))
+        classes = colouring("last symbol", picture_prefixes, alphabet)
+        options = picture_options(picture, word_labels(picture_prefixes, alphabet), [str(name) for name in classes])
         alt = "Principal components of the states of the most frequent prefixes"
         right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
         goals = " Rings: the states of the factorisation, which the transitions should reach." if picture.targets else ""

@@ -248,11 +248,11 @@ def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | d
 def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
     """For each learner, the rank chosen on validation strings, with its scores on the test strings."""
     references = cache.references(recipe.data)
-    chosen = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
-    if all(len(scores) == 1 for scores in chosen.values()):
-        widgets.score_table({name: scores[0] for name, scores in chosen.items()} | references, "compare.winners")
+    best_scores = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
+    if all(len(scores) == 1 for scores in best_scores.values()):
+        widgets.score_table({name: scores[0] for name, scores in best_scores.items()} | references, "compare.winners")
         return
-    table = spread_table(chosen | {name: [scores] for name, scores in references.items()})
+    table = spread_table(best_scores | {name: [scores] for name, scores in references.items()})
     widgets.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
     st.caption(f"Mean ± standard deviation (n − 1) over seeds, on the test strings. {BETTER}.")
 
@@ -262,8 +262,8 @@ def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mappi
     names = run_names(sweep, outcomes)
     named = {names[point]: one for point, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
-    others = {name: one for name, one in shown_runs.items() if one.key() not in keys}
-    return named | {name: finished for name, one in others.items() if (finished := outcome(one))}
+    additional = {name: one for name, one in shown_runs.items() if one.key() not in keys}
+    return named | {name: finished for name, one in additional.items() if (finished := outcome(one))}
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:

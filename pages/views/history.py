@@ -119,18 +119,18 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
     with fourth.popover(
         f"Filter ({used})" if used else "Filter", icon=":material/filter_list:", width="stretch", key="history.filter"
     ):
-        chosen = [_several(label, options, key) for (label, options), key in zip(filters, FILTERS, strict=True)]
-    return Query(text or "", *map(tuple, chosen), order=order, last=last, owner=run_list.owner)
+        filter_values = [_several(label, options, key) for (label, options), key in zip(filters, FILTERS, strict=True)]
+    return Query(text or "", *map(tuple, filter_values), order=order, last=last, owner=run_list.owner)
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
     """A filter. A chosen value stays among the options when the last run with it is deleted: the run may come back."""
     options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
     write = history_tables.state_word if label == "Status" else str
-    chosen: list[str] = st.multiselect(
+    values: list[str] = st.multiselect(
         label, options, format_func=write, key=key, persist_state="session", placeholder="all", disabled=not options
     )
-    return chosen
+    return values
 
 
 def page_of(run_list: RunList, query: Query) -> Listing:
@@ -178,9 +178,9 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
     return [page.runs[row] for row in state["selection"]["rows"] if row < len(page.runs)]
 
 
-def _digest(shown: Sequence[Run]) -> str:
+def _digest(rows: Sequence[Run]) -> str:
     """A new key for new rows, so that ticks do not move to other runs."""
-    return hashlib.sha256("".join(run.key for run in shown).encode()).hexdigest()[:12]
+    return hashlib.sha256("".join(run.key for run in rows).encode()).hexdigest()[:12]
 
 
 def _clear() -> None:
@@ -400,13 +400,13 @@ def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> No
 
 
 def _save(run_list: RunList, picked: Sequence[Run], form: str) -> None:
-    chosen = list(st.session_state.get(f"history.tags_of.{form}") or [])
+    tags = list(st.session_state.get(f"history.tags_of.{form}") or [])
     try:
         with database_errors_as_sentences():
             for run in picked:
                 if len(picked) == 1:
                     run_list.labels.rename(run.key, (st.session_state.get(f"history.name.{form}") or "").strip())
-                run_list.labels.tag(run.key, chosen if len(picked) == 1 else [*run.tags, *chosen])
+                run_list.labels.tag(run.key, tags if len(picked) == 1 else [*run.tags, *tags])
     except RecipeError as error:
         error_toast(error)
 

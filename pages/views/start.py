@@ -54,12 +54,12 @@ def resume() -> None:
     here = sidebar.current()
     if here != sidebar.DEFAULT and (job := runs.status(here)) is not None:
         jobs[here.key()] = job
-    shown = [job for job in jobs.values() if job.state in STATES and job.recipe.learning.kind.needs_hankel][:MAX_RUNS]
-    if not shown:
+    recent = [job for job in jobs.values() if job.state in STATES and job.recipe.learning.kind.needs_hankel][:MAX_RUNS]
+    if not recent:
         return
     with st.container(horizontal=True, key="resume", vertical_alignment="center"):
         st.markdown("**Resume**")
-        for number, status in enumerate(shown):
+        for number, status in enumerate(recent):
             label = f"{escape_markdown(status.recipe.title)}, {STATES[status.state]}"
             if st.button(
                 label, key=f"start.run.{number}", icon=":material/history:", on_click=sidebar.set_recipe, args=(status.recipe,)

@@ -99,10 +99,10 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     )
 
 
-def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
+def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> None:
     """A WFA as a weighted graph, the true model's too if it is a WFA. For other models, a note why there is no graph."""
     models = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
-    name = st.segmented_control("Graph of", list(models), default=chosen, required=True, key="states.graph_of")
+    name = st.segmented_control("Graph of", list(models), default=default_model, required=True, key="states.graph_of")
     model = models[name]
     if not isinstance(model, WFA):
         st.info(
@@ -127,7 +127,7 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
         key=f"states.smallest.{name}",
     )
     smallest = percent / 100 * largest
-    shown = sum(len(edge.weights) for edge in edges(model, smallest))
+    num_visible = sum(len(edge.weights) for edge in edges(model, smallest))
     labelled = len(edges(model, smallest)) <= MAX_LABELS
     st.plotly_chart(
         graph_figure(model, data.alphabet.symbols, smallest, widgets.dark()),
@@ -137,7 +137,7 @@ def automaton(models: Mapping[str, Model], chosen: str, data: Data) -> None:
     hidden = "" if labelled else "; hover over the middle of an arrow to see its weights"
     rule = f"those with |weight| ≥ {smallest:.3g}" if smallest else "the others are 0"
     st.caption(
-        f"{shown} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "
+        f"{num_visible} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "
         "A learned WFA is unique only up to a change of basis: another basis gives the same weights of strings, but another graph."
     )
     with st.expander("The weights", icon=":material/table:"):

@@ -20,13 +20,13 @@ MAX_PROPOSED = 4  # symbols of the string that the field begins with: its produc
 def spectral_steps(recipe: Recipe) -> None:
     """The steps of SP, one at a time; the address says which."""
     try:
-        learned = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
+        spectral = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
         data = cache.data(recipe.data)
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
-    names = stepping.step_names(learned)
+    names = stepping.step_names(spectral)
     if st.session_state.get(STEP, names[0]) not in names:
         st.session_state[STEP] = names[0]
     with st.container(border=True):
@@ -35,7 +35,7 @@ def spectral_steps(recipe: Recipe) -> None:
         )
         number = names.index(name)
         symbol, word = _symbol(name, data.alphabet.symbols), _word(name, recipe)
-        step = list(stepping.steps(learned, recipe.hankel, alphabet, data.train, symbol, word))[number]
+        step = list(stepping.steps(spectral, recipe.hankel, alphabet, data.train, symbol, word))[number]
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"**Step {number + 1} of {len(names)}** · {step.title}", width="content")
             with st.container(horizontal=True, width="content"):

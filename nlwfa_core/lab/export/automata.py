@@ -89,10 +89,10 @@ def dot(wfa: WFA, alphabet: Alphabet, share: float = 0.02) -> str:
     for i in range(wfa.num_states):
         for j in range(wfa.num_states):
             weights = wfa.transitions[:, i, j]
-            drawn = np.flatnonzero((np.abs(weights) >= smallest) & (weights != 0))
-            hidden += int((weights != 0).sum()) - len(drawn)
-            if len(drawn):
-                label = "\\l".join(f"{quoted(alphabet.symbols[a])}  {weights[a]:.3g}" for a in drawn.tolist())
+            large = np.flatnonzero((np.abs(weights) >= smallest) & (weights != 0))
+            hidden += int((weights != 0).sum()) - len(large)
+            if len(large):
+                label = "\\l".join(f"{quoted(alphabet.symbols[a])}  {weights[a]:.3g}" for a in large.tolist())
                 arcs.append(f'  {i} -> {j} [label="{label}\\l"];')
     states = [
         f'  {i} [label="{i}\\nbegins {begins:.3g}\\nends {ends:.3g}"];'

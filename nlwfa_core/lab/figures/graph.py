@@ -83,13 +83,13 @@ def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool =
 
     Up to MAX_LABELS arrows have labels with symbols and weights; with more arrows, labels appear only on hover.
     """
-    drawn = edges(wfa, smallest)
+    arrows = edges(wfa, smallest)
     largest = largest_weight(wfa) or 1.0
     angles = np.pi / 2 - 2 * np.pi * np.arange(wfa.num_states) / wfa.num_states
     positions = np.column_stack((np.cos(angles), np.sin(angles))) * (wfa.num_states > 1)
     figure = go.Figure()
     middles, texts, colours = [], [], []
-    for edge in drawn:
+    for edge in arrows:
         curve = _curve(edge, positions)
         colour = MARK if edge.negative else (ACCENT_IN_THE_DARK if dark else ACCENT)
         width = 1.0 + 3.0 * max(abs(weight) for _, weight in edge.weights) / largest
@@ -113,18 +113,18 @@ def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool =
         middles.append(_label_position(curve, len(edge.weights)))
         texts.append("<br>".join(f"{escape(symbols[symbol], quote=False)}: {weight:.{digits}g}" for symbol, weight in edge.weights))
         colours.append(colour)
-    if drawn:
+    if arrows:
         x, y = np.array(middles).T
         figure.add_trace(
             go.Scatter(
                 x=x,
                 y=y,
-                mode="markers+text" if len(drawn) <= MAX_LABELS else "markers",
+                mode="markers+text" if len(arrows) <= MAX_LABELS else "markers",
                 text=texts,
                 textfont=MONOSPACE | {"size": 12, "color": colours},
                 marker={"size": 18, "color": "rgba(0,0,0,0)"},
                 cliponaxis=False,
-                customdata=[f"{edge.source + 1} → {edge.target + 1}" for edge in drawn],
+                customdata=[f"{edge.source + 1} → {edge.target + 1}" for edge in arrows],
                 hovertemplate="%{customdata}<br>%{text}<extra></extra>",
             )
         )

@@ -52,13 +52,13 @@ def states_figure(
 
     if len(colours) and isinstance(colours[0], str):
         for name, class_colour in class_colours(colours).items():
-            chosen = np.array([colour == name for colour in colours])
+            is_in_class = np.array([colour == name for colour in colours])
             figure.add_trace(
                 scatter(
-                    **axes_of(coordinates[chosen]),
+                    **axes_of(coordinates[is_in_class]),
                     mode="markers",
                     name=escape(name, quote=False),
-                    text=[text for text, keep in zip(names, chosen, strict=True) if keep],
+                    text=[text for text, keep in zip(names, is_in_class, strict=True) if keep],
                     marker={"size": size, "opacity": 0.8, "color": class_colour},
                     hovertemplate="%{text}<extra></extra>",
                 )
