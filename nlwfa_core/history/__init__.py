@@ -1,11 +1,11 @@
-"""The history: every run there was on a lab's folder, in a database, with its scores, curves and sentences.
+"""The history: a database of every run in a lab's folder, with scores, curves and messages.
 
 - `database`: SQLite or PostgreSQL; `migrations` brings the tables of earlier versions up to date.
 - `runs`: the table of runs, and `History`, which changes it.
 - `owners`: people's own lists of runs, for labs that many people share.
 - `listing`: looks runs up, filtered and sorted, a page at a time.
-- `recorder`: writes what happens to runs while they run, and cleans up after servers that have died.
-- `bundles`: finished runs as one file, to take into another lab.
+- `recorder`: records runs as their states change, and cleans up after servers that have died.
+- `bundles`: finished runs as one file, which another lab can import.
 
-Models and whole results are not here: they stay in their folders, which are the truth, and from which lost rows are made again.
+Models and whole results are not here: they stay in their folders, from which lost rows can be restored.
 """

@@ -1,7 +1,7 @@
-"""Bundles: finished runs as one zip archive, to keep, or to bring into another lab. Uploaded strings are not included.
+"""Bundles: finished runs as one zip archive, for safekeeping or for another lab. Uploaded strings are not included.
 
-`bundle.json` lists the runs' names and tags; `runs/<key>/` has each run's folder as it is on disk. What is imported is not trusted:
-names, sizes and contents are checked before anything is kept.
+`bundle.json` lists the runs' names and tags; `runs/<key>/` is each run's folder as it is on disk. Imports are not trusted: names,
+sizes and contents are checked before anything is stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .runs import MAX_NAME, MAX_TAG, MAX_TAGS, History, Run, run_of_result
 
 FORMAT = 1
 LISTING = "bundle.json"
-FILES = ("model.json", "model.safetensors", "result.json")  # the last marks a folder as whole
+FILES = ("model.json", "model.safetensors", "result.json")  # the last one marks a folder as complete
 RUN_FILE = re.compile(rf"runs/({SHA256.pattern})/({'|'.join(map(re.escape, FILES))})")
 MAX_RUNS = 1000
 MAX_BYTES = 2**30  # unpacked
@@ -37,19 +37,19 @@ PIECE_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Imported:
-    """The outcome of an import: keys of runs that are new here, and of those that were present already and stay as they are."""
+    """The outcome of an import: the keys of new runs, and of runs that existed already, which are not changed."""
 
     new: tuple[str, ...]
     present: tuple[str, ...]
 
 
 def export_runs(home: Path, history: History, keys: Collection[str], owner: str | None = None) -> bytes:
-    """Pack finished runs; with an owner (see `owners`) only those on their list, under their names.
+    """Pack finished runs; for an owner (see `owners`), only those on the owner's list, with the owner's names.
 
     Raises
     ------
     RecipeError
-        If a run is not finished, or the runs are too many or too large.
+        If a run is not finished, or there are too many runs or too many bytes.
     """
     check_at_most("the number of runs in a bundle", len(keys), MAX_RUNS)
     listing: dict[str, Any] = {"format": FORMAT, "version": __version__, "runs": {}}
@@ -66,7 +66,7 @@ def export_runs(home: Path, history: History, keys: Collection[str], owner: str 
 
 
 def import_runs(home: Path, history: History, data: bytes) -> Imported:
-    """Import a bundle's runs, all or none. Names and tags come with runs that are new here; runs that were deleted are restored.
+    """Import a bundle's runs, all or none. New runs get the bundle's names and tags; deleted runs are restored.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
 
 
 def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
-    """Write an archive's files below a folder. Returns key -> the name and the tags of a run."""
+    """Write an archive's files into a folder. Returns key -> name and tags of a run."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
@@ -104,7 +104,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
                 with archive.open(entry) as source, path.open("wb") as target:
                     while piece := source.read(PIECE_BYTES):
                         num_bytes += len(piece)
-                        check_at_most("the size of a bundle in bytes", num_bytes, MAX_BYTES)  # whatever size the archive states
+                        check_at_most("the size of a bundle in bytes", num_bytes, MAX_BYTES)  # its stated size may be wrong
                         target.write(piece)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, RecipeError):
@@ -114,7 +114,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
 
 
 def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
-    """Refuse an archive that does not consist of a bundle's files, each once, or that says it is too large."""
+    """Refuse an archive that does not contain exactly a bundle's files, or whose stated size is too large."""
     check_at_most("the number of files in a bundle", len(entries), MAX_RUNS * len(FILES) + 1)
     names = [entry.filename for entry in entries]
     if LISTING not in names or len(set(names)) != len(names):
@@ -128,7 +128,7 @@ def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
 
 
 def _sound_run(folder: Path, key: str) -> Run:
-    """The row of an unpacked run. Raises RecipeError unless its folder is whole and its recipe is the one that names it."""
+    """The row of an unpacked run. Raises RecipeError unless its folder is complete and its key is that of its recipe."""
     result = load_result(folder)
     if result.recipe.key() != key:
         raise RecipeError(f"This bundle lists a run as {key[:12]}…, but its recipe has the key {result.recipe.key()[:12]}….")
@@ -143,7 +143,7 @@ def _sound_run(folder: Path, key: str) -> Run:
 
 
 def _labels(listing: Any, keys: Collection[str]) -> dict[str, tuple[str, list[str]]]:
-    """Key -> name and tags, cut to what the history takes."""
+    """Key -> name and tags, cut to the lengths that the history allows."""
     if not isinstance(listing, dict) or listing.get("format") != FORMAT or not isinstance(listing.get("runs"), dict):
         raise RecipeError(f"{LISTING}: this version reads bundles of format {FORMAT}.")
     if set(listing["runs"]) != set(keys):

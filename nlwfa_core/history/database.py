@@ -1,9 +1,8 @@
-"""The history's database: a SQLite file of the lab's own, or the database that NLWFA_DATABASE_URL names. Brings its tables up to
-date, and replaces a damaged file.
+"""The history's database: the lab's own SQLite file, or the database that NLWFA_DATABASE_URL names.
 
 Source of SQLite's settings: https://sqlite.org/wal.html; of PostgreSQL's lock:
-https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With them, 8 processes of which one is killed lose
-nothing that was acknowledged, and readers wait for nobody.
+https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With these settings, 8 processes, one of which is
+killed, lose no acknowledged write, and readers never wait.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from ..files import make_directory
 
 FILE, VARIABLE = "history.sqlite", "NLWFA_DATABASE_URL"
 BUSY_SECONDS = 30
-# How often a start that meets another server's start is tried again.
+# How often a start that collides with another server's start is retried.
 ATTEMPTS = 20
 MIGRATIONS = Path(__file__).with_name("migrations")
 ADVISORY = 0x6E6C776661  # "nlwfa": the number of PostgreSQL's lock for writers
@@ -38,16 +37,16 @@ _upgrading = Lock()  # alembic keeps state in the process
 
 
 def connect(home: Path) -> sa.Engine:
-    """Open the database of a lab's folder and bring its tables up to date. Any number of processes may do so at once.
+    """Open the database of a lab's folder and migrate its tables. Any number of processes may do so at the same time.
 
-    If the lab's own file is damaged, it is set aside and a new one is begun: its runs are on disk, and come back.
+    If the lab's own file is damaged, it is set aside and replaced by a new one: the runs are on disk and are added again.
 
     Raises
     ------
     RecipeError
-        If the folder can't be made, the address is not one, or the tables are a newer version's.
+        If the folder can't be created, the address is not valid, or a newer version has written the tables.
     sqlalchemy.exc.DatabaseError
-        If the database can't be reached, is locked for half a minute, or is none.
+        If the database can't be reached, stays locked for half a minute, or is not a database.
     """
     url = os.environ.get(VARIABLE)
     if not url:
@@ -66,22 +65,22 @@ def connect(home: Path) -> sa.Engine:
 
 
 def engine_of(url: str | sa.URL) -> sa.Engine:
-    """Make an engine for a database; nothing is opened yet. Raises RecipeError if the address is not one."""
+    """Make an engine for a database; nothing is opened yet. Raises RecipeError if the address is not valid."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", SAWarning)  # a part of the address that means nothing
-            return sa.create_engine(url, pool_pre_ping=True)  # a server may have been started anew since
+            warnings.simplefilter("error", SAWarning)  # a part of the address without meaning
+            return sa.create_engine(url, pool_pre_ping=True)  # the database server may have been restarted since
     except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
         raise RecipeError(f"{VARIABLE} must be the address of a supported database: {error}") from None
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
-    """The same database for readers, who wait for no writer."""
+    """The same database for readers, which do not wait for writers."""
     return engine.execution_options(reading=True)
 
 
 def describe(url: sa.URL) -> str:
-    """Name a database without user, password and options.
+    """Describe a database without its user, password and options.
 
     >>> describe(sa.make_url("postgresql+psycopg://ada:secret@db.example.org/nlwfa?sslkey=file"))
     'postgresql, nlwfa at db.example.org'
@@ -92,7 +91,7 @@ def describe(url: sa.URL) -> str:
 
 @contextmanager
 def database_errors_as_sentences() -> Iterator[None]:
-    """Turn what a database refuses into a sentence for people, a RecipeError. The log has the details."""
+    """Turn database errors into a RecipeError with a sentence for people. The log has the details."""
     try:
         yield
     except (DatabaseError, OSError) as error:
@@ -110,28 +109,28 @@ def _set_aside_damaged(file: Path) -> None:
     if _is_sound(file) or file.stat().st_ino != inode:  # or another process was quicker
         return
     aside = file.with_name(f"{file.stem}-damaged-{inode}{file.suffix}")
-    for end in ("", "-wal", "-shm"):  # what belongs to a damaged file must not be taken for the new one's
+    for end in ("", "-wal", "-shm"):  # the side files of a damaged file must not be used with the new one
         with suppress(FileNotFoundError):
             Path(f"{file}{end}").replace(f"{aside}{end}")
     log.error("The history was damaged, and a new one is begun; names and tags of runs are lost. The old file is %s.", aside)
 
 
 def _is_sound(file: Path) -> bool:
-    """Whether SQLite can read the whole file, and finds the version of its tables."""
+    """Whether SQLite can read the whole file and finds the version of its tables."""
     try:
         with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
-            connection.text_factory = bytes  # what is damaged may be no text
+            connection.text_factory = bytes  # damaged contents may not be text
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             versions = connection.execute("SELECT * FROM alembic_version").fetchall() if b"alembic_version" in tables else []
             return connection.execute("PRAGMA quick_check(1)").fetchone() == (b"ok",) and bool(versions or b"runs" not in tables)
     except sqlite3.OperationalError:
-        return True  # locked, or not to be opened: that says nothing of what is in it
+        return True  # locked, or it can't be opened: that says nothing about its contents
     except sqlite3.DatabaseError:
         return False
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Bring the tables up to date; one process does it, others wait. Raises RecipeError if they are a newer version's."""
+    """Migrate the tables; one process does so while others wait. Raises RecipeError if a newer version has written them."""
     from alembic import command
     from alembic.config import Config
     from alembic.runtime.migration import MigrationContext
@@ -143,7 +142,7 @@ def migrate(engine: sa.Engine) -> None:
     started, newest = monotonic(), set(ScriptDirectory.from_config(config).get_heads())
     for left in reversed(range(ATTEMPTS)):
         try:
-            with reading(engine).connect() as connection:  # mostly there is nothing to do, and nothing to wait for
+            with reading(engine).connect() as connection:  # usually there is nothing to do, and nothing to wait for
                 if set(MigrationContext.configure(connection).get_current_heads()) == newest:
                     return
             with _upgrading, engine.begin() as connection:
@@ -157,19 +156,17 @@ def migrate(engine: sa.Engine) -> None:
         except OperationalError:
             if not left or monotonic() > started + BUSY_SECONDS:
                 raise
-            sleep(0.1)  # two that switch a new file to WAL at once: SQLite does not wait then
+            sleep(0.1)  # two processes are switching a new file to WAL: SQLite does not wait then
 
 
 def _settings(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # else the driver begins transactions of its own
+    connection.isolation_level = None  # otherwise the driver begins transactions of its own
     for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {setting}")
 
 
 def _begin(connection: sa.Connection) -> None:
-    """Have a writer take the lock at once: one that read first and then wrote could not wait for others, or would insert twice
-    what has to be there once.
-    """
+    """Make a writer take the lock at once: if it read before it wrote, it could not wait, or would insert a row twice."""
     writes = not connection.get_execution_options().get("reading")
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,5 +1,5 @@
-"""Looks up runs in the history: a query's, in the order that a person wants, a page at a time. The database selects and sorts, so a
-page costs the same among 10,000 runs as among 100.
+"""Looks up runs in the history, filtered and sorted, a page at a time. The database selects and sorts, so a page costs the same
+among 10,000 runs as among 100.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from .runs import OWNED, RUNS, History, Run
 
 FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
-# Columns that a table of runs does not show, and that make up most of a row.
+# Columns that make up most of a row, but are not shown in a table of runs.
 HEAVY = ("curves", "diagnostics", "sentences", "note")
 UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 
 
 @dataclass(frozen=True)
 class Query:
-    """Which runs, and in which order.
+    """A query for runs: filters and an order.
 
     Attributes
     ----------
     text : str
-        Each of its words has to be in the name, a tag or the message of a failure, or to begin the key.
+        Each of its words must occur in the name, a tag or a failure's message, or at the beginning of the key.
     states, learners, sources, tags : tuple of str
-        Any of them; empty: all.
+        Runs with any of these; empty for all.
     order : str
-        `NEWEST`, or one of `FIELDS`: the best first. Runs without that score come last, whatever `last` says.
+        `NEWEST`, or one of `FIELDS`, with the best first. Runs without that score come last, even if `last` is true.
     last : bool
         Reverse the order: the oldest or the worst first.
     owner : str or None
@@ -60,7 +60,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a list of runs can be filtered by: state -> number of runs; the learners, sources and tags that occur, in order."""
+    """The filters for a list of runs: state -> number of runs; the learners, sources and tags that occur, in order."""
 
     states: dict[str, int]
     learners: tuple[str, ...]
@@ -73,7 +73,7 @@ class Choices:
 
 
 def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
-    """A page of the runs that a query asks for. Raises RecipeError if there is no such order."""
+    """A page of a query's runs. Raises RecipeError if its order is unknown."""
     conditions = [*_on_list(query.owner), *_conditions(query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
     rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(query)).offset(offset).limit(limit)
@@ -83,7 +83,7 @@ def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) 
 
 
 def get_runs(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
-    """Whole runs by their keys, in the order asked for; with an owner only those on their list, under their names."""
+    """Whole runs by their keys, in the order of these; for an owner, only those on the owner's list, with the owner's names."""
     rows = _from(sa.select(*_columns(owner)), owner).where(*_on_list(owner), RUNS.c.key.in_(keys))
     with history.reading.connect() as connection:
         runs = {row.key: Run(**row._mapping) for row in connection.execute(rows)}
@@ -91,7 +91,7 @@ def get_runs(history: History, keys: Collection[str], owner: str | None = None) 
 
 
 def choices(history: History, owner: str | None = None) -> Choices:
-    """What filters can offer for a list of runs."""
+    """The filters for a list of runs."""
     tags = sa.cast(_labels(owner)["tags"], sa.Text)
     kinds = _from(sa.select(RUNS.c.state, RUNS.c.learner, RUNS.c.source, sa.func.count()), owner)
     lists = _from(sa.select(tags), owner).where(*_on_list(owner), tags != "[]").distinct()
@@ -115,7 +115,7 @@ def _on_list(owner: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _labels(owner: str | None) -> dict[str, sa.ColumnElement[Any]]:
-    """The columns that a person's own list has in place of the lab's."""
+    """The columns of a person's own list that replace the lab's."""
     if owner is None:
         return {name: RUNS.c[name] for name in ("name", "note", "tags", "submitted")}
     return {"name": OWNED.c.name, "note": OWNED.c.note, "tags": OWNED.c.tags, "submitted": OWNED.c.since}
@@ -143,13 +143,13 @@ def _conditions(query: Query) -> list[sa.ColumnElement[bool]]:
 
 
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
-    """Whether a list in JSON has a text. `replace` is in all databases, and tells capitals from small letters in all of them."""
+    """Whether a JSON list contains a text. All databases have `replace`, and it is case-sensitive in all of them."""
     written = json.dumps(tag)
     return sa.or_(*(sa.func.replace(tags, f"{before}{written}", "") != tags for before in ("[", ", ")))
 
 
 def _order(query: Query) -> list[sa.ColumnElement[Any]]:
-    """Total, so that no run is on two pages."""
+    """The columns to sort by: a total order, so that no run is on two pages."""
     moment = _labels(query.owner)["submitted"]
     newest = [moment.desc(), RUNS.c.key]
     if query.order == NEWEST:

@@ -1,7 +1,7 @@
-"""People's own lists of runs, for labs that many people share. Equal recipes are one run, which may be on any number of lists; each
-person names and tags it as they like, and deletes it from their own list only.
+"""People's own lists of runs, for labs that many people share. Equal recipes are one run, which may be on any number of lists;
+people name, tag and delete it on their own list only.
 
-People are known by a pseudonym: a keyed hash of who they are, which nobody can turn back without the secret in the lab's folder.
+People are stored under a pseudonym: a keyed hash of their identity, which can't be reversed without the secret in the lab's folder.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SECRET, SECRET_BYTES = "secret", 32
 
 
 def pseudonym(home: Path, who: str) -> str:
-    """64 hexadecimal digits for a person or a browser; the same for the same `who` as long as the lab's folder is the same.
+    """Make 64 hexadecimal digits for a person or a browser. In one lab's folder, the same `who` always gets the same digits.
 
     Raises
     ------
     RecipeError
-        If the folder can't be made.
+        If the folder can't be created.
     OSError
         If its secret can be neither read nor written.
     """
@@ -35,7 +35,7 @@ def pseudonym(home: Path, who: str) -> str:
 
 
 def _secret(home: Path) -> bytes:
-    """Read the lab's secret, or make it. It is written whole before it has its name."""
+    """Read the lab's secret, or create it. The file is complete before it gets its name."""
     path = home / SECRET
     if not path.exists():
         make_directory(home)
@@ -53,7 +53,7 @@ def _secret(home: Path) -> bytes:
 
 
 class OwnList(RunLabels):
-    """One person's list of runs. What its methods change is this person's alone.
+    """One person's list of runs. Its methods change this list only.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ class OwnList(RunLabels):
         self.owner = owner
 
     def add(self, keys: Iterable[str], again: bool = False) -> None:
-        """Put runs on the list; those that the person has deleted from it come back only if `again` is true."""
+        """Add runs to the list. Runs that the person has deleted from it are added only if `again` is true."""
         keys = list(dict.fromkeys(keys))
-        with self.reading.connect() as connection:  # mostly all are there, and nobody has to wait for a writer
+        with self.reading.connect() as connection:  # usually all are there, and there is no need to wait for a writer
             on_list = OWNED.c.removed.is_(None) if again else sa.true()
             missing = set(keys) - set(connection.scalars(sa.select(OWNED.c.run).where(*self._rows(keys), on_list)))
         if missing:

@@ -1,11 +1,11 @@
-"""Writes what happens to runs into the history, and cleans up after servers that have died.
+"""Records the states of runs in the history, and cleans up after servers that have died.
 
-Events are raised in the threads of pages, under the lock of the runner. A commit takes 1.6 ms, but up to half a minute while
-another process holds the database. So a thread of the recorder writes them: nobody waits for the database, and what can't be
-written is made up for at the next start, when the folders on disk are read again.
+Events occur in the threads of pages, under the runner's lock. A commit takes 1.6 ms, but up to half a minute while another process
+has locked the database. So the recorder has a thread that writes them: nobody waits for the database, and what can't be written is
+added at the next start, when the folders on disk are read again.
 
-Each process that records holds a lock on a file of its own in `home/servers`, which the system releases when the process dies,
-however it does: so runs that a dead server has left can be told from those of a slow one.
+Each process that records holds a lock on a file of its own in `home/servers`, which the system releases however the process dies.
+This distinguishes the runs of a dead server from those of a slow one.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from .runs import Event, History, Run, read_run
 
 try:
     import fcntl
-except ImportError:  # Windows: a server that starts assumes that it is the only one
+except ImportError:  # on Windows, a server assumes that it is the only one
     fcntl = None  # type: ignore[assignment]
 
 SERVERS = "servers"
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 BATCH = 100
-# A run that was deleted so long ago can't be restored, and its folder is removed.
+# A run that was deleted this long ago can't be restored, and its folder is removed.
 KEEP_DELETED_SECONDS = 7 * 24 * 3600
 
 Answer = TypeVar("Answer")
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """The history's writer in a process. All methods may be called from any thread, and all but `close` return at once.
+    """A process's writer of the history. All methods may be called from any thread, and all but `close` return at once.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Recorder:
     server : str
         The name of this process: while it records, `home/servers` has a file of this name.
     leaving : bool
-        Set when the process is about to end: what is cancelled from then on counts as interrupted.
+        Set when the process is about to end: runs cancelled after that count as interrupted.
     """
 
     def __init__(self, home: Path) -> None:
@@ -71,12 +71,12 @@ class Recorder:
         self._events: deque[Event] = deque()  # an event leaves when it is written
         self._changed = Condition()  # guards these three
         self._closed = self._given_up = False
-        self._unfinished: set[str] = set()  # runs whose rows are not those of finished runs; only the thread uses it
+        self._unfinished: set[str] = set()  # runs whose rows are not yet those of finished runs; used only by the thread
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def record(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
-        """Record a run's new state. If it is done, the rest is read from its folder."""
+        """Record a run's new state. If the run is done, the rest is read from its folder."""
         if self.leaving and state == "cancelled":
             state = "interrupted"
         with self._changed:
@@ -85,7 +85,7 @@ class Recorder:
                 self._changed.notify_all()
 
     def close(self, seconds: float = CLOSE_SECONDS) -> bool:
-        """Write the events that are left, for so long at most. Whether all were written."""
+        """Write the remaining events, taking at most this long. Returns whether all were written."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -115,12 +115,12 @@ class Recorder:
                 history.close()
 
     def _insist(self, action: Callable[[], Answer]) -> Answer:
-        """Try until the database lets us, or the recorder is closed; then its error is raised."""
+        """Retry until the database allows it; once the recorder is closed, raise the database's error."""
         warned = False
         while True:
             try:
                 return action()
-            except (OperationalError, IntegrityError) as error:  # locked, full, gone; or another process wrote the same row
+            except (OperationalError, IntegrityError) as error:  # locked, full, gone; or another wrote the same row
                 with self._changed:
                     if self._changed.wait_for(lambda: self._closed, RETRY_SECONDS):
                         raise
@@ -129,7 +129,7 @@ class Recorder:
                 warned = True
 
     def _next(self) -> list[Event]:
-        """The next events to write; waits for one. None if the recorder is closed."""
+        """Wait for the next events to write; None once the recorder is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._events)
             return list(islice(self._events, BATCH))
@@ -152,7 +152,7 @@ class Recorder:
                 self._events.popleft()
 
     def _clean_up(self, history: History, presence: Presence) -> None:
-        """Mark the runs of servers that have died, make missing rows, and remove what was deleted long ago."""
+        """Mark the runs of servers that have died, add missing rows, and remove runs that were deleted long ago."""
         servers = presence.stopped_servers()
         for key in history.interrupt(servers):
             for unfinished in (self._home / "runs" / key).glob(".*"):  # see `files.write_atomically`
@@ -175,7 +175,7 @@ class Presence:
         hidden = self._folder / f".{self.name}"
         self._file = os.open(hidden, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         _lock(self._file)
-        hidden.rename(self._folder / self.name)  # nobody sees it before it is locked
+        hidden.rename(self._folder / self.name)  # so that nobody sees it before it is locked
 
     def stopped_servers(self) -> tuple[str, ...]:
         """Servers that have died. Their files stay until `forget`, so a crash in between loses none."""
@@ -186,7 +186,7 @@ class Presence:
             (self._folder / name).unlink(missing_ok=True)
 
     def close(self, keep_file: bool = False) -> None:
-        """Remove the file, or keep it, so that the next server finds it unlocked and cleans up. Raises nothing."""
+        """Remove the file, or leave it unlocked, so that the next server cleans up. Raises nothing."""
         with suppress(OSError):
             if not keep_file:
                 (self._folder / self.name).unlink(missing_ok=True)
@@ -207,7 +207,7 @@ class Presence:
 
 
 def _lock(file: int) -> bool:
-    """Lock an open file. Whether nobody else has locked it."""
+    """Try to lock an open file; returns false if someone else has locked it."""
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,5 +1,5 @@
-"""The table of runs: a row for every run there was, with what tables of runs show. Models and whole results stay in their folders,
-which are the truth: missing rows are made from them.
+"""The table of runs: a row for every run, with everything that tables of runs show. Models and whole results stay in their folders,
+from which missing rows can be made.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A row of the table, one field a column. Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are
-    seconds since 1970.
+    """A row of the table, with one field for each column.
+
+    Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are seconds since 1970.
 
     Attributes
     ----------
@@ -38,13 +39,13 @@ class Run:
     state : str
         One of `STATES`; "interrupted" if its server stopped before it was done.
     recipe : dict
-        JSON, of which `read_recipe` makes a Recipe.
+        JSON that `read_recipe` turns into a Recipe.
     version : str
         The version of the lab that ran it.
     source, learner, rank, num_strings, seed :
         From the recipe, for tables; the seed is that of the learning.
     name, tags : str, list of str
-        Given by people.
+        The labels that people have given the run.
     note : str
         Not used: version 0.1 has this column.
     scores, validation, diagnostics : dict or None
@@ -58,7 +59,7 @@ class Run:
     message : str or None
         Why it failed.
     server : str
-        The process that has it, or had it last.
+        The process that has it, or was the last to have it.
     submitted, started, ended, deleted : float or None
     """
 
@@ -88,7 +89,7 @@ class Run:
     deleted: float | None = None
 
     def read_recipe(self) -> Recipe:
-        """Raises RecipeError if it is not one for this version."""
+        """Read the recipe of a row. Raises RecipeError if this version can't read it."""
         return Recipe(**self.recipe)
 
 
@@ -106,7 +107,7 @@ OWNED = sa.table(
 
 @dataclass(frozen=True)
 class Event:
-    """A change of a run's state: it was queued, it started, it failed …"""
+    """A change of a run's state: queued, started, failed …"""
 
     key: str
     recipe: Recipe
@@ -120,16 +121,16 @@ Conditions = Sequence[sa.ColumnElement[bool]]
 
 
 class RunLabels:
-    """The names, tags and deletions that people give runs: in everybody's list (`History`) or one person's (`owners.OwnList`).
+    """Names, tags and deletions of runs, in everyone's list (`History`) or one person's (`owners.OwnList`).
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
     table : sqlalchemy.TableClause
     key, removed : str
-        The columns with a run's key, and with the moment when it was deleted.
+        The columns with a run's key and the time when it was deleted.
     conditions : list of sqlalchemy.ColumnElement
-        Which rows of the table are the list's.
+        Conditions that select the list's rows.
     """
 
     def __init__(self, engine: sa.Engine, table: sa.TableClause, key: str, removed: str, conditions: Conditions) -> None:
@@ -138,12 +139,12 @@ class RunLabels:
         self._table, self._key, self._removed, self._conditions = table, key, removed, conditions
 
     def rename(self, key: str, name: str) -> None:
-        """Raises RecipeError if the name is too long."""
+        """Name a run. Raises RecipeError if the name is too long."""
         check_at_most("the length of a name", len(name), MAX_NAME)
         self._set([key], name=clean(name))
 
     def tag(self, key: str, tags: Iterable[str]) -> None:
-        """Raises RecipeError if they are too many, or too long."""
+        """Set a run's tags. Raises RecipeError if there are too many or one is too long."""
         distinct = list(dict.fromkeys(filter(None, (clean(tag).strip() for tag in tags))))
         check_at_most("the number of tags", len(distinct), MAX_TAGS)
         check_at_most("the length of a tag", max(map(len, distinct), default=0), MAX_TAG)
@@ -180,19 +181,19 @@ class History(RunLabels):
         self.engine.dispose()
 
     def note(self, events: Iterable[Event | Run]) -> None:
-        """Write events and whole runs, all or none. A Run replaces all of its row but what people have given it."""
+        """Write events and whole runs, all or none. A Run replaces its whole row except for people's name and tags."""
         with self.writing() as connection:
             for event in events:
                 _put(connection, event if isinstance(event, Run) else _change(event), event.key)
 
     def has(self, key: str) -> bool:
-        """Whether a run is done here and not deleted."""
+        """Whether a run is done and not deleted."""
         here = RUNS.c.key == key, RUNS.c.state == "done", RUNS.c.deleted.is_(None)
         with self.reading.connect() as connection:
             return connection.execute(sa.select(RUNS.c.key).where(*here)).one_or_none() is not None
 
     def interrupt(self, servers: Collection[str]) -> list[str]:
-        """Mark the runs that wait or run in servers that have stopped; returns their keys."""
+        """Mark the waiting and running runs of servers that have stopped; returns their keys."""
         unfinished = RUNS.c.state.in_(("queued", "running")), RUNS.c.server.in_(servers)
         with self.writing() as connection:
             keys = list(connection.scalars(sa.select(RUNS.c.key).where(*unfinished)))
@@ -200,7 +201,7 @@ class History(RunLabels):
         return keys
 
     def rebuild(self, folder: Path) -> int:
-        """Make rows from folders of finished runs that have no row, or one of an unfinished run; returns how many."""
+        """Make rows from the folders of finished runs whose row is missing or unfinished; returns how many."""
         with self.reading.connect() as connection:
             done = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
         count = 0
@@ -211,9 +212,7 @@ class History(RunLabels):
         return count
 
     def deleted_for(self, seconds: float) -> list[str]:
-        """Runs deleted so long ago, counted from now or from the last run or deletion, whichever is earlier: a clock that is ahead
-        today ages none of them.
-        """
+        """Runs deleted this long before now or, if a clock was wrong, before the last run or deletion: whichever is earlier."""
         newest = sa.select(*(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted")))
         with self.reading.connect() as connection:
             moment = min(time(), max(connection.execute(newest).one())) - seconds
@@ -245,7 +244,7 @@ def run_of_result(key: str, result: Result, ended: float) -> Run:
 
 
 def read_run(folder: Path) -> Run | None:
-    """The row of the run in a folder; None if the folder does not hold a sound result."""
+    """The row of the run in a folder; None if the folder does not hold a valid result."""
     try:
         if not (folder / "result.json").exists():
             return None
@@ -256,7 +255,7 @@ def read_run(folder: Path) -> Run | None:
 
 
 def clean(text: str) -> str:
-    """Replace what not every database takes: lone surrogates and zero characters."""
+    """Replace characters that some databases refuse: lone surrogates and zero characters."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
@@ -282,7 +281,7 @@ def _change(event: Event) -> dict[str, Any]:
 
 
 def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> None:
-    """Insert or update a row. A whole run keeps the row's name, tags, server and moments."""
+    """Insert or update a row. A whole run does not change the row's name, tags, server and times."""
     here = RUNS.c.key == key
     values = dict(vars(change)) if isinstance(change, Run) else change
     if connection.execute(sa.select(RUNS.c.key).where(here)).one_or_none() is None:

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class RunFolders:
-    """The run folders below one folder, and those shipped with the lab, which are only read."""
+    """The run folders below one folder, and the read-only ones that are shipped with the lab."""
 
     def __init__(self, folder: Path, shipped: Path | None = None) -> None:
         self._folder = folder
@@ -31,7 +31,7 @@ class RunFolders:
         return self._folder / key
 
     def tidy(self, key: str) -> None:
-        """Remove what a process that died was writing: see `files.write_atomically`."""
+        """Remove the unfinished files of a process that has died: see `files.write_atomically`."""
         with suppress(OSError):
             for unfinished in self.folder(key).glob(".*"):
                 unfinished.unlink()
@@ -49,7 +49,7 @@ class RunFolders:
         return load_result(self._existing(key))
 
     def job(self, key: str) -> Job | None:
-        """A finished job, made from a run's folder; None if there is no sound one. The model itself is not loaded."""
+        """A finished job, made from a run's folder; None if there is no valid one. The model itself is not loaded."""
         if not self.has(key):
             return None
         folder = self._existing(key)

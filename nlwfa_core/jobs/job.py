@@ -1,4 +1,4 @@
-"""A job: one run of a recipe by a server, its progress and its state. No threads and no processes here: `Runner` holds a lock."""
+"""A job is one run of a recipe by a server, with its progress and its state. `Runner` holds the lock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """A job at one moment.
+    """The status of a job at one moment.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class JobStatus:
     state : str
         "queued", "running", "done", "failed" or "cancelled".
     position : int or None
-        In the queue: 1 starts next. None if it is not queued.
+        Position in the queue: 1 starts next. None if the job is not queued.
     num_queued : int
-        Jobs that wait, of all sessions.
+        Number of waiting jobs of all sessions.
     progress : Progress or None
         The latest, while running.
     losses : dict
@@ -56,13 +56,13 @@ class JobStatus:
     message : str or None
         A sentence for the user, if the job failed.
     seconds : float
-        Time that it has worked, pauses not counted.
+        Time spent working, without pauses.
     paused : bool
-        Whether somebody wants it to wait between two epochs.
+        Whether someone has paused it, so that it waits between two epochs.
     held : bool
-        Whether it waits between two epochs now.
+        Whether it is waiting between two epochs now.
     seconds_left : float or None
-        While running, of its stage; while queued, until it starts. None while that can't be told.
+        Until its stage ends if it is running, until it starts if it is queued. None if there is no estimate.
     picture : Snapshot or None
         The latest picture of the prefixes' states.
     """
@@ -83,7 +83,7 @@ class JobStatus:
 
 
 class Points:
-    """Collects the losses of one stage as they come. Keeps every 2ⁿ-th, and the newest.
+    """Collects the losses of one stage as they arrive, and keeps every 2ⁿ-th and the newest.
 
     >>> points = Points("relative loss")
     >>> for epoch in range(1000):
@@ -120,28 +120,28 @@ class Job:
     key, recipe, state, message, progress :
         As in JobStatus.
     starter : str
-        The session that started it, in whose turn it leaves the queue.
+        The session that started it; the job leaves the queue on that session's turn.
     sessions : set of str
         The sessions that want it: those that submitted or watched it, and have not cancelled it.
     withdrawn : set of str
         The sessions that have cancelled it.
     started, seconds : float
-        When it started (monotonic clock); how long it worked, once it is over.
+        When it started (monotonic clock); how long it worked, once it has ended.
     points : dict
         Stage -> Points.
     paused, held, picture :
         As in JobStatus.
     hold_after : int
-        Epochs that it still runs when it is paused.
+        Number of epochs that it still runs after it is paused.
     touched : float
-        When it was made, or somebody last paused it or let it go on for some epochs (monotonic clock).
+        When it was created, or last paused or allowed some more epochs (monotonic clock).
     wanted : float
-        When a session that wants it was last known to be there (monotonic clock).
+        When a session that wants it was last known to be connected (monotonic clock).
     held_since, waited : float
         When it was last held, and for how long it was held before.
     pace : Pace
     report : callable
-        Called with (key, recipe, state, message) when it starts and when it is over.
+        Called with (key, recipe, state, message) when it starts and when it ends.
     """
 
     key: str
@@ -184,7 +184,7 @@ class Job:
         self.wanted = monotonic()
 
     def watched_by(self, session: str) -> None:
-        """Count a session that watches, unless it has cancelled: its page watches on."""
+        """Add a session that watches the job, unless it has cancelled the job: its page keeps watching."""
         if session not in self.withdrawn:
             self.sessions.add(session)
             self.wanted = monotonic()
@@ -201,7 +201,7 @@ class Job:
         self.report(self.key, self.recipe, self.state)
 
     def note(self, message: dict[str, Any]) -> bool:
-        """Take in progress, as a worker sends it, even for a while after a cancel. Whether `held` has changed."""
+        """Record progress from a worker, which may still arrive after a cancel. Returns whether `held` has changed."""
         if self.over:
             return False
         self.progress = Progress(*message["progress"])
@@ -218,7 +218,7 @@ class Job:
         return changed
 
     def end(self, state: str, message: str | None = None) -> None:
-        """End the job. A job that is over stays as it is, whatever its worker still sends."""
+        """End the job. A job that has ended does not change, whatever its worker still sends."""
         if not self.over:
             self.seconds = self.seconds_worked
             self.state, self.message, self.progress = state, message, None
@@ -227,7 +227,7 @@ class Job:
 
     @property
     def seconds_worked(self) -> float:
-        """Seconds since it started, pauses not counted."""
+        """Seconds since it started, without pauses."""
         if self.state != "running":
             return self.seconds
         now = monotonic()
@@ -235,7 +235,7 @@ class Job:
 
     @property
     def overtime(self) -> str | None:
-        """The sentence why a running job is stopped that has had all its time; None if it has some left."""
+        """Why a running job must be stopped because its time is used up; None if it has time left."""
         allowed, worked = limits.most("training_seconds"), self.seconds_worked
         if self.state != "running" or worked < allowed:
             return None

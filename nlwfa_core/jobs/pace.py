@@ -1,18 +1,18 @@
-"""Estimates how long a run still takes, from how fast it has gone so far. No clock here: the caller passes the time."""
+"""Estimates the remaining time of a run from its speed so far. There is no clock here: callers pass the time."""
 
 from __future__ import annotations
 
-# Before so many seconds and steps of a stage, there is no estimate.
+# There is no estimate before a stage has taken this many seconds and steps.
 BASIS_SECONDS = 1.0
 BASIS_STEPS = 3
-# An estimate that grows by less than this share is left as it was: a number that goes up and down says nothing.
+# An estimate that grows by less than this share is not changed: people can't use a number that goes up and down.
 PATIENCE = 0.25
 # Estimates are shown in seconds, rounded up to one of these.
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)
 
 
 class Pace:
-    """The speed of the current stage, without the time that it was held.
+    """The speed of the current stage, not counting the time during which it was held.
 
     >>> pace = Pace()
     >>> for step in range(11):
@@ -27,10 +27,10 @@ class Pace:
         self.working = 0.0  # seconds of work between the first step and the newest
         self.newest = 0.0
         self.held = False
-        self.end: float | None = None  # when the stage will be over, by the latest estimate
+        self.end: float | None = None  # when the stage will end, according to the latest estimate
 
     def note(self, stage: str, step: int, total: int, now: float, held: bool = False) -> None:
-        """Take in that a step is done; with `held`, the next one does not begin yet."""
+        """Record that a step is done; with `held`, the next one has not begun."""
         if stage != self.stage:
             self.stage, self.first, self.working, self.end = stage, step, 0.0, None
         elif not self.held:
@@ -45,7 +45,7 @@ class Pace:
             self.end = now + left
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until the stage is over; None while there is no estimate, or it is held."""
+        """Seconds until the stage ends; None while there is no estimate, or the run is held."""
         return None if self.end is None or self.held else max(self.end - now, 0.0)
 
 

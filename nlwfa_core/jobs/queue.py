@@ -1,4 +1,4 @@
-"""The queue of jobs that wait: fair to sessions, however many jobs each submits. No lock here: `Runner` holds one."""
+"""The queue of waiting jobs, fair to sessions however many jobs each submits. There is no lock here: `Runner` holds one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FairQueue:
         self._rows.setdefault(job.starter, deque()).append(job)
 
     def pop(self) -> Job:
-        """Remove and return the job that starts now."""
+        """Remove and return the next job to start."""
         session = next(iter(self._rows))
         jobs = self._rows.pop(session)
         job = jobs.popleft()
@@ -48,7 +48,7 @@ class FairQueue:
             del self._rows[job.starter]
 
     def position(self, job: Job) -> int:
-        """How many jobs start until this one has started, itself included: 1 starts next."""
+        """A job's position in the queue: 1 starts next."""
         rounds, turn = self._turn(job)
         return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self._rows.values()))
 
@@ -58,5 +58,5 @@ class FairQueue:
         return (other for number, jobs in enumerate(self._rows.values()) for other in islice(jobs, rounds + (number < turn)))
 
     def _turn(self, job: Job) -> tuple[int, int]:
-        """The whole rounds before the one in which a job starts, and its session's turn in that."""
+        """The number of whole rounds before the one in which a job starts, and its session's turn in that round."""
         return self._rows[job.starter].index(job), list(self._rows).index(job.starter)

@@ -1,8 +1,8 @@
-"""Runs recipes in the background of a server: one queue, worker processes, pauses, and what to tell people meanwhile.
+"""Runs recipes in the background of a server: one queue, worker processes, pauses, and status reports for pages.
 
-Training in the server's own process would hold up every page, and children of `multiprocessing` would execute the main script,
-Streamlit's, again. So workers are plain subprocesses that read and write JSON lines (`worker`), and one thread here looks after
-each. Results are on disk, a folder each, and outlive the server. All of it is one state machine under one lock.
+Training in the server's own process would block every page, and children of `multiprocessing` would execute Streamlit's main script
+again. So workers are plain subprocesses that read and write JSON lines (`worker`), and a thread here manages each of them. Each
+result is a folder on disk, which outlives the server. All of this is one state machine under one lock.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from .job import Job, JobStatus
 from .queue import FairQueue
 from .worker import WorkerProcess, died
 
-CANCEL_SECONDS = 2.0  # a worker that has not stopped so long after a cancel, or the runner's end, is killed
-WATCH_SECONDS = 1.0  # how often a running job's time is looked at
-LONGEST_PAUSE_SECONDS = 900.0  # how long a pause lasts that nobody touches
+CANCEL_SECONDS = 2.0  # a worker that has not stopped this long after a cancel, or after the runner was closed, is killed
+WATCH_SECONDS = 1.0  # how often a running job's time is checked
+LONGEST_PAUSE_SECONDS = 900.0  # how long a pause lasts if nobody touches the job
 ABSENCE_SECONDS = 60.0  # a waiting or paused job outlasts a shorter absence of all its sessions, such as a reload of the page
 CHECK_SECONDS = 5.0  # how often the runner checks who still wants the waiting and paused jobs
 ATTEMPTS = 2  # a job whose worker died is tried once more
-MAX_FINISHED = 500  # jobs that are over and remembered; older ones that are done are found on disk
+MAX_FINISHED = 500  # ended jobs that are remembered; older finished ones are read from disk
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What a server is busy with at one moment, in numbers. None of them says who asked for what.
+    """A server's load at one moment, in numbers that do not reveal who asked for what.
 
     Attributes
     ----------
     waiting, running, paused : int
-        Jobs; a paused job is not counted as running.
+        Numbers of jobs; a paused job does not count as running.
     sessions : tuple of (int, int)
-        For each session with jobs: how many of them wait, and how many run or are paused. The busiest comes first.
+        For each session with jobs: how many are waiting, and how many are running or paused. The busiest comes first.
     num_working : int
-        How many jobs may compute at a time.
+        How many jobs may compute at the same time.
     pids : tuple of int
         The worker processes that are alive.
     """
@@ -75,23 +75,23 @@ class Overview:
 
 
 class Durations:
-    """How long finished jobs took. A job that differs from another in seeds and rank alone should take about as long."""
+    """How long finished jobs took. Jobs that differ only in seeds and rank should take about the same time."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
     def note(self, job: Job) -> None:
-        """Learn from a job that is over, if it is done."""
+        """Record how long a job took, if it has finished."""
         if job.state == "done":
             self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
 
     def left(self, job: Job) -> float | None:
-        """Seconds that a job still has to work; None if no job of its kind has been done."""
+        """Estimated seconds of work left for a job; None if no job of its kind has finished."""
         expected = self._seconds.get(job.kind)
         return None if expected is None else max(expected - job.seconds_worked, 0.0)
 
     def until_done(self, jobs: Iterable[Job], num_working: int) -> float | None:
-        """Seconds until some jobs are done that so many workers share; None if the time of one is unknown."""
+        """Seconds until this many workers have done all of these jobs; None if the time of one is unknown."""
         seconds = [self.left(job) for job in jobs]
         numbers = [number for number in seconds if number is not None]
         return sum(numbers) / num_working if len(numbers) == len(seconds) else None
@@ -100,22 +100,22 @@ class Durations:
 class Runner:
     """Runs recipes in worker processes. All methods may be called from any thread.
 
-    Whoever asks has a name, such as that of a browser's session. Sessions take turns in the queue. Equal recipes are one job, which
-    may have several sessions; it stops when the last of them has cancelled it. When the queue is full, waiting jobs make room whose
-    sessions have all been gone for a minute.
+    Callers pass the name of a session, such as a browser's. Sessions take turns in the queue. Equal recipes are one job, which
+    several sessions may share; it stops when the last of them has cancelled it. When the queue is full, waiting jobs whose sessions
+    have all been gone for a minute are cancelled to make room.
 
     Parameters
     ----------
     home : Path
         Results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events go to the history.
     num_workers : int, optional
-        One less than there are cores, but at least 1, unless given.
+        By default one less than the number of cores, but at least 1.
     max_queued : int, optional
-        How many jobs may wait; unless given, as `limits` says.
+        How many jobs may wait; by default the number in `limits`.
     shipped : Path, optional
-        Results that came with the lab: folders as in `home/runs`.
+        The folder with the results that are shipped with the lab, laid out like `home/runs`.
     is_active : callable
-        Session -> whether it is still there.
+        Session -> whether it is still connected.
 
     Raises
     ------
@@ -139,12 +139,12 @@ class Runner:
         self._max_queued = limits.most("jobs") if max_queued is None else max_queued
         self._num_working = num_workers or max(1, num_cores() - 1)
         self._is_active = is_active
-        self._changed = Condition()  # its lock guards all that follows, the jobs and workers too
+        self._changed = Condition()  # its lock guards everything below, including the jobs and workers
         self._jobs: dict[str, Job] = {}
         self._queue = FairQueue()
         self._durations = Durations()
         self._closed = self._is_checking = False
-        # A held job keeps its process, and another process takes its turn. A process starts when there is work for it.
+        # A held job keeps its process while another process uses its core. A process starts when there is work for it.
         self._workers = [WorkerProcess() for _ in range(self._num_working + limits.most("paused_jobs"))]
         self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers]
         for thread in self._threads:
@@ -152,14 +152,14 @@ class Runner:
         atexit.register(self.close)
 
     def submit(self, recipe: Recipe, session: str, hold: bool = False) -> str:
-        """Have a recipe run, unless it waits, runs or is done already.
+        """Queue a recipe, unless it is already waiting, running or done.
 
         Parameters
         ----------
         recipe : Recipe
         session : str
         hold : bool
-            Run to the first epoch only, and wait there: `pause` makes that a pause.
+            Stop at the first epoch and wait there; calling `pause` then makes this a pause.
 
         Returns
         -------
@@ -169,10 +169,10 @@ class Runner:
         Raises
         ------
         RecipeError
-            If the recipe asks for more than is allowed, or too many jobs wait.
+            If the recipe exceeds a limit, or too many jobs are waiting.
         """
         key = recipe.key()
-        self._find(key)  # what is on disk need not run
+        self._find(key)  # a result on disk need not be run
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.state in ("failed", "cancelled"):
@@ -188,7 +188,7 @@ class Runner:
         return key
 
     def status(self, key: str, watcher: str | None = None) -> JobStatus | None:
-        """A job's status; None if there is no such job, and no result on disk. A session that watches is one that wants the job."""
+        """A job's status; None if there is no such job, and no result on disk. Watching counts as wanting the job."""
         job = self._find(key)
         if job is None:
             return None
@@ -202,7 +202,7 @@ class Runner:
         return self._folders.result(key)
 
     def cancel(self, key: str, session: str) -> None:
-        """Withdraw a session from a job. The job stops unless another session that is still there wants it."""
+        """Withdraw a session from a job. The job stops unless another session that is still connected wants it."""
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
@@ -214,15 +214,15 @@ class Runner:
                 self._play(job)
 
     def pause(self, key: str, session: str, epochs: int = 0) -> None:
-        """Have a job wait between two epochs, after so many more; a job in the queue, at its first epochs.
+        """Pause a job between two epochs, after this many more; a queued job counts them from its first epoch.
 
-        A paused job keeps its process, but not its turn: another worker does what waits. It continues by itself when all of its
-        sessions have been gone for a minute, or when nobody has touched it for a quarter of an hour.
+        A paused job keeps its process but gives up its core, so that another worker can take the next job. It continues by itself
+        when all of its sessions have been gone for a minute, or when nobody has touched it for a quarter of an hour.
 
         Raises
         ------
         RecipeError
-            If the job is over; if another session started it, or wants it, too; if too many jobs are paused.
+            If the job has ended, if this session did not start it and another one wants it too, or if too many jobs are paused.
         """
         with self._changed:
             job = self._jobs.get(key)
@@ -232,7 +232,7 @@ class Runner:
                 raise RecipeError("Someone else is waiting for this run, so only the person who started it can pause it.")
             allowed = limits.most("paused_jobs")
             if sum(other.paused for other in self._jobs.values() if other is not job) >= allowed:
-                self._play(job)  # it may have been submitted to be held
+                self._play(job)  # it may have been submitted with `hold`
                 raise RecipeError(f"No more runs can be paused (limit {allowed}). Try again in a minute.")
             job.submitted_by(session)
             job.paused, job.hold_after, job.touched = True, epochs, monotonic()
@@ -269,11 +269,11 @@ class Runner:
             return self._pids()
 
     def overview(self) -> Overview:
-        """What this server is busy with."""
+        """This server's load."""
         with self._changed:
             return Overview.of(self._jobs.values(), self._num_working, self._pids())
 
-    # Below: methods that take the lock themselves say so; the others are called with it held.
+    # Methods below that take the lock say so; callers of the others hold it.
 
     def _status(self, job: Job) -> JobStatus:
         if job.state != "queued":
@@ -282,12 +282,12 @@ class Runner:
         return job.status(self._queue.position(job), len(self._queue), seconds)
 
     def _find(self, key: str) -> Job | None:
-        """The job of a key: from memory while it waits or runs; after that, what is on disk counts. Takes the lock."""
+        """Find a key's job: in memory while it waits or runs, on disk afterwards. Takes the lock."""
         with self._changed:
             job = self._jobs.get(key)
         if job is not None and (not job.over or (job.state == "done" and self._folders.has(key))):
             return job
-        finished = self._folders.job(key)  # reads files: not under the lock
+        finished = self._folders.job(key)  # without the lock, because it reads files
         with self._changed:
             if self._jobs.get(key) is job:  # else another thread was faster
                 if finished is not None:
@@ -297,14 +297,14 @@ class Runner:
             return self._jobs.get(key)
 
     def _remember(self, job: Job) -> None:
-        """Add a job, and forget the oldest that are over."""
+        """Add a job, and forget the oldest ones that have ended."""
         self._jobs.pop(job.key, None)
         self._jobs[job.key] = job
         for old in [old for old in self._jobs.values() if old.over][:-MAX_FINISHED]:
             del self._jobs[old.key]
 
     def _is_wanted(self, job: Job) -> bool:
-        """Whether a session that is still there wants a job."""
+        """Whether a session that is still connected wants a job."""
         return any(self._is_active(session) for session in job.sessions)
 
     def _is_abandoned(self, job: Job) -> bool:
@@ -312,13 +312,13 @@ class Runner:
         return not self._is_wanted(job) and monotonic() - job.wanted > ABSENCE_SECONDS
 
     def _begin_checks(self) -> None:
-        """Have `_check` called again and again."""
+        """Start calling `_check` at regular intervals."""
         if not self._is_checking:
             self._is_checking = True
             _later(CHECK_SECONDS, self._check)
 
     def _check(self) -> None:
-        """Note which waiting and paused jobs are wanted, and end the pauses that have to end. Takes the lock."""
+        """Note which waiting and paused jobs are wanted, and end pauses that have lasted too long. Takes the lock."""
         with self._changed:
             self._is_checking = False
             for job in [job for job in self._jobs.values() if job.state == "queued" or job.paused]:
@@ -340,7 +340,7 @@ class Runner:
             raise RecipeError(f"The queue is full: {num_queued:,} runs waiting (limit {self._max_queued:,}). Try again later.")
 
     def _stop(self, job: Job, state: str = "cancelled", message: str | None = None) -> None:
-        """End a job that waits or runs."""
+        """Stop a waiting or running job."""
         if job.state == "queued":
             self._queue.remove(job)
         job.end(state, message)
@@ -348,13 +348,13 @@ class Runner:
             _later(CANCEL_SECONDS, self._kill, worker, job)
 
     def _kill(self, worker: WorkerProcess, job: Job) -> None:
-        """End a worker if it still works on a job. Takes the lock."""
+        """Kill a worker if it is still working on a job. Takes the lock."""
         with self._changed:
             if worker.job is job:
                 worker.kill()
 
     def _stop_overtime(self, job: Job) -> None:
-        """Stop a job that has had its time; look again while it runs. Takes the lock."""
+        """Stop a job whose time is used up; otherwise check again later. Takes the lock."""
         with self._changed:
             if message := job.overtime:
                 self._stop(job, "failed", message)
@@ -367,18 +367,18 @@ class Runner:
         return tuple(worker.pid for worker in self._workers if worker.pid is not None)
 
     def _computing(self) -> list[Job]:
-        """The jobs that compute: those that workers have, without those that are held."""
+        """The jobs that are computing: those that workers have, except held ones."""
         return [worker.job for worker in self._workers if worker.job is not None and not worker.job.held]
 
     def _next_worker(self) -> WorkerProcess | None:
-        """The worker that takes the next job, if there is a core for it; preferably one whose process is there already."""
+        """The worker that takes the next job if a core is free, preferably one whose process is already running."""
         if len(self._computing()) >= self._num_working:
             return None
         free = (worker for worker in self._workers if worker.job is None)
         return min(free, key=lambda worker: worker.pid is None, default=None)
 
     def _has_spare_process(self) -> bool:
-        """Whether there are more processes than are needed, now that fewer jobs are held."""
+        """Whether there are more processes than needed, now that fewer jobs are held."""
         num_held = sum(worker.job is not None and worker.job.held for worker in self._workers)
         return len(self._pids()) > self._num_working + num_held
 
@@ -395,7 +395,7 @@ class Runner:
         return None
 
     def _serve(self, worker: WorkerProcess) -> None:
-        """The thread of one worker: sees one job after the other through, until the runner is closed. Takes the lock."""
+        """Run one job after another on a worker, in its thread, until the runner is closed. Takes the lock."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or (len(self._queue) and self._next_worker() is worker))
@@ -416,7 +416,7 @@ class Runner:
         worker.reap()
 
     def _attempt(self, worker: WorkerProcess, job: Job) -> None:
-        """Have a worker process run a job. If the process dies, the job is not over after that. Takes the lock."""
+        """Run a job in a worker process. If the process dies, the job has not ended when this returns. Takes the lock."""
         try:
             with self._changed:
                 if job.over:
@@ -441,7 +441,7 @@ class Runner:
 
 
 def _later(seconds: float, function: Callable[..., None], *arguments: object) -> None:
-    """Call a function in a thread, after some time; a process that ends does not wait for it."""
+    """Call a function in a thread after a delay; the process may end without waiting for it."""
     timer = Timer(seconds, function, arguments)
     timer.daemon = True
     timer.start()

@@ -2,7 +2,7 @@
 
 Principal axes are known up to signs, and those of nearly equal variance turn freely from one moment to the next. So each picture is
 turned onto the one before it, by the rotation or reflection that moves its points least (Schönemann 1966, orthogonal Procrustes).
-States are divided by their lengths first: those of rare prefixes are short, and would all lie in one place.
+States are divided by their lengths first: those of rare prefixes are short and would all lie close to 0.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def picture_of(stage: str, states: FloatArray, before: Snapshot | None = None) -
 
 
 def _turn(points: FloatArray, rows: list[int], before: Snapshot | None) -> FloatArray:
-    """The turn of points onto the picture before, by the rows that both have."""
+    """The rotation or reflection that turns points onto the previous picture, computed from the rows that both have."""
     old_points = {} if before is None else dict(zip(before.rows, before.points, strict=True))
     both = [index for index, row in enumerate(rows) if row in old_points]
     if not both:

@@ -1,11 +1,11 @@
-"""Run many recipes in worker processes, on this machine or on a Dask cluster, and keep each result as soon as it is there.
+"""Runs many recipes in worker processes, on this machine or on a Dask cluster, and saves each result as soon as it is ready.
 
-Runs that share strings and a Hankel matrix go to a worker as one group, so that it makes both once (`Waiting`). A run is named by
-its recipe's key, and a run that is on disk is not run again: whatever is killed, the same call continues. Workers that see the
-sweep's disk write results into their folders themselves; others, on machines of a cluster without a shared disk, send the files
-back. Uploaded strings are read from `home/uploads`, so recipes with uploads need a shared disk.
+Runs that share strings and a Hankel matrix go to a worker as one group, so that it makes both only once (`Waiting`). A run is named
+after its recipe's key, and a run that is on disk is not repeated: after any process is killed, the same call resumes. Workers that
+see the sweep's disk write results into their folders themselves; others, on machines of a cluster without a shared disk, send the
+files back. Uploaded strings are read from `home/uploads`, so recipes with uploads need a shared disk.
 
-Left out: who asked for a run, turns, pauses and cancelling a single run. `jobs.runner` has these, for a server.
+Left out: sessions, turns, pauses and cancelling a single run. For a server, `jobs.runner` has these.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ..threads import ONE_THREAD
 from .folders import RunFolders
 from .worker import Files, Outcome, died, exit_with_parent, run_group
 
-# A run whose process died is tried so often in all; from the second time on alone, so that it takes no other run with it.
+# How often a run is tried if its process dies; from the second time on it runs alone, so that no other run dies with it.
 ATTEMPTS = 3
-# Groups are cut so that each slot gets about so many of what is left: they end at about the same time.
+# Groups are cut so that each slot gets about this many of the remaining runs: the slots then end at about the same time.
 GROUPS_PER_SLOT = 4
-# So many groups are compared when a slot is free. They are in order, so neighbours share strings.
+# This many groups are compared when a slot is free. They are in order, so neighbours share strings.
 GROUPS_COMPARED = 1000
-# How often the folders of groups under way are looked at, and the cluster is asked for its workers.
+# How often the folders of running groups are checked, and the cluster is asked for its workers.
 LOOK_SECONDS = 1.0
 CONNECT_SECONDS = 15
 CLOSE_SECONDS = 60.0
@@ -54,11 +54,11 @@ class Swept:
     Attributes
     ----------
     present : tuple of str
-        Keys of runs that were there before.
+        Keys of runs that existed before.
     new : tuple of str
-        Keys of runs that were done now.
+        Keys of runs that were done in this call.
     failed : mapping
-        Key -> why the run failed. What is in none of the three was not begun in time.
+        Key -> why the run failed. Runs in none of the three were not begun in time.
     """
 
     present: tuple[str, ...]
@@ -76,7 +76,7 @@ def run_missing(
     each: Callable[[str], None] = lambda key: None,
     history: bool = True,
 ) -> Swept:
-    """Run the recipes that have no folder in `home/runs` yet, and write the history of `home`.
+    """Run the recipes that have no folder in `home/runs` yet, and record them in the history of `home`.
 
     Parameters
     ----------
@@ -91,16 +91,16 @@ def run_missing(
     report : callable
         Called with a Progress, in which a step is a run.
     seconds : float, optional
-        After so long no run is begun; runs under way are finished.
+        After this time no run is begun; those already running are finished.
     each : callable
-        Called in this process with the key of each new run, once it is in its folder.
+        Called in this process with the key of each new run, once its folder is complete.
     history : bool
-        False for a temporary home: nothing is then written into any history, not even into a shared database.
+        False for a temporary home: no history is then written, not even to a shared database.
 
     Raises
     ------
     RecipeError
-        If the cluster can't be reached, or a result can't be written; runs that were finished before are kept.
+        If the cluster can't be reached, or a result can't be written; the runs finished by then are kept.
     """
     folders = RunFolders(home / "runs")
     present = tuple(key for key in recipes if folders.has(key))
@@ -122,7 +122,7 @@ def run_missing(
 
 
 class Waiting:
-    """Runs that wait, grouped by strings and Hankel matrix.
+    """Waiting runs, grouped by strings and Hankel matrix.
 
     A worker keeps the strings and the matrix of its last run. So a slot stays with its matrix, then with its strings, then takes
     strings that no other slot works on, then a matrix that no other slot works on, and only then helps another.
@@ -140,7 +140,7 @@ class Waiting:
         return self._num_waiting
 
     def take(self, slot: Slot, num_slots: int) -> tuple[str, ...]:
-        """The keys of the runs that a slot does next; none if none waits."""
+        """The keys of the runs that a slot takes next; none if no run is waiting."""
         if not self._groups:
             return ()
         own = self._starts.get(slot, ("", ""))
@@ -161,27 +161,27 @@ class Waiting:
         return batch
 
     def put_back(self, slot: Slot, keys: Sequence[str]) -> None:
-        """Have runs wait again that a slot has not begun."""
+        """Put back runs that a slot has not begun."""
         if keys:
             self._groups.appendleft((self._starts[slot], deque(keys)))
             self._num_waiting += len(keys)
 
 
 class Workers(Protocol):
-    """Where groups of runs are done."""
+    """The processes or threads that run groups."""
 
     def slots(self) -> Sequence[Slot]:
-        """The slots that there are now."""
+        """The current slots."""
 
     def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
-        """Have a slot call `worker.run_group`."""
+        """Call `worker.run_group` in a slot."""
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
         """Give up a group, before the workers are closed."""
 
 
 class _Sweep:
-    """One call of `run_missing`: which runs wait, which are under way, and what became of the others."""
+    """One call of `run_missing`: the waiting runs, those in progress, and the outcomes of the others."""
 
     def __init__(
         self, recipes: Mapping[str, Recipe], home: Path, workers: Workers, recorder: Recorder | _NoHistory, seconds: float | None
@@ -198,7 +198,7 @@ class _Sweep:
         self._under_way: dict[Future[dict[str, Outcome]], tuple[Slot, deque[str]]] = {}
 
     def run(self) -> Iterator[str]:
-        """Do all runs; the key of each as soon as it is done or has failed."""
+        """Do all runs, and yield the key of each as soon as it is done or has failed."""
         try:
             while True:
                 self._fill_slots()
@@ -215,7 +215,7 @@ class _Sweep:
                     self._record(key, "interrupted")
 
     def _fill_slots(self) -> None:
-        """Give each free slot a group. A run whose process has died gets all of the workers to itself."""
+        """Give each free slot a group. A run whose process has died runs alone, without other groups beside it."""
         if self._deadline is not None and monotonic() >= self._deadline:
             return
         slots = self._workers.slots()
@@ -238,7 +238,7 @@ class _Sweep:
         self._record(keys[0], "running")
 
     def _written(self, keys: deque[str]) -> Iterator[str]:
-        """Settle the runs of a group whose folders are there."""
+        """Settle those runs of a group whose folders exist."""
         written = [key for key in keys if self._folders.has(key)]
         for key in written:
             keys.remove(key)
@@ -268,7 +268,7 @@ class _Sweep:
             self._record(key, "interrupted")  # not begun in time
 
     def _retry(self, slot: Slot, keys: deque[str]) -> Iterator[str]:
-        """A group's process has died: its first run, which did it as far as one knows, runs alone from now on."""
+        """Handle the death of a group's process: from now on its first run, the likely cause, runs alone."""
         for key in keys:
             self._folders.tidy(key)
             self._record(key, "interrupted")  # until it starts again, if there is time for that
@@ -295,7 +295,7 @@ class _Sweep:
 
 
 class _NoHistory:
-    """Takes the place of a recorder: workers find the sweep's disk by its file in `home/servers`, and nothing is recorded."""
+    """Replaces a recorder if no history is written; workers still find the sweep's disk by its file in `home/servers`."""
 
     def __init__(self, home: Path) -> None:
         self.server = "sweep"
@@ -316,7 +316,7 @@ def _write_folder(folder: Path, files: Files) -> None:
 
 
 class Processes:
-    """Processes of this machine, one a slot: a process that dies is replaced, and takes no other slot's group with it."""
+    """Processes of this machine, one for each slot, replaced when it dies, without loss to the groups of other slots."""
 
     def __init__(self, jobs: int) -> None:
         self._executors: dict[Slot, Executor] = {slot: self._start() for slot in range(jobs)}
@@ -351,7 +351,7 @@ class Processes:
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Workers]:
-    """Processes of this machine, which end with the block."""
+    """Processes of this machine, which end when the block does."""
     workers = Processes(jobs)
     try:
         yield workers
@@ -360,7 +360,7 @@ def processes(jobs: int) -> Iterator[Workers]:
 
 
 class Cluster:
-    """Threads of a Dask cluster's workers, which may come and go. If a worker is gone when its group starts, another does it."""
+    """Threads of a Dask cluster's workers, which may come and go. If one is gone when its group starts, another takes it."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -1,10 +1,10 @@
-"""Worker processes, both ends of them: a server's, which run one experiment after the other, and a sweep's, which run groups.
+"""Worker processes, seen from both ends: a server's, which run one experiment after another, and a sweep's, which run groups.
 
-`WorkerProcess` is a server's handle; `python -m nlwfa_core.jobs.worker` is its process. They exchange JSON lines. To the worker:
-`{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, which it runs, one experiment at a time; `{"cancel": true}`;
-`{"hold": epochs}`, to wait after so many more (0: at the next), or null, to continue. From it, any number of
+`WorkerProcess` is a server's handle; `python -m nlwfa_core.jobs.worker` is its process. They exchange JSON lines. The worker
+receives `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, one experiment at a time; `{"cancel": true}`; and
+`{"hold": epochs}`, to wait after that many more (0: at the next), or null, to continue. It sends any number of
 `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
-`{"end": "done" | "failed" | "cancelled", "message": …}`. The end of its input ends the process, in the middle of a run too, so it
+`{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when its input does, even in the middle of a run, so it
 does not outlive its server.
 
 A sweep's worker is a process of loky or Dask, which calls `run_group`.
@@ -47,12 +47,12 @@ log = logging.getLogger(__name__)
 
 
 class WorkerProcess:
-    """A worker as its server sees it. The process is started when it is first needed, and again after it died.
+    """A server's handle of a worker. Its process is started when it is first needed, and restarted if it has died.
 
     Attributes
     ----------
     job : Job or None
-        The job that the server has given it.
+        The job that it is working on.
     """
 
     def __init__(self) -> None:
@@ -76,11 +76,11 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
-            start_new_session=True,  # Ctrl-C in a terminal is for the server
+            start_new_session=True,  # so that Ctrl-C in a terminal reaches only the server
         )
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message. Does nothing if the process is dead: `messages` ends then."""
+        """Send a message. Does nothing if the process is dead; `messages` ends in that case."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError, ValueError):  # it died, or was dismissed
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -90,11 +90,11 @@ class WorkerProcess:
         """The process's messages, until it dies."""
         if self._process is not None and self._process.stdout is not None:
             for line in self._process.stdout:
-                if line.endswith(b"\n"):  # else cut off by its death
+                if line.endswith(b"\n"):  # otherwise it was cut off when the process died
                     yield json.loads(line)
 
     def dismiss(self) -> None:
-        """Close the process's input, so that it ends by itself."""
+        """Close the process's input, so that it exits by itself."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -114,7 +114,7 @@ class WorkerProcess:
 
 
 class Pause:
-    """Holds a training between two epochs. What it computes does not change.
+    """Holds a training between two epochs, without a change to what it computes.
 
     >>> pause = Pause()
     >>> pause.hold_after(2)
@@ -127,26 +127,26 @@ class Pause:
         self._epochs_left: int | None = None
 
     def hold_after(self, epochs: int | None) -> None:
-        """Hold after so many more epochs (0: after the next report); None: continue."""
+        """Hold after this many more epochs (0: after the next report); None: continue."""
         with self._changed:
             self._epochs_left = epochs
             self._changed.notify_all()
 
     def reached(self) -> bool:
-        """Count an epoch that was reported. Whether the training has to wait now."""
+        """Count a reported epoch. Returns whether the training has to wait now."""
         with self._changed:
             if self._epochs_left is not None:
                 self._epochs_left = max(self._epochs_left - 1, 0)
             return self._epochs_left == 0
 
     def wait(self) -> None:
-        """Wait until the training may continue, if only for some epochs."""
+        """Wait until the training may continue, even if only for a few epochs."""
         with self._changed:
             self._changed.wait_for(lambda: self._epochs_left != 0)
 
 
 class Inbox:
-    """Reads the server's messages in a thread of its own, so that a cancel is heard in the middle of a run.
+    """Reads the server's messages in a thread of its own, so that a cancel takes effect in the middle of a run.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Inbox:
         Set when the current experiment has to stop.
     pause : Pause
     saving : Lock
-        Held while a result is written, so that the end of the input leaves no half-written file behind.
+        Held while a result is written, so that no half-written file is left if the input ends.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -169,13 +169,13 @@ class Inbox:
     def _listen(self, stream: BinaryIO) -> None:
         for line in stream:
             if not line.endswith(b"\n"):
-                break  # the server died in the middle of it
+                break  # the server died while writing it
             message = json.loads(line)
             if "cancel" in message:
                 self.cancelled.set()
                 self.pause.hold_after(None)
             elif "recipe" in message:
-                self.cancelled.clear()  # a cancel that came too late for the last one
+                self.cancelled.clear()  # a cancel that came too late for the previous run
                 self.pause.hold_after(message.get("hold"))
                 self.orders.put(message)
             else:
@@ -187,8 +187,8 @@ class Inbox:
 class Outbox:
     """Sends messages to the server: progress about ten times a second, with every loss since the last message.
 
-    A picture of the states is sent along now and then: at the beginning of a stage, during a pause, and otherwise so seldom that
-    pictures take at most a twenty-fifth of the time.
+    A picture of the states is included at the beginning of a stage, during a pause, and otherwise so rarely that pictures take at
+    most 4 % of the time.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -200,7 +200,7 @@ class Outbox:
         self.next_picture = 0.0
 
     def report(self, progress: Progress) -> None:
-        """For `experiment.pipeline.run`."""
+        """Report progress to the server; the callback for `experiment.pipeline.run`."""
         new_stage = progress.stage != self.latest.stage
         self.latest = progress
         if progress.loss is not None:
@@ -215,7 +215,7 @@ class Outbox:
         self._send({"progress": progress, "losses": losses, "held": held, "picture": self._take_picture(held or picture)})
 
     def _take_picture(self, now: bool) -> dict[str, Any] | None:
-        """A picture as JSON, if it is wanted now, or due."""
+        """A picture as JSON if one is requested or due."""
         latest, started = self.latest, monotonic()
         if latest.look is None or not (now or started >= self.next_picture):
             return None
@@ -241,7 +241,7 @@ class Outbox:
 
 
 class Trainer:
-    """Runs experiments. Keeps the data and the Hankel matrix of the last one: the next often differs in the learning alone."""
+    """Runs experiments. Keeps the data and the Hankel matrix of the last one: the next one often differs only in the learning."""
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
         self.inbox, self.outbox = inbox, outbox
@@ -249,7 +249,7 @@ class Trainer:
         self.seconds_held: dict[str, float] = {}  # of each stage
 
     def follow(self, order: dict[str, Any]) -> None:
-        """Run one experiment, save its result and report how it ended. Raises nothing: errors are reported, too."""
+        """Run one experiment, save its result and report how it ended. Raises nothing: errors are reported as well."""
         folder = Path(order["folder"])
         try:
             result = self._run(Recipe.from_json(order["recipe"]), FileShelf(Path(order["uploads"])))
@@ -285,7 +285,7 @@ class Trainer:
             self.seconds_held[progress.stage] = held + monotonic() - started
 
     def _without_pauses(self, seconds: dict[str, float]) -> dict[str, float]:
-        """Times of stages without their pauses."""
+        """The stages' times without their pauses."""
         pauses = {**self.seconds_held, "learning": sum(self.seconds_held.values())}
         return {stage: value - pauses.get(stage, 0.0) for stage, value in seconds.items()}
 
@@ -298,7 +298,7 @@ _saving = Lock()
 
 
 def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float | None = None) -> dict[str, Outcome]:
-    """Run recipes one after the other, in a worker of a sweep.
+    """Run recipes one after another, in a worker of a sweep.
 
     Parameters
     ----------
@@ -307,14 +307,15 @@ def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float
     home : str
         The folder of the lab; uploads are read from `home/uploads`.
     server : str
-        The name of the sweep's file in `home/servers`. If it is there, so is the sweep's disk, and results go to `home/runs`.
+        The name of the sweep's file in `home/servers`. If this worker sees the file, it shares the sweep's disk and writes to
+        `home/runs`.
     seconds : float, optional
-        After so long no run is begun.
+        After this time no run is begun.
 
     Returns
     -------
     dict
-        Key -> what became of each run that was begun.
+        Key -> the outcome of each run that was begun.
 
     Raises
     ------
@@ -354,7 +355,7 @@ def _files(result: Result) -> Files:
 
 
 def exit_with_parent(parent: int) -> None:
-    """In a worker process of a sweep: end when the sweep is killed, in the middle of a run too."""
+    """End a sweep's worker process when the sweep is killed, even in the middle of a run."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -366,14 +367,14 @@ def exit_with_parent(parent: int) -> None:
 
 
 def died(times: int) -> str:
-    """Say why a run failed whose worker process died in every attempt."""
+    """The message of a run that failed because its worker process died in every attempt."""
     often = {2: "twice", 3: "three times"}.get(times, f"{times} times")
     return f"The process of this run died {often} (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
 
 
 def main() -> None:
     """Serve a server until it closes this process's input."""
-    # Anything that prints to stdout, in C too, goes to stderr from here on: stdout is the protocol's.
+    # From here on, everything printed to stdout, even by C code, goes to stderr: stdout carries the protocol.
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

@@ -1,1 +1,1 @@
-"""How the history's tables came to be: `env` is what alembic runs, `versions` has a file a step (see `history.database`)."""
+"""Migrations of the history's tables: alembic runs `env`, and `versions` has one file for each step (see `history.database`)."""

@@ -1,4 +1,4 @@
-"""The steps in their order: `revision_1` (the table of runs), `revision_2` (whose runs are whose).
+"""The steps in order: `revision_1` (the table of runs), `revision_2` (people's own lists).
 
-They have run on people's files, so none of them is ever changed: a new layout of the tables is a new step.
+They have run on people's files, so they are never changed: a new layout of the tables is a new step.
 """
