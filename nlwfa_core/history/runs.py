@@ -212,7 +212,7 @@ class History(RunLabels):
         return count
 
     def deleted_for(self, seconds: float) -> list[str]:
-        """Runs deleted this long before now or, if a clock was wrong, before the last run or deletion: whichever is earlier."""
+        """Runs deleted this long before the last run or deletion, or before now if that is earlier: a clock may be ahead."""
         newest = sa.select(*(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted")))
         with self.reading.connect() as connection:
             moment = min(time(), max(connection.execute(newest).one())) - seconds
