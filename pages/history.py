@@ -1,4 +1,4 @@
-"""History: every run there was; search it, open a run, compare, take runs to another lab."""
+"""History: every run so far; search, open and compare runs, and take them to another lab."""
 
 from pages.shared import sidebar, widgets
 from pages.views import history as view

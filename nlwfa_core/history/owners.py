@@ -1,5 +1,6 @@
-"""People's own lists of runs, for labs that many people share. Equal recipes are one run, which may be on any number of lists;
-people name, tag and delete it on their own list only.
+"""People's own lists of runs, for labs that many people share.
+
+Equal recipes are one run, which may be on any number of lists; people name, tag and delete it on their own list only.
 
 People are stored under a pseudonym: a keyed hash of their identity, which can't be reversed without the secret in the lab's folder.
 """

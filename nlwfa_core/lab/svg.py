@@ -1,6 +1,6 @@
-"""Figures as files, drawn without a plotting library: line charts and bars as SVG text, a matrix as PNG bytes.
+"""Draw figures as files without a plotting library: line charts and bars as SVG text, a matrix as PNG bytes.
 
-For reports, notebooks and the reproduction's pages. Figures can be read without colour: markers and dashes differ as well.
+Used by reports, notebooks and the reproduction's pages. Figures can be read without colour: markers and dashes differ as well.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps data to pixels, linearly or logarithmically. What is outside of low … high is moved to the edge."""
+    """Maps data to pixels, linearly or logarithmically. Values outside low … high are moved to the edge."""
 
     low: float
     high: float
@@ -65,19 +65,19 @@ def line_chart(
     log_x: bool = True,
     log_y: bool = False,
 ) -> str:
-    """An SVG document of panels side by side over one y-axis.
+    """Draw an SVG document of panels side by side over one y-axis.
 
-    Means are joined, and bands reach one standard deviation to both sides. ∞ stands along the upper edge where the value of a seed
-    is not finite.
+    Lines join the means, and bands extend one standard deviation to both sides. A seed's value that is not finite is drawn as ∞ at
+    the upper edge.
 
     Parameters
     ----------
     title, description : str
         For screen readers.
     log_x : bool
-        If so, each x has its tick.
+        Whether the x-axis is logarithmic; each x then has its own tick.
     log_y : bool
-        If so, values at or below 0 are left out.
+        Whether the y-axis is logarithmic; values at or below 0 are then omitted.
     """
     spreads = [spread for panel in panels for points in panel.series.values() for spread in points.values()]
     low, high, ticks = _axis([(spread.mean, spread.sd or 0.0) for spread in spreads if spread.mean is not None], log_y)
@@ -106,13 +106,13 @@ def line_chart(
 
 
 def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_title: str) -> str:
-    """An SVG document of numbered bars on a logarithmic axis. Values at or below 0 have no bar.
+    """Draw an SVG document of numbered bars on a logarithmic axis. Values at or below 0 have no bar.
 
     Parameters
     ----------
     values : array, shape (num_bars,)
     num_coloured : int
-        The first bars are coloured, the others grey.
+        How many of the first bars are coloured; the others are grey.
     """
     low, high, ticks = _axis([(float(value), 0.0) for value in values], log=True)
     y, width = Scale(low, high, TOP + HEIGHT, TOP, log=True), PANEL_WIDTHS[0]
@@ -134,14 +134,14 @@ def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_titl
 
 
 def singular_values_svg(hankel: HankelMatrix, rank: int) -> str:
-    """The singular values of H_λ, largest first, those up to the rank coloured."""
+    """Draw the singular values of H_λ, largest first, those up to the rank in colour."""
     values = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).singular_values
     title = f"Singular values of H_λ; a model of rank {rank} keeps the blue ones"
     return bars(values, rank, title, "number", "singular value")
 
 
 def loss_svgs(report: FitReport) -> dict[str, str]:
-    """Loss curves: a figure for each measure of loss, with one line per stage. Empty if nothing was trained in epochs."""
+    """Draw loss curves: a figure for each measure of loss, with a line for each stage. Empty if nothing was trained in epochs."""
     figures = {}
     for measure in dict.fromkeys(log.measure for log in report.logs):
         log_y = measure == RELATIVE
@@ -158,9 +158,9 @@ def _curve(epochs: Iterable[int], losses: Iterable[float], log_y: bool) -> dict[
 
 
 def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
-    """A matrix as a picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
+    """Draw a matrix as a picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
 
-    In larger matrices a pixel is the largest of the entries that it covers, as on the Hankel page. Small ones are enlarged.
+    In large matrices a pixel shows the largest entry that it covers, as on the Hankel page. Small matrices are enlarged.
     """
     values = pool(matrix, pixels, pixels).values
     image = np.full((*values.shape, 3), 255, dtype=np.uint8)
@@ -201,7 +201,7 @@ def _y_axis(y: Scale, ticks: Sequence[float], title: str) -> list[str]:
 
 
 def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: Scale) -> list[str]:
-    """A line, its band and its markers."""
+    """Draw a line, its band and its markers."""
     dash = STROKES[DASHES.get(kind_of(name), "solid")]
     finite_points = [
         (x(at), spread.mean, spread.sd or 0.0)
@@ -220,7 +220,7 @@ def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: S
 
 
 def _colour(name: str, names: Sequence[str]) -> str:
-    """Models have their colours; other series take those of classes, in order."""
+    """The colour of a series: a model's own, otherwise that of a class, in order."""
     return colour_of(name) if kind_of(name) in COLOURS else CLASSES[names.index(name) % len(CLASSES)]
 
 

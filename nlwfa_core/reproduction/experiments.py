@@ -224,8 +224,7 @@ class RunFile:
             raise RecipeError(f"{self.path}: line {rows.line_num}: not a run") from None
 
     def add(self, measured: Measured) -> None:
-        """Store a run in place of an older one with the same fields. The whole file is written anew, so that an interruption never
-        leaves half of it."""
+        """Store a run, replacing an older one with the same fields. The file is replaced as a whole, never left half-written."""
         make_directory(self.path.parent)
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
         buffer = io.StringIO(newline="")

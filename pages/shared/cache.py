@@ -1,6 +1,6 @@
-"""Recipes to values, cached across reruns and visitors: strings, matrices, decompositions, reference models, finished runs.
+"""Computes values from recipes and caches them across reruns and visitors: strings, matrices, models, finished runs.
 
-Recipes are hashed by their key, so that no array is. Nothing here starts the runner of jobs.
+The cache hashes a recipe's key, so it never hashes an array. Nothing here starts the job runner.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def lessons() -> dict[str, Lesson]:
 
 @st.cache_resource(show_spinner=False)
 def uploads() -> FileShelf:
-    """The uploaded files, and the strings of the lessons: a link into a lesson finds them on any server."""
+    """The uploaded files and the lessons' strings, so that a link into a lesson works on any server."""
     shelf = FileShelf(home() / "uploads")
     for lesson in lessons().values():
         if lesson.strings:
@@ -55,12 +55,12 @@ def uploads() -> FileShelf:
 
 @st.cache_data(max_entries=256, ttl=60, show_spinner=False)
 def bytes_on_disk(part: str = "") -> int:
-    """Size of the lab's folder or of a part of it; up to a minute old."""
+    """Size of the lab's folder or of a part of it; the value may be a minute old."""
     return folder_bytes(home() / part)
 
 
 def result(recipe: Recipe) -> Result | None:
-    """The finished run of a recipe, whoever started it; None if there is none yet, or its files are damaged."""
+    """The finished run of a recipe, no matter who started it; None if there is none yet, or its files are damaged."""
     if not _folders().has(recipe.key()):
         return None
     with suppress(RecipeError):
@@ -69,13 +69,13 @@ def result(recipe: Recipe) -> Result | None:
 
 
 def results_of_learners(recipe: Recipe, learners: Iterable[str] = LEARNERS) -> dict[str, Result]:
-    """Learner -> finished run, for runs that differ from a recipe in the learner alone. Includes opponents."""
+    """Learner -> finished run, for runs that differ from a recipe only in the learner. Includes opponents."""
     results = {learner: result(recipe.with_learner(learner)) for learner in learners}
     return {learner: run for learner, run in results.items() if run is not None}
 
 
 def default_learner(recipe: Recipe, results: dict[str, Result]) -> str:
-    """The sidebar's learner if it has been run, else the first that has."""
+    """The sidebar's learner if it has been run, otherwise the first that has."""
     return recipe.learning.learner if recipe.learning.learner in results else next(iter(results))
 
 
@@ -137,7 +137,7 @@ def lens_basis(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str
 
 @st.cache_resource(max_entries=32, show_spinner="Projecting the states…", hash_funcs=KEYED)
 def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int, model: str) -> dict[str, Any]:
-    """Points of a run's states; of the singular vectors if there is no run, or its states have none."""
+    """Points of a run's states; or of the singular vectors, if there is no run or its states can't be drawn."""
     H, choice = hankel(recipe, basis), MatrixChoice(symbol)
     if model:
         run = finished(model)

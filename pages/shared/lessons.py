@@ -29,7 +29,7 @@ def current() -> tuple[Lesson, int] | None:
 
 
 def open_lesson(name: str, index: int = 0) -> None:
-    """For callbacks: go to a step, and to its page."""
+    """Go to a step, and to its page. For callbacks."""
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
@@ -47,7 +47,7 @@ def controls_of_step() -> tuple[str, ...]:
 
 
 def next_lesson(name: str) -> str:
-    """The lesson that follows; empty after the last."""
+    """The name of the following lesson; empty after the last."""
     names = list(cache.lessons())
     return "".join(names[names.index(name) + 1 :][:1])
 
@@ -58,7 +58,7 @@ def page_of(step: Step) -> str:
 
 
 def panel(page: str) -> None:
-    """Draw the open step, if there is one; if it was just opened, go to its page first."""
+    """Draw the open step, if any; if it has just been opened, go to its page first."""
     position = current()
     if position is None:
         return

@@ -15,7 +15,7 @@ PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "ta
 
 
 def navigation() -> Any:
-    """Draw the page bar and return the page to run. Pages hidden from this visitor say so when opened by URL."""
+    """Draw the page bar and return the page to run. A hidden page says that it is hidden if it is opened by URL."""
     offered = offered_pages()
     pages = [
         st.Page(
@@ -31,7 +31,7 @@ def navigation() -> Any:
 
 
 def offered_pages() -> tuple[str, ...]:
-    """The pages that this visitor is offered."""
+    """The pages that this visitor may see."""
     hidden = {"history": visitor.mode() == visitor.OFF, "status": not visitor.may_see_status()}
     return tuple(name for name in PAGES if not hidden.get(name))
 
@@ -50,5 +50,5 @@ def page_file(name: str) -> Path:
 
 
 def switch(name: str) -> None:
-    """Go to another page and keep the address: without `query_params`, Streamlit clears it, or refuses if a widget is bound."""
+    """Go to another page and keep the URL's parameters, which Streamlit clears, or refuses, without `query_params`."""
     st.switch_page(page_file(name), query_params={})

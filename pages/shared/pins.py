@@ -1,4 +1,4 @@
-"""The two pinned runs, A and B: they are in the address, and every page can show them beside the sidebar's run."""
+"""The two pinned runs, A and B. They are stored in the address, and every page can show them beside the sidebar's run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shown_runs(recipe: Recipe) -> dict[str, Recipe]:
 
 
 def train_shown_runs(recipe: Recipe, key: str) -> None:
-    """One button that trains the shown runs that have not been trained."""
+    """A button that trains those shown runs that have not been trained yet."""
     untrained = [run for run in shown_runs(recipe).values() if cache.result(run) is None]
     if untrained:
         label = f"Train {recipe.learning.learner}" if untrained == [recipe] else "Train the pinned models"
@@ -33,7 +33,7 @@ def train_shown_runs(recipe: Recipe, key: str) -> None:
 
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
-    """Those runs whose alphabet is that of `data`; a note says why each of the others is left out."""
+    """The runs that have the alphabet of `data`; a note explains why each of the others is left out."""
     comparable_runs = {}
     for name, run in recipes.items():
         try:
@@ -71,7 +71,7 @@ def pin_controls(recipe: Recipe) -> None:
 
 
 def _take_from_address() -> None:
-    """Once a session: read the link's pins."""
+    """Read the link's pins, once a session."""
     for name in NAMES:
         if _key(name) not in st.session_state:
             code, st.session_state[_key(name)] = st.query_params.get(name.lower(), ""), None

@@ -1,8 +1,8 @@
 """Pages are drawn one after the other.
 
-Python draws on one processor at a time: when five people click at once and their pages are drawn side by side, all five wait
-for the last one. One after the other, the first person waits for nobody. A page that computes for long loses the lock, and goes
-on beside the others.
+Python threads share one processor: if five people click at once and their pages are drawn at the same time, all five wait until the
+last one is finished. Drawn one after another, the first page is ready five times sooner. A page that computes for long loses the
+lock and continues beside the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs as a visitor sees them: start, pause, cancel, look up; the visitor's own list; who is connected."""
+"""Runs from a visitor's point of view: start, pause, cancel, look up; the visitor's own list; connected sessions."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ log = logging.getLogger(__name__)
 
 @st.cache_resource(show_spinner=False)
 def runner() -> Runner:
-    """One for the whole server."""
+    """The one runner of this server."""
     cache.uploads()  # its workers read them from disk
     return Runner(home(), shipped=SHIPPED, is_active=_is_active)
 
 
 @st.cache_resource(show_spinner=False)
 def history() -> History:
-    """Raises RecipeError if it can't be reached."""
+    """The server's history. Raises RecipeError if it can't be reached."""
     with database_errors_as_sentences():
         return History.open(home())
 
 
 def own() -> OwnList | None:
-    """This visitor's list of runs; None if everybody sees all runs. Raises RecipeError if the history can't be reached."""
+    """This visitor's list of runs; None if everyone sees all runs. Raises RecipeError if the history can't be reached."""
     if visitor.mode() != visitor.OWN:
         return None
     with database_errors_as_sentences():
@@ -79,7 +79,7 @@ def visit(*recipes: Recipe) -> None:
 
 
 def submit(*recipes: Recipe, paused: bool = False) -> None:
-    """Put runs into the queue; `paused`: each pauses before its first epoch. Raises RecipeError, say if the queue is full."""
+    """Queue runs; with `paused`, each waits before its first epoch. Raises RecipeError, for example if the queue is full."""
     keys = []
     try:
         for recipe in recipes:
@@ -92,7 +92,7 @@ def submit(*recipes: Recipe, paused: bool = False) -> None:
 
 
 def _add_to_own(keys: list[str], again: bool = False) -> None:
-    """Put runs on this visitor's list. If the database is away, that is logged, and the run goes on."""
+    """Add runs to this visitor's list. If the database can't be reached, this is logged, and the runs continue."""
     try:
         if keys and (mine := own()):
             with database_errors_as_sentences():
@@ -108,17 +108,17 @@ def cancel(*recipes: Recipe) -> None:
 
 
 def pause(recipe: Recipe, epochs: int = 0) -> None:
-    """Pause a run, after so many more epochs. Raises RecipeError if this session may not."""
+    """Pause a run after this many more epochs. Raises RecipeError if this session may not."""
     runner().pause(recipe.key(), owner(), epochs)
 
 
 def play(recipe: Recipe) -> None:
-    """Let a paused run go on."""
+    """Continue a paused run."""
     runner().play(recipe.key())
 
 
 def mine() -> dict[str, JobStatus]:
-    """Key -> status of the runs that this session started and that wait, run or are done, the latest first."""
+    """Key -> status of the runs that this session started and that are waiting, running or done; the latest first."""
     jobs = {recipe.key(): status(recipe) for recipe in reversed(st.session_state.get(STARTED, []))}
     return {key: job for key, job in jobs.items() if job is not None and job.state in ("queued", "running", "done")}
 
@@ -129,5 +129,5 @@ def status(recipe: Recipe) -> JobStatus | None:
 
 
 def watch(recipe: Recipe) -> JobStatus | None:
-    """A run's status for a page that shows its progress: the run goes on while a page watches it."""
+    """A run's status for a page that shows its progress: the run continues while a page watches it."""
     return runner().status(recipe.key(), owner())

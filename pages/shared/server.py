@@ -19,7 +19,7 @@ ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 
 
 def home() -> Path:
-    """Where runs and uploads live: NLWFA_HOME, or a temporary folder that is deleted when the server stops."""
+    """The folder of runs and uploads: NLWFA_HOME, or a temporary folder that is deleted when the server stops."""
     return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
 
 
@@ -30,7 +30,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 @st.cache_resource(show_spinner=False)
 def prepare() -> None:
-    """Once a server: what is loaded by now stays, so the garbage collector need not look at it again and again."""
+    """Exclude everything loaded so far from garbage collection, since it stays in memory. Called once a server."""
     share_one_heap()
     gc.collect()
     gc.freeze()
@@ -39,9 +39,9 @@ def prepare() -> None:
 def share_one_heap() -> bool:
     """Make all threads of this process allocate from one heap; False if its C library has no such setting.
 
-    glibc gives each thread a heap of its own, and memory that one thread has freed is lost to the others: a server that draws every
-    page in a thread of its own holds tens of megabytes that nobody uses. Python's threads take turns anyway, so one heap costs no
-    time.
+    glibc gives each thread its own heap, and memory that one thread has freed is not available to the others: a server that draws
+    every page in its own thread holds tens of megabytes that are never used. Python's threads take turns anyway, so one heap costs
+    no time.
     """
     if os.name != "posix":
         return False

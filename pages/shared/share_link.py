@@ -55,7 +55,7 @@ def view() -> None:
 
 
 def share() -> None:
-    """The button with a link to this screen, and widgets for what the link includes."""
+    """Draw the button with a link to this screen, and the widgets for what the link includes."""
     with st.popover("Share", icon=":material/share:", key="share", width="stretch"):
         st.markdown("**A link to this screen**")
         slide = st.toggle("Slide view: for a projector, without the sidebar", key="share.slide", persist_state="session")

@@ -41,7 +41,7 @@ SidebarState = tuple[Recipe, dict[str, Any]]
 
 
 def recipe_controls() -> Recipe:
-    """Draw the sidebar; its recipe is then `current()`. Raises RecipeError if the values make no recipe."""
+    """Draw the sidebar; its recipe is then `current()`. Raises RecipeError if the values are not a valid recipe."""
     linked = st.session_state.setdefault(LINKED, {key: st.query_params[key] for key in DEFAULTS if key in st.query_params})
     _restore()
     with st.sidebar, st.container(key="recipe"):
@@ -73,7 +73,7 @@ def recipe_controls() -> Recipe:
 
 
 def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
-    """Once a session: name the values of a link that a control refuses. Streamlit uses the control's default instead."""
+    """Report the values of a link that a control refuses, once a session. Streamlit uses the control's default instead."""
     for key in list(linked):
         text, value = linked.pop(key), used[key]
         with suppress(ValueError):
@@ -99,7 +99,7 @@ def set_values(values: dict[str, Any]) -> None:
 
 
 def current() -> Recipe:
-    """The recipe that the sidebar holds in this run."""
+    """The recipe that the sidebar holds in this rerun."""
     if CURRENT not in st.session_state:
         # When a server's very first visitor opens a page, Streamlit runs that page without the entry file, because there is a
         # folder called `pages`. A call of st.navigation ends that mode for good; then the same page runs again.
@@ -110,7 +110,7 @@ def current() -> Recipe:
 
 
 def page_recipe(title: str, text: str) -> Recipe:
-    """A page's heading; returns the recipe that the sidebar holds."""
+    """Draw a page's heading; returns the sidebar's recipe."""
     recipe = current()
     st.title(title)
     st.markdown(text)
@@ -143,7 +143,7 @@ def _apply_preset() -> None:
 
 
 def _restore() -> None:
-    """Restore the values of controls that were hidden for a while."""
+    """Restore the values of controls that have been hidden."""
     for key, value in st.session_state.get(VALUES, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
@@ -182,7 +182,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
 
 
 def _upload_fields(source: str) -> dict[str, str]:
-    """Hashes of uploaded files are in the address without a widget: nobody types them."""
+    """Keep the hashes of uploaded files in the address; they have no widget, since nobody types them."""
     hashes = {}
     for key in UPLOADS:
         linked = st.query_params.get(key, "")
@@ -255,7 +255,7 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
 
 
 def _control(key: str, label: str = "") -> dict[str, Any]:
-    """What all recipe widgets have: the field's label and help, a key, and their place in the address.
+    """Arguments of every recipe widget: the field's label and help, its key, and its parameter in the address.
 
     A control that appears with a value set earlier (by a preset or a lesson) does not update the browser's address, so the value is
     written there before the control is bound. Afterwards the browser keeps the two equal, and Streamlit refuses this.

@@ -41,7 +41,7 @@ HEIGHT = 360
 
 
 def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
-    """A button that starts the missing runs, and their live progress, with a button to cancel.
+    """Draw a button that starts the missing runs, and their live progress with a button to cancel.
 
     With `show_losses` there must be one recipe; its training can then be paused between epochs.
     """
@@ -67,7 +67,7 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
 
 
 def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
-    """A chart for each measure, the newest on top; stage -> (measure, epochs, losses)."""
+    """Draw a chart for each measure, the newest on top, from stage -> (measure, epochs, losses)."""
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
         for measure in measures:
@@ -79,7 +79,7 @@ def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]]
 
 
 def result_charts(recipe: Recipe, result: Result, key: str) -> None:
-    """The losses of a finished run, and beside them its states."""
+    """Draw a finished run's losses and, beside them, its states."""
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
     prefixes = cache.prefixes(recipe.data, MAX_SHOWN)
@@ -141,7 +141,7 @@ def _cancel(*recipes: Recipe) -> None:
 
 @errors_as_messages()
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
-    """Progress of the active runs, redrawn at short intervals. When a run ends, the whole page is redrawn."""
+    """Draw the progress of the active runs at short intervals. When a run ends, the whole page is redrawn."""
     going = [status for recipe in active if (status := runs.watch(recipe)) and status.state in ("queued", "running")]
     if len(going) < len(active):
         st.rerun()
@@ -191,7 +191,7 @@ def _stages(status: JobStatus) -> str:
 
 
 def _bar(status: JobStatus) -> tuple[float, str]:
-    """How full the bar is, and the text above it."""
+    """The filled share of the progress bar, and the text above it."""
     name, progress = status.recipe.title, status.progress
     if progress is None:
         return 0.0, f"{name}: starting"

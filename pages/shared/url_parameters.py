@@ -9,7 +9,7 @@ import streamlit as st
 
 
 def value(name: str) -> str:
-    """The parameter when the session began, or what it was set to since."""
+    """The parameter's value when the session began, or the one set since then."""
     text: str = st.session_state.setdefault(_key(name), st.query_params.get(name, ""))
     return text
 

@@ -1,4 +1,4 @@
-"""Who is looking: their identity in the history, what they may see, and signing in if the server offers it."""
+"""The visitor: their identity in the history, what they may see, and sign-in if the server offers it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def mode() -> str:
 
 
 def may_see_status() -> bool:
-    """NLWFA_STATUS decides; without it, only people at the server's own machine, and nobody if visitors have their own lists."""
+    """Whether the visitor may open the Status page, as NLWFA_STATUS says.
+
+    By default only people at the server's own machine may, and nobody if visitors have their own lists.
+    """
     word = os.environ.get(STATUS, "").strip().lower()
     return word == "on" if word else mode() == ALL and at_the_machine()
 
@@ -38,7 +41,7 @@ def at_the_machine() -> bool:
 
 
 def identity() -> str:
-    """The signed-in person, else the browser until it is closed. Store only its pseudonym: see `history.owners`."""
+    """The signed-in person, otherwise the browser until it is closed. Store only a pseudonym of it: see `history.owners`."""
     if signed_in():
         return "\0".join(("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email"))))
     if token := browser_token(st.context.cookies.get(COOKIE, "")):
@@ -72,7 +75,7 @@ def signed_in() -> bool | None:
 
 
 def sign_in_control() -> None:
-    """A button in the sidebar, if Streamlit's secrets have `[auth]`."""
+    """Draw a sign-in button in the sidebar, if Streamlit's secrets have `[auth]`."""
     state = signed_in()
     if state is None:
         return

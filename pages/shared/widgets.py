@@ -1,4 +1,4 @@
-"""Pieces that several pages draw: text made safe for Markdown, errors as messages, tables, a text field that follows the typing."""
+"""Pieces that several pages draw: escaped text, errors as messages, tables, a text field that updates while you type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _live_text_field = st.components.v2.component(
 
 
 def escape_markdown(text: str) -> str:
-    """Markdown that shows a text exactly as it is: sentences may quote a user's symbols.
+    """Escape a text so that Markdown shows it exactly as it is: sentences may quote a user's symbols.
 
     Streamlit replaces icons and arrows once more after Markdown has been read, when backslashes no longer help; a word joiner,
     which has no width, separates their characters.
@@ -40,8 +40,8 @@ def escape_markdown(text: str) -> str:
 def errors_as_messages() -> Iterator[None]:
     """Show an error as a message, and end the page there.
 
-    What a user can fix says how. Anything else is logged under an id, and the message has the id only. Streamlit's own stops and
-    reruns pass: they are no `Exception`.
+    The message of a RecipeError says how to fix it. Any other error is logged under an id, and the message shows only the id.
+    Streamlit's own stops and reruns pass through: they are not `Exception`s.
     """
     try:
         yield
@@ -71,14 +71,14 @@ def warnings(*sentences: str) -> None:
 
 
 def warning_list(sentences: Sequence[str]) -> None:
-    """All warnings in one box that opens: a model may have several."""
+    """Draw all warnings in one box that can be opened: a model may have several."""
     if sentences:
         with st.expander(f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}", icon=":material/warning:"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
 
 
 def error_toast(error: Exception | str) -> None:
-    """A message in a corner, for callbacks: they draw nothing on the page."""
+    """Show an error in the corner. For callbacks, which can't draw on the page."""
     st.toast(escape_markdown(str(error)), icon=":material/error:", duration="long")
 
 
@@ -88,7 +88,7 @@ def dark() -> bool:
 
 
 def score_table(rows: Mapping[str, Scores], key: str) -> None:
-    """One row for each model. A column's help says what its numbers mean; the caption below says what holds for all of them."""
+    """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them."""
     scores = list(rows.values())
     table = {"model": list(rows)} | {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
     columns = {score.short_title: st.column_config.Column(help=score.meaning, alignment="right") for score in SCORES}
@@ -113,13 +113,13 @@ def score_table(rows: Mapping[str, Scores], key: str) -> None:
 
 
 def _cell(scores: Scores, score: Score) -> str | int:
-    """Write a score; counts stay numbers, by which the table can be sorted."""
+    """Write a score; counts stay numbers, so that the table can be sorted by them."""
     value = getattr(scores, score.field)
     return value if isinstance(value, int) else format_score(value, score.form)
 
 
 def text_table(table: Mapping[str, list[str]], key: str, alt: str) -> None:
-    """A table of finished text; its first column stays visible."""
+    """Draw a table of text; its first column stays visible."""
     first = next(iter(table))
     st.dataframe(
         pd.DataFrame(table), hide_index=True, key=key, alt=alt, column_config={first: st.column_config.Column(pinned=True)}
@@ -127,9 +127,9 @@ def text_table(table: Mapping[str, list[str]], key: str, alt: str) -> None:
 
 
 def typed_text(label: str, default: str, key: str, help: str = "") -> str:
-    """A text field that reruns the script at each pause in typing. Returns its text, at most `MAX_TYPED` characters.
+    """Draw a text field that reruns the script at each pause in typing. Returns its text, at most `MAX_TYPED` characters.
 
-    The text is `default` until somebody types, and stays when one looks at another page and comes back.
+    The text is `default` until the visitor types, and is kept while the visitor looks at another page.
     """
     state_key = f"typing.{key}"
     saved: dict[str, Any] | None = st.session_state.get(state_key)

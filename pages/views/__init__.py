@@ -1,4 +1,4 @@
-"""What each page draws: one module a page, with the page's name. The files in `pages` say what is drawn in which order.
+"""What each page draws: one module per page, with the page's name. The files in `pages` set the order.
 
 A view uses the core and `pages.shared`, never another view.
 """

@@ -37,14 +37,14 @@ def _outcome(key: str) -> Outcome:
 def outcome(recipe: Recipe) -> Outcome | None:
     """A finished run's scores and diagnostics; None if there are none.
 
-    Recipes of equal keys may differ in options that their learner does not use, so the outcome gets the recipe asked for.
+    Recipes with equal keys may differ in options that their learner does not use, so the outcome gets the requested recipe.
     """
     status = runs.status(recipe)
     return replace(_outcome(recipe.key()), recipe=recipe) if status and status.state == "done" else None
 
 
 def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
-    """A, B and now: scores and differences. Returns the shown runs by their names in tables."""
+    """Draw the scores and differences of A, B and now. Returns the shown runs by their names in tables."""
     recipes = {f"{name}: {one.title}": one for name, one in pins.shown_runs(recipe).items()}
     if len(recipes) < 2:
         st.caption("Pin a run as A in the sidebar, then change something: this page then shows both side by side.")
@@ -65,7 +65,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
 
 
 def sweep_controls(recipe: Recipe) -> Grid:
-    """Widgets for the grid of runs."""
+    """Draw the widgets for the grid of runs."""
     left, right = st.columns(2)
     learners = left.pills(
         "Learners", list(HANKEL_LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params"
@@ -97,14 +97,14 @@ def sweep_controls(recipe: Recipe) -> Grid:
 
 
 def _ranks(recipe: Recipe) -> list[int]:
-    """The same ranks for all learners; `possible` leaves out what one of them can't do."""
+    """The ranks, the same for all learners; `possible` leaves out those that a learner can't have."""
     options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
     return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
 
 
 def _sizes(recipe: Recipe) -> list[int]:
-    """A source that draws strings can draw any number; a file has only so many."""
+    """The numbers of strings. A generating source can draw any number, but a file has a fixed number of strings."""
     own = cache.data(recipe.data).train.num_strings
     most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], limits.most("generated_strings")))
     options = sorted({size for size in SIZES if size < most} | {own, most})
@@ -131,7 +131,7 @@ def _seed_sentence(recipe: Recipe, new: bool) -> str:
 
 
 def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
-    """The grid without the ranks that are above what a learner's matrix allows; a note names these."""
+    """The grid without ranks above a learner's largest; a note names those left out."""
     if not sweep.learners or not (sweep.ranks or sweep.sample_sizes):
         return {}
     grid = sweep.points()
@@ -151,7 +151,7 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
 
 
 def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
-    """The button that trains the missing runs, how long that takes, what failed. Returns the finished runs."""
+    """Draw the button that trains the missing runs, their expected time, and failures. Returns the finished runs."""
     states = {point: runs.status(recipe) for point, recipe in grid.items()}
     outcomes = {
         point: replace(_outcome(grid[point].key()), recipe=grid[point])
@@ -189,7 +189,7 @@ def _duration(seconds: float) -> str:
 
 
 def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
-    """A metric against rank or number of strings, with the reference models on the same test strings."""
+    """Draw a metric against rank or number of strings, with the reference models on the same test strings."""
     metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
     with st.container(horizontal=True, gap="medium"):  # side by side if the window is wide enough for all metrics in a row
         metric = _metric(metrics)
@@ -258,7 +258,7 @@ def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
 
 
 def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mapping[str, Recipe]) -> dict[str, Outcome]:
-    """The finished runs of the grid, and the finished ones of the shown runs."""
+    """The finished runs among the grid's and the shown ones, by name."""
     names = run_names(sweep, outcomes)
     named = {names[point]: one for point, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
@@ -267,7 +267,7 @@ def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mappi
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
-    """All runs with their differences, scores and diagnostics, as a table and as parallel coordinates."""
+    """Draw all runs with their differences, scores and diagnostics, as a table and as parallel coordinates."""
     every = st.toggle("All options, not only the differences", key="compare.every", persist_state="session")
     widgets.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
     st.caption(

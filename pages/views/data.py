@@ -31,7 +31,7 @@ SLOTS = {
 
 
 def own_strings(opened: bool) -> None:
-    """Widgets for a visitor's own strings, folded away unless needed."""
+    """Draw widgets for a visitor's own strings, folded away unless needed."""
     with st.expander("Your own strings", expanded=opened, icon=":material/upload:", key="own_strings"):
         pasted, dropped = st.tabs(["Paste", "Upload"])
         with pasted:
@@ -44,7 +44,7 @@ def own_strings(opened: bool) -> None:
 
 
 def _upload_control(field: str, label: str, text: str) -> None:
-    """An uploader for one file. The recipe names the file by the hash of its content."""
+    """Draw an uploader for one file. The recipe names the file by the hash of its content."""
     file = st.file_uploader(
         label, key=f"upload.{field}", help=text, max_upload_size=limits.upload_megabytes(), on_change=_keep_uploads, args=(field,)
     )
@@ -57,7 +57,7 @@ def _upload_control(field: str, label: str, text: str) -> None:
 
 
 def _keep_uploads(field: str) -> None:
-    """Make the uploaded files part of the recipe if they can be read together; else say why not, and change nothing.
+    """Make the uploaded files part of the recipe if they can be read together; otherwise say why not and change nothing.
 
     An empty uploader means nothing: the browser also empties it before it sends the next file.
     """
@@ -78,7 +78,7 @@ def _keep_uploads(field: str) -> None:
 
 
 def _paste_control() -> None:
-    """A box for strings, which become part of the recipe like a file. Unreadable text stays in the box, with the reason."""
+    """Draw a box for strings, which become part of the recipe like a file. Unreadable text stays in the box, with the reason."""
     st.text_area(
         "Strings, one on each line",
         key=PASTED,

@@ -39,7 +39,7 @@ def approximations(recipe: Recipe) -> list[str]:
 
 
 def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
-    """A block of the matrix, an approximation of it or the difference, under the lens."""
+    """Draw a block of the matrix, an approximation of it or the difference under the lens."""
     rank = recipe.learning.rank
     if layer == "H":
         _linked_lens(recipe, MatrixChoice(symbol), "H")
@@ -111,11 +111,11 @@ def _states(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
 
 
 def _nothing() -> None:
-    """A component's state needs a callback."""
+    """A callback that does nothing; a component needs one to have a state."""
 
 
 def _position(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] | None:
-    """The row and column that the browser reports, if they lie in the matrix that is shown."""
+    """The row and column that the browser reports, if they are inside the shown matrix."""
     if not isinstance(value, dict) or value.get(name) != payload[name]:
         return None
     position = {key: entry for key, entry in value.items() if type(entry) is int and entry >= 0}
@@ -149,7 +149,7 @@ def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None
 
 
 def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) -> None:
-    """Exact values around a position, for people who can't see the picture."""
+    """Draw a table of exact values around a position, for people who can't see the picture."""
     window = lens.window(matrix, position["row"], position.get("column", 0), TABLE_ROWS, TABLE_COLUMNS)
     row, column, (num_rows, num_columns) = window["row"], window["column"], window["shape"]
     values = part(matrix, slice(row, row + num_rows), slice(column, column + num_columns))
@@ -169,7 +169,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
 
 
 def rank_cut(recipe: Recipe) -> None:
-    """Singular values with a cut at the rank, which can be dragged; below it, the numerical rank."""
+    """Draw the singular values with a cut at the rank, which can be dragged, and the numerical rank below."""
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)

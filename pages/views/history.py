@@ -1,6 +1,6 @@
 """What the History page shows, and what can be done there.
 
-First the visitor's runs, filters and order, a page of the table, one run in full; then the actions: open, run again, pin, name and
+In this order: the visitor's runs, filters, a page of the table, one run in full, and the actions: open, run again, pin, name and
 tag, delete and restore, bundles.
 """
 
@@ -71,7 +71,7 @@ def choices(run_list: RunList) -> Choices:
 
 
 def nothing_yet(run_list: RunList) -> None:
-    """An empty history, and what to do next."""
+    """Draw an empty history, and suggest what to do next."""
     st.subheader("No run yet", anchor=False)
     st.markdown(
         "Train something, and it appears here at once: *Train* runs the sidebar's recipe, *Compare* a whole grid."
@@ -82,7 +82,7 @@ def nothing_yet(run_list: RunList) -> None:
 
 
 def query_controls(run_list: RunList, choices: Choices) -> Query:
-    """Search, filters and order."""
+    """Draw the search, filters and order; returns the query."""
     first, second, third, fourth = st.columns([4, 4, 3, 2], vertical_alignment="bottom")
     text = first.text_input(
         "Search",
@@ -124,7 +124,7 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
-    """A filter. A chosen value stays among the options when the last run with it is deleted: the run may come back."""
+    """Draw a filter. A chosen value stays among the options when the last run with it is deleted: the run may come back."""
     options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
     write = history_tables.state_word if label == "Status" else str
     values: list[str] = st.multiselect(
@@ -152,7 +152,7 @@ def _num_pages(page: Listing) -> int:
 
 
 def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
-    """The table; returns the ticked runs."""
+    """Draw the table; returns the ticked runs."""
     if not page.runs:
         st.markdown("**No matching runs.** Try fewer words or clear the filters.")
         st.button("Show all runs", key="history.all", on_click=_clear)
@@ -179,7 +179,7 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
 
 
 def _digest(rows: Sequence[Run]) -> str:
-    """A new key for new rows, so that ticks do not move to other runs."""
+    """A table key that changes with the rows, so that ticks do not move to other runs."""
     return hashlib.sha256("".join(run.key for run in rows).encode()).hexdigest()[:12]
 
 
@@ -200,7 +200,7 @@ def _pager(page: Listing) -> None:
 
 
 def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
-    """A ticked run in full: how it ended, its scores, curves and diagnostics, and all its options."""
+    """Draw a ticked run in full: how it ended, its scores, curves and diagnostics, and all its options."""
     if len(picked) != 1:
         return
     with database_errors_as_sentences():
@@ -226,7 +226,7 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
 
 
 def _results(run: Run) -> None:
-    """A run's scores, times, loss curves, diagnostics and warnings."""
+    """Draw a run's scores, times, loss curves, diagnostics and warnings."""
     if scores := history_tables.scores_of(run):
         widgets.score_table({history_tables.run_name(run): scores}, "history.scores")
     if run.seconds:
@@ -244,7 +244,7 @@ def _results(run: Run) -> None:
 
 
 def expect() -> None:
-    """Runs were submitted: watch the table for a while, even before it shows them."""
+    """Watch the table for a while after runs were submitted, even before it shows them."""
     st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
 
 
@@ -266,7 +266,7 @@ def _look(run_list: RunList, page: Listing, query: Query) -> None:
 
 
 def actions(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
-    """Buttons for the ticked runs."""
+    """Draw the buttons for the ticked runs."""
     if not picked:
         st.markdown(
             "Tick a run at the left of its row to open, pin, name or delete it and to see its curves. Tick several to act on all "
@@ -357,7 +357,7 @@ def _again(unfinished: Iterable[Run]) -> None:
 
 
 def interrupted_bar(run_list: RunList, choices: Choices) -> None:
-    """Runs that were interrupted when a server stopped, with a button that starts them again."""
+    """Draw the runs that were interrupted when a server stopped, with a button that starts them again."""
     if number := choices.states.get("interrupted"):
         with st.container(horizontal=True, key="history.interrupted", vertical_alignment="center"):
             st.markdown(f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a server stopped.")
@@ -375,7 +375,7 @@ def _run_interrupted(run_list: RunList) -> None:
 
 
 def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
-    """A form: name and tags of one run, or tags to add to several."""
+    """Draw a form: name and tags of one run, or tags to add to several."""
     one = picked[0] if len(picked) == 1 else None
     with st.popover("Name and tags" if one else f"Tag {len(picked)}", icon=":material/label:", key="history.labels"):
         form = one.key[:12] if one else "several"
@@ -422,7 +422,7 @@ def _delete(run_list: RunList, keys: list[str]) -> None:
 
 
 def undo_bar(run_list: RunList) -> None:
-    """The last deletion, with an undo."""
+    """Draw the last deletion with an undo button."""
     if keys := st.session_state.get(DELETED):
         with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
             suffix = " from your list" if run_list.owner else ""
@@ -442,7 +442,7 @@ def _restore(run_list: RunList, keys: list[str]) -> None:
 
 
 def _export(run_list: RunList, done: Sequence[Run]) -> None:
-    """A bundle of finished runs; large ones are packed on demand.
+    """Draw the download of finished runs as a bundle; large ones are packed on demand.
 
     The button gets bytes: Streamlit loses a function that makes them if a part of the page redraws itself.
     """
@@ -472,7 +472,7 @@ def _export(run_list: RunList, done: Sequence[Run]) -> None:
 
 @st.cache_data(max_entries=4, ttl=600, show_spinner="Packing…")
 def _bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -> bytes:
-    """Finished runs as one file. `labels`, the runs' names and tags, are here because a change of them makes another bundle."""
+    """Finished runs as one file. The cache depends on `labels`, the runs' names and tags, because they are in the bundle."""
     return export_runs(server.home(), runs.history(), keys, owner)
 
 
@@ -481,7 +481,7 @@ def _pack(keys: tuple[str, ...]) -> None:
 
 
 def import_control(run_list: RunList) -> None:
-    """An uploader for bundles, unless visitors have their own lists.
+    """Draw an uploader for bundles, unless visitors have their own lists.
 
     Everyone with the same recipe shares one result, so nobody may import results that others would take for this server's.
     """

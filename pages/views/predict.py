@@ -44,7 +44,7 @@ def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
 
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
-    """The string and everything about it: redrawn without the rest of the page at each pause in typing."""
+    """Draw the string and everything about it. This is redrawn without the rest of the page at each pause in typing."""
     proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
     text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP)
     try:
@@ -109,7 +109,7 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
 
 @st.fragment
 def sampler(data: Data, models: Mapping[str, Model]) -> None:
-    """Strings drawn from one model, with warnings if its scores are not probabilities."""
+    """Draw strings from one model, with warnings if its scores are not probabilities."""
     st.subheader("Draw strings from a model", anchor=False)
     st.markdown("Symbol by symbol, from the model's distribution of the next symbol, until it ends the string.")
     first, second, third, fourth = st.columns([3, 2, 2, 2])
@@ -135,7 +135,7 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
 
 
 def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn:
-    """Strings drawn from a model. The session keeps the last draw, so that a rerun for another reason costs nothing."""
+    """Strings drawn from a model. The session keeps the last draw, so that other reruns don't draw again."""
     request = (id(model), number, seed, longest)
     last = st.session_state.get(DRAWN)
     if last is None or last[0] != request:

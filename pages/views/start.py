@@ -41,7 +41,7 @@ def presets() -> None:
 
 
 def _begin(title: str, recipe: Recipe) -> None:
-    """For callbacks: set the whole recipe, and say which pages show it."""
+    """Set the whole recipe, and say which pages show it. For callbacks."""
     state = "is already set" if recipe == sidebar.current() else "is set now"
     sidebar.set_recipe(recipe)
     text = f"**{escape_markdown(title)}** {state}. Open *Data* for the strings, *Hankel* for their matrix, *Train* to run it."

@@ -30,7 +30,7 @@ MAX_FOLLOWED = 100
 
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
-    """All prefixes' states, and the path of one string through them."""
+    """Draw all prefixes' states, and the path of one string through them."""
     with widgets.errors_as_messages():
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
         word = whole[:MAX_FOLLOWED]
@@ -64,7 +64,7 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
 
 
 def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
-    """The states of two shown runs, the second turned and scaled onto the first."""
+    """Draw the states of two shown runs, the second turned and scaled onto the first."""
     recipes = pins.shown_runs(recipe)
     if len(recipes) < 2:
         st.caption(
@@ -100,7 +100,7 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
 
 
 def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> None:
-    """A WFA as a weighted graph, the true model's too if it is a WFA. For other models, a note why there is no graph."""
+    """Draw a WFA as a weighted graph, and the true model too if it is a WFA. For other models, a note why there is no graph."""
     models = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
     name = st.segmented_control("Graph of", list(models), default=default_model, required=True, key="states.graph_of")
     model = models[name]

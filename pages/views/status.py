@@ -31,7 +31,7 @@ def stop_if_not_allowed() -> None:
 
 
 def board() -> None:
-    """All figures, redrawn every two seconds."""
+    """Draw all figures, every two seconds."""
     st.fragment(_board, run_every=SECONDS)()
     st.subheader("Versions", anchor=False)
     versions = {"NL-WFA Lab": __version__, "Python": python_version()} | {name: version(name) for name in PACKAGES}
@@ -100,14 +100,14 @@ def _history() -> None:
 
 @st.cache_data(ttl=5, show_spinner=False)
 def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
-    """State -> number of runs, and the last failures; a few seconds old, as many may look. Raises RecipeError."""
+    """State -> number of runs, and the last failures; cached for a few seconds, since many people may look. Raises RecipeError."""
     with database_errors_as_sentences():
         failures = list_runs(runs.history(), Query(states=("failed",)), 0, num_failures).runs
         return choices(runs.history()).states, failures
 
 
 def _why(run: Run) -> str:
-    """Why a run failed. A sentence about uploaded strings may quote them, so it is not shown."""
+    """Why a run failed. A message about uploaded strings may quote them, so it is not shown."""
     return (
         "Not shown: the message may quote uploaded strings." if history_tables.is_from_upload(run) else history_tables.reason(run)
     )

@@ -74,7 +74,7 @@ class FinishedRun:
 
 
 def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
-    """The widget that chooses among the shown runs; returns the run's name and recipe."""
+    """Draw the widget that chooses among the shown runs; returns the run's name and recipe."""
     recipes = pins.shown_runs(recipe)
     if len(recipes) == 1:
         return next(iter(recipes.items()))
@@ -99,7 +99,7 @@ def link_to(name: str, recipe: Recipe) -> str:
 
 
 def recipe_file(recipe: Recipe) -> bytes:
-    """Every option, indented for people."""
+    """The file of a recipe: every option as JSON, indented for people."""
     return (recipe.model_dump_json(indent=1) + "\n").encode()
 
 
@@ -192,7 +192,7 @@ def results(run: FinishedRun) -> list[Card]:
 
 
 def cards(group: list[Card]) -> None:
-    """Three cards in a row."""
+    """Draw three cards in a row."""
     for start in range(0, len(group), 3):
         for column, card in zip(st.columns(3), group[start : start + 3], strict=False):
             with column.container(border=True, height="stretch", vertical_alignment="distribute"):
@@ -213,13 +213,13 @@ def cards(group: list[Card]) -> None:
 
 
 def limits_of_formats(result: Result) -> None:
-    """Formats that can't hold a linear model, and why."""
+    """Draw which formats can't hold a linear model, and why."""
     if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
         st.caption(escape_markdown(f"{' '.join(sentences)} automaton.json has the weights in any case."))
 
 
 def recipe_upload() -> None:
-    """Upload a recipe's file; it sets the sidebar."""
+    """Draw an uploader for a recipe's file, which sets the sidebar."""
     text = "The recipe.json of any run."
     st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
 

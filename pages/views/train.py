@@ -1,4 +1,4 @@
-"""Spectral learning on the board: one step at a time, its formula with the numbers in it."""
+"""Spectral learning on the board: one step at a time, each with its formula and numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_PROPOSED = 4  # symbols of the string that the field begins with: its produc
 
 
 def spectral_steps(recipe: Recipe) -> None:
-    """The steps of SP, one at a time; the address says which."""
+    """Draw the steps of SP, one at a time; the address has the current step."""
     try:
         spectral = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
         data = cache.data(recipe.data)

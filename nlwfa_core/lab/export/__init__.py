@@ -1,4 +1,4 @@
-"""What a person takes home from a run.
+"""Write runs as files that people can take away.
 
 - `script`: a Python program that repeats it.
 - `notebook`: the same as a Jupyter notebook, with formulas, figures and tables.

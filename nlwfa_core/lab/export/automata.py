@@ -1,4 +1,4 @@
-"""Linear models as text for other programs: PAutomaC, OpenFst, Graphviz, and JSON, which can express every automaton."""
+"""Write linear models as text for other programs: PAutomaC, OpenFst, Graphviz, and JSON, which can express every automaton."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REFUSED = "Not a probabilistic automaton: PAutomaC's format needs"
 
 
 def pautomac(wfa: WFA) -> str:
-    """A PAutomaC model file; `sources.pautomac.read_pautomac_model` reads the same automaton back.
+    """Write a PAutomaC model file; `sources.pautomac.read_pautomac_model` reads the same automaton back.
 
     The format's probabilities are conditional on not stopping: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F.
 
@@ -49,7 +49,7 @@ def pautomac(wfa: WFA) -> str:
 
 
 def openfst(wfa: WFA) -> str:
-    """OpenFst's text form of an acceptor over the log semiring: `fstcompile --acceptor --arc_type=log64`.
+    """Write OpenFst's text form of an acceptor over the log semiring: `fstcompile --acceptor --arc_type=log64`.
 
     Weights are −ln of the automaton's. State 0 is a new initial state, with an arc of label 0 (ε) to state i + 1 for each α₀[i].
     The label of symbol σ is σ + 1.
@@ -71,13 +71,13 @@ def openfst(wfa: WFA) -> str:
 
 
 def weights_json(wfa: WFA, alphabet: Alphabet) -> str:
-    """α₀, the A_σ and α∞ with all digits, and the symbols, for your own programs. f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
+    """Write α₀, the A_σ, α∞ (with all digits) and the symbols, for your own programs. f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
     arrays = {"initial": wfa.initial, "transitions": wfa.transitions, "termination": wfa.termination}
     return json.dumps(json.loads(to_json({"symbols": list(alphabet.symbols), **arrays})), ensure_ascii=False) + "\n"
 
 
 def dot(wfa: WFA, alphabet: Alphabet, share: float = 0.02) -> str:
-    """A drawing for Graphviz, with one arc per pair of states and one line per symbol. Weights have three digits.
+    """Write a drawing for Graphviz, with one arc per pair of states and one line per symbol. Weights have three digits.
 
     Parameters
     ----------

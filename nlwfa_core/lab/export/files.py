@@ -1,4 +1,4 @@
-"""The files of a run by name: the model, its strings, and figures. `files.zipped` makes an archive of them."""
+"""Make the files of a run by name: the model, its strings, and figures. `files.zipped` makes an archive of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac,
 
 
 def model_files(result: Result) -> dict[str, bytes]:
-    """The model as `load_model` reads it. Linear models also as text for other programs, in the formats that can express them."""
+    """Write the model as `load_model` reads it, and linear models also as text for other programs where possible."""
     with TemporaryDirectory() as folder:
         info = {"recipe": result.recipe.model_dump(mode="json")}
         save_model(Path(folder), SavedModel(result.model, result.alphabet, info))
@@ -50,7 +50,7 @@ def refusals(model: WFA) -> tuple[str, ...]:
 
 
 def _automata(model: WFA) -> dict[str, bytes]:
-    """The model in those formats for other programs that can express it."""
+    """Write the model in those of the other programs' formats that can express it."""
     files = {}
     for name, write in AUTOMATA.items():
         try:
@@ -61,7 +61,7 @@ def _automata(model: WFA) -> dict[str, bytes]:
 
 
 def data_files(data: Data) -> dict[str, bytes]:
-    """The strings in PAutomaC's format, the symbols' names in the order of their numbers, and the true probabilities if known."""
+    """Write the strings in PAutomaC's format, the symbols' names by number, and the true probabilities if they are known."""
     files = {"train.txt": _strings(_repeated(data.train), data)}
     if data.validation is not None:
         files["validation.txt"] = _strings(_test_words(data.validation), data)
@@ -75,7 +75,7 @@ def data_files(data: Data) -> dict[str, bytes]:
 
 
 def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
-    """Figures of the matrix, its singular values and the losses."""
+    """Draw the figures of the matrix, its singular values and the losses."""
     files = {}
     if hankel is not None:
         files["hankel.png"] = heat_map_png(hankel.block)

@@ -1,7 +1,7 @@
-"""A run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures and tables between them.
+"""Write a run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures and tables between them.
 
 The notebook is written as JSON (format 4.5), without the library nbformat, whose cells get random names: the same recipe always
-gives the same bytes. As in `script`, no text of a user is pasted.
+gives the same bytes. As in `script`, it contains no text written by a user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs nothing else: no script, no font, no network. Everything that a user wrote is escaped."""
+"""Write a run as one self-contained HTML file: no script, no font, no network. Everything that a user wrote is escaped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A run as a Python program of a few lines, with every option written out.
+"""Write a run as a Python program of a few lines, with every option spelled out.
 
-No text of a user is pasted: a recipe holds numbers, words from fixed lists and hashes, and each is written by `repr`.
+The program contains no text written by a user: a recipe holds numbers, words from fixed lists and hashes, and each is written by
+`repr`.
 """
 
 from __future__ import annotations

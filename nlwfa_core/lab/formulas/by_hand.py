@@ -1,8 +1,8 @@
-"""The weight of a string by hand: every matrix and every product, so that it can be checked with a pocket calculator.
+"""Write out the weight of a string by hand: every matrix and every product, to be checked with a pocket calculator.
 
-A WFA is α₀, one product per symbol, and a sum. An NL-WFA has layers in its maps and in its decoder; what is done with its outputs
-depends on its `Reading`. All numbers are computed exactly as the models compute them, in double precision, and rounded only when
-they are written, as plain text or as formulas. Other models are not written out.
+For a WFA, these are α₀, one product per symbol, and a sum. An NL-WFA has layers in its maps and in its decoder; its `Reading`
+determines how its outputs are used. All numbers are computed exactly as the models compute them, in double precision, and are
+rounded only when they are written, as plain text or as formulas. Other models are not supported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Block:
     values: FloatArray
 
     def lines(self, digits: int) -> Iterator[str]:
-        """As plain text: a heading and the rows."""
+        """The block as plain text: a heading and the rows."""
         rows, columns = self.values.shape
         yield f"{self.name}{' = ' if self.expression else ''}{self.expression}  ({rows} × {columns})"
         level = latex.rounding_level(self.values)
@@ -57,7 +57,7 @@ class Block:
             yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
 
     def latex(self, digits: int) -> str:
-        """As a line of `latex.aligned`."""
+        """The block as a line of `latex.aligned`."""
         name, equals, expression = self.formula.partition(" = ")
         written = latex.matrix(self.values, digits=digits)
         if max(self.values.shape) > latex.MAX_ENTRIES:
@@ -67,7 +67,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Term:
-    """A term of the last line: numbers to multiply, and up to which size each is a rounding error."""
+    """A term of the last line: numbers to multiply, and for each the size up to which it is a rounding error."""
 
     name: str
     numbers: tuple[float, ...]
@@ -83,16 +83,16 @@ class Calculation:
     string : str
         x, as text.
     parameters, steps : tuples of Block
-        The model's numbers that the string needs, in the order in which it needs them; what is computed from them.
+        The model's numbers that the string needs, in the order of their use; and the blocks computed from them.
     states : tuple of Block
-        Those of the steps that are states: of the empty string, and after each symbol.
+        The states among the steps: of the empty string, and after each symbol.
     terms : tuple of Term
     is_product, is_squared : bool
         Whether the terms are multiplied, rather than added; whether their sum is squared.
     weight : float
         f(x).
     notes : tuple of str
-        Sentences about what the formulas do not say.
+        Sentences about anything that the formulas do not show.
     """
 
     string: str
@@ -111,7 +111,7 @@ class Calculation:
 
     @property
     def has_rounding(self) -> bool:
-        """Whether some of the numbers are only rounding errors, and written as ≈0."""
+        """Whether some of the numbers are only rounding errors, which are written as ≈0."""
         return any(
             0 < size <= latex.rounding_level(block.values)
             for block in (*self.parameters, *self.steps)
@@ -119,7 +119,7 @@ class Calculation:
         )
 
     def text(self, digits: int = 4) -> str:
-        """The whole calculation as plain text, its numbers rounded to some significant digits."""
+        """The whole calculation as plain text, with numbers rounded to this many significant digits."""
         total = "product of all" if self.is_product else "square of the sum" if self.is_squared else "sum of the products"
         lines = [
             f"f({self.string}), by hand",
@@ -145,7 +145,7 @@ class Calculation:
         return "\n".join(lines) + "\n"
 
     def latex(self, digits: int = 4) -> tuple[str, str, str]:
-        """The same as three formulas: parameters, steps and weight. Long ones are cut in the middle."""
+        """The calculation as three formulas: parameters, steps and weight. Long ones are cut in the middle."""
         terms = [
             r" \cdot ".join(_factor(latex.entry(*factor, digits)) for factor in zip(term.numbers, term.levels, strict=True))
             for term in self.terms
@@ -166,12 +166,12 @@ def _plain(value: float, level: float, digits: int) -> str:
 
 
 def _factor(written: str) -> str:
-    """In brackets, if it would otherwise be ambiguous."""
+    """Write a factor, in brackets if it would otherwise be ambiguous."""
     return f"({written})" if written.startswith(("-", r"{\approx}")) or "cdot" in written else written
 
 
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
-    """The calculation of f(word).
+    """Calculate f(word), step by step.
 
     Raises
     ------
@@ -213,7 +213,7 @@ class _Automaton:
         return cls(model, alphabet, (model.transitions,), (), model.termination[:, None], StringReading())
 
     def sum(self, word: Word) -> Calculation:
-        """If the weight is one decoded number, or its square."""
+        """Write out f(word) for a model whose weight is one decoded number, or its square."""
         symbols = self.reading.path(word, self.model.num_symbols)
         output = self.output[:, :1]
         name, formula = self._output_name(r"\alpha_\infty", "α∞")
@@ -287,13 +287,13 @@ class _Automaton:
         return ["The maps have no biases."] if isinstance(self.model, NLWFA) else []
 
     def _parameters(self, symbols: Sequence[int], output: Block) -> tuple[Block, ...]:
-        """α₀, the layers of some maps, the decoder's, and the output's columns."""
+        """The blocks of α₀, of the layers of some maps and of the decoder, and of the output's columns."""
         layers = [layer for symbol in symbols for layer in self._map(symbol)] + self._hidden()
         initial = Block("α₀ᵀ", "", r"\alpha_0^\top", self.model.initial.reshape(1, -1))
         return initial, *(Block(name, "", formula, weights) for name, formula, weights in layers), output
 
     def _map(self, symbol: int) -> list[Layer]:
-        """The layers of a symbol's map: one matrix A_σ, or those of G_σ."""
+        """The layers of a symbol's map: one matrix A_σ, or the layers of G_σ."""
         is_end = symbol == self.model.num_symbols
         name, formula = ("⊣", r"\dashv") if is_end else ((text := self.alphabet.symbols[symbol]), latex.text(text))
         if len(self.transitions) == 1 and not self._tanh_in_maps:
@@ -307,7 +307,7 @@ class _Automaton:
         return [(f"C,{number}", rf"\mathbf{{C}}^{{({number})}}", layer) for number, layer in enumerate(self.decoder, start=1)]
 
     def _output_name(self, linear_formula: str, linear_name: str) -> Name:
-        """The name of the last layer: as of a WFA if it decodes states as they are, D if it decodes a hidden layer."""
+        """The name of the last layer: a WFA's if it decodes states directly, D if it decodes a hidden layer."""
         return (linear_name, linear_formula) if not self.decoder else ("D", r"\mathbf{D}")
 
     @property
@@ -315,7 +315,7 @@ class _Automaton:
         return isinstance(self.model, NLWFA) and self.model.nonlinear_transitions
 
     def _walk(self, symbols: Sequence[int]) -> list[list[Block]]:
-        """z0, and the steps to each state after it. The last block of each list is the state."""
+        """The block of z0, and the steps to each later state. The last block of each list is the state."""
         parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", self.model.initial.reshape(1, -1))]]
         for t, symbol in enumerate(symbols, start=1):
             before, after = ((f"z{number}", rf"\mathbf{{z}}_{{{number}}}") for number in (t - 1, t))
@@ -342,7 +342,7 @@ class _Automaton:
 
 
 def _layers(state: FloatArray, name: Name, layers: Sequence[Layer], tanh: bool, result: Name) -> Iterator[Block]:
-    """A block for each product and for each tanh. The last one is called `result`, those before it "result,1" …"""
+    """Make a block for each product and for each tanh. The last one is called `result`, those before it "result,1" …"""
     for number, (layer, layer_formula, weights) in enumerate(layers, start=1):
         after = result if number == len(layers) else (f"{result[0]},{number}", rf"{result[1]}^{{({number})}}")
         expression, formula = f"{name[0]} · {layer}", rf"{name[1]}\,{layer_formula}"

@@ -1,4 +1,4 @@
-"""Numbers, matrices and users' texts in LaTeX: rounded, with all but the corners of large matrices left out."""
+"""Write numbers, matrices and users' texts in LaTeX; numbers are rounded, and large matrices reduced to their corners."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPECIAL = {"\\": r"\textbackslash ", "^": r"\textasciicircum ", "~": r"\textasci
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number rounded to some significant digits.
+    """Write a number, rounded to this many significant digits.
 
     >>> number(0.25), number(-1.23456e-5), number(0.0), number(12345.6), number(12345.6, digits=6)
     ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '1.23{\\\\scriptstyle\\\\cdot 10^{4}}', '12345.6')
@@ -35,18 +35,18 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def rounding_level(values: FloatArray | sparse.csr_array) -> float:
-    """What is at most this large among some numbers is a rounding error."""
+    """The size up to which numbers among these are rounding errors."""
     entries = values if isinstance(values, np.ndarray) else values.data
     return ROUNDING * float(np.abs(entries).max(initial=0.0))
 
 
 def entry(value: float, level: float, digits: int = 3) -> str:
-    """A number of a matrix with this `rounding_level`."""
+    """Write an entry of a matrix with this `rounding_level`."""
     return r"{\approx}0" if 0 < abs(value) <= level else number(value, digits)
 
 
 def text(written: str) -> str:
-    """What a user wrote, as upright text in which no character has a meaning. Long texts are cut in the middle.
+    """Write a user's text upright, with every special character escaped. Long texts are cut in the middle.
 
     >>> text("a_b")
     '\\\\text{a{\\\\_}b}'
@@ -67,18 +67,18 @@ def _harmless(character: str) -> str:
 
 
 def sized(values: FloatArray | sparse.csr_array, written: str) -> str:
-    """A written matrix with its shape below."""
+    """Write a matrix's shape below its LaTeX."""
     shape = r" \times ".join(f"{size:,}".replace(",", "{,}") for size in values.shape)
     return rf"\underset{{{shape}}}{{{written}}}"
 
 
 def row(values: FloatArray) -> str:
-    """A vector as a row, shape (n,)."""
+    """Write a vector, shape (n,), as a row."""
     return matrix(values[None])
 
 
 def column(values: FloatArray) -> str:
-    """A vector as a column, shape (n,)."""
+    """Write a vector, shape (n,), as a column."""
     return matrix(values[:, None])
 
 
@@ -88,7 +88,7 @@ def matrix(
     column_name: Callable[[int], str] | None = None,
     digits: int = 3,
 ) -> str:
-    """A matrix in round brackets, or with names beside its rows and above its columns. ⋯ and ⋮ stand for what is left out.
+    """Write a matrix in round brackets, or with names beside its rows and above its columns. ⋯ and ⋮ replace omitted entries.
 
     Parameters
     ----------
@@ -117,18 +117,18 @@ def matrix(
 
 
 def diagonal(values: FloatArray) -> str:
-    """diag(…) of a vector, shape (n,)."""
+    """Write diag(…) of a vector, shape (n,)."""
     entries = joined([number(float(value)) for value in values], r",\ ", r"\ldots")
     return rf"\operatorname{{diag}}({entries})"
 
 
 def joined(terms: Sequence[str], separator: str, dots: str = r"\cdots") -> str:
-    """Terms with a separator between them; dots stand for those that are left out."""
+    """Join terms with a separator; dots replace omitted terms."""
     return separator.join(dots if index is None else terms[index] for index in _written_indices(len(terms)))
 
 
 def aligned(lines: Sequence[str], max_lines: int) -> str:
-    """Lines with & where they are aligned. Of more than `max_lines`, those in the middle are left out."""
+    """Align lines at their &. If there are more than `max_lines`, those in the middle are omitted."""
     if (surplus := len(lines) - max_lines) > 0:
         dots = rf"&\;\;\vdots\quad({surplus}\text{{ more}})"
         lines = [*lines[: max_lines - max_lines // 2], dots, *lines[-(max_lines // 2) :]]
@@ -136,10 +136,10 @@ def aligned(lines: Sequence[str], max_lines: int) -> str:
 
 
 def gathered(lines: Sequence[str]) -> str:
-    """Formulas below each other, each but the last with a comma."""
+    """Write formulas below each other, all but the last with a comma."""
     return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r",\\ ".join(lines) + r"\end{gathered}"
 
 
 def _written_indices(size: int) -> list[int | None]:
-    """Which of some rows, columns or terms are written; None stands for those left out."""
+    """The indices of the rows, columns or terms that are written; None marks a gap."""
     return list(range(size)) if size <= MAX_ENTRIES else [*range(MAX_ENTRIES - 2), None, size - 1]

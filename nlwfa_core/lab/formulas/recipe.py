@@ -1,4 +1,4 @@
-"""What a recipe does, in words and formulas: what the matrix holds, and how a model is learned from it."""
+"""Describe a recipe in words and formulas: what the matrix holds, and how a model is learned from it."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def entries(recipe: HankelRecipe) -> str:
 
 
 def marks(recipe: HankelRecipe) -> str:
-    """A sentence about boundary symbols, in Markdown. Empty if the recipe has none."""
+    """Say in Markdown how boundary symbols are counted. Empty if the recipe has none."""
     if not recipe.bounded:
         return ""
     return f"Each string $x$ is counted as {MARKED[recipe.statistic]}."
 
 
 def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """The steps from matrix to model: titles in Markdown, formulas in LaTeX, narrow enough for a phone."""
+    """Describe the steps from matrix to model: titles in Markdown, formulas in LaTeX that fit on a phone."""
     kind, hankel = LEARNERS[recipe.learning.learner], recipe.hankel
     by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
@@ -121,7 +121,7 @@ def _reading(recipe: HankelRecipe, output: str) -> str:
 
 
 def rank_notes(recipe: Recipe) -> tuple[str, ...]:
-    """A sentence if a linear model is asked for more states than the basis allows, known before anything is computed.
+    """Warn if the basis does not allow the requested rank of a linear model, before anything is computed.
 
     >>> from nlwfa_core import LearningRecipe
     >>> small = HankelRecipe(num_prefixes=20, num_suffixes=10)

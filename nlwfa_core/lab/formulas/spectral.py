@@ -1,6 +1,6 @@
-"""Spectral learning step by step, with numbers in the formulas: what a lecturer writes on the board.
+"""Write spectral learning step by step, with numbers in the formulas, as a lecturer does on the board.
 
-The numbers are those of `learning.spectral`, not computed again: each step shows what the learner does.
+The numbers come from `learning.spectral` and are not computed again, so each step shows what the learner does.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Step:
     Attributes
     ----------
     name : str
-        One to three words for a button; links hold it.
+        One to three words for a button; links contain it.
     title : str
         Markdown.
     formula : str
         LaTeX.
     numbers : tuple of str
-        The same with numbers, one LaTeX formula per line.
+        The formula with numbers, one LaTeX formula per line.
     notice : str
         What to look at, in Markdown.
     """
@@ -95,7 +95,7 @@ def step_names(result: Spectral) -> list[str]:
 
 
 def steps(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
-    """The steps with their numbers.
+    """Write the steps with their numbers.
 
     Parameters
     ----------
