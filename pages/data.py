@@ -53,6 +53,6 @@ st.dataframe(
 )
 if recipe.hankel.bounded:
     word = most_frequent_word(train)
-    counted = counted_string(word, train.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
-    pair = (train.alphabet.decode(word), counted)
-    st.markdown(f"{formulas.marks(recipe.hankel)} {widgets.escape_markdown(pair[0])} becomes {widgets.escape_markdown(pair[1])}.")
+    string = widgets.escape_markdown(train.alphabet.decode(word))
+    marked = widgets.escape_markdown(counted_string(word, train.alphabet, recipe.hankel.statistic, recipe.hankel.bounded))
+    st.markdown(f"{formulas.marks(recipe.hankel)} {string} becomes {marked}.")

@@ -146,8 +146,8 @@ def _conditions(query: Query) -> list[sa.ColumnElement[bool]]:
 
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
     """Whether a JSON list contains a text. All databases have `replace`, and it is case-sensitive in all of them."""
-    written = json.dumps(tag)
-    return sa.or_(*(sa.func.replace(tags, f"{before}{written}", "") != tags for before in ("[", ", ")))
+    quoted_tag = json.dumps(tag)
+    return sa.or_(*(sa.func.replace(tags, f"{before}{quoted_tag}", "") != tags for before in ("[", ", ")))
 
 
 def _order(query: Query) -> list[sa.ColumnElement[Any]]:

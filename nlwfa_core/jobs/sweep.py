@@ -239,11 +239,11 @@ class _Sweep:
 
     def _written(self, keys: deque[str]) -> Iterator[str]:
         """Settle those runs of a group whose folders exist."""
-        written = [key for key in keys if self._folders.has(key)]
-        for key in written:
+        stored_keys = [key for key in keys if self._folders.has(key)]
+        for key in stored_keys:
             keys.remove(key)
             yield self._settle(key)
-        if written and keys:
+        if stored_keys and keys:
             self._record(keys[0], "running")
 
     def _collect(self, future: Future[dict[str, Outcome]]) -> Iterator[str]:

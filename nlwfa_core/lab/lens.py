@@ -280,9 +280,9 @@ def basis_states(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) ->
     end = hankel.num_symbols - hankel.num_marks
     beginnings = [_beginning(word + after, end, hankel.num_marks) for word in hankel.basis.prefixes]
     rows = [row for row, word in enumerate(beginnings) if word is not None]
-    reached = prefix_states(model, Words.of([word for word in beginnings if word is not None]))
-    states: FloatArray = np.full((len(beginnings), reached.shape[1]), np.nan)
-    states[rows] = reached
+    defined_states = prefix_states(model, Words.of([word for word in beginnings if word is not None]))
+    states: FloatArray = np.full((len(beginnings), defined_states.shape[1]), np.nan)
+    states[rows] = defined_states
     return states
 
 

@@ -65,12 +65,12 @@ def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -
         for lesson in lessons:
             if lesson.strings:
                 FileShelf(home / "uploads").put(lesson.strings)
-        swept = run_missing(missing, home, history=False)
-        for key in swept.new:
+        sweep_result = run_missing(missing, home, history=False)
+        for key in sweep_result.new:
             shutil.copytree(home / "runs" / key, folder / key)
-    if swept.failed:
-        raise RecipeError("; ".join(f"{recipes[key].title}: {message}" for key, message in swept.failed.items()))
-    return [f"{recipe.title}, {recipe.data.source}" for key, recipe in missing.items() if key in swept.new]
+    if sweep_result.failed:
+        raise RecipeError("; ".join(f"{recipes[key].title}: {message}" for key, message in sweep_result.failed.items()))
+    return [f"{recipe.title}, {recipe.data.source}" for key, recipe in missing.items() if key in sweep_result.new]
 
 
 def main(arguments: list[str] | None = None) -> int:

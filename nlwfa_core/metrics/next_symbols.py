@@ -176,8 +176,8 @@ def _gains(
     while True:
         number = np.count_nonzero(equal, axis=1)
         share = (summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]) / np.maximum(number, 1)
-        reached = np.einsum("ij,ij->i", equal, truth) if truth is not None else _followed(equal, trie, begins, ends)
-        gains += np.where(share > 0, share * reached, 0.0)
+        weights = np.einsum("ij,ij->i", equal, truth) if truth is not None else _followed(equal, trie, begins, ends)
+        gains += np.where(share > 0, share * weights, 0.0)
         rank += number
         if not (number[rank < size] > 0).any():  # the remaining scores are nan or −∞
             break

@@ -159,12 +159,12 @@ def pautomac_score(
         logs = log2_outputs[likely] - largest - np.log2(np.exp2(log2_outputs - largest).sum())
         return PautomacScore(float(-(target[likely] / mass) @ logs), *counts)
     model = shares(outputs, floor, convention, substitutes)
-    counted = (target > 0) & ~np.isnan(model)
+    has_mass = (target > 0) & ~np.isnan(model)
     if not finite.all() or (model < 0).any():
         return PautomacScore(float("nan"), *counts)
-    if (model[counted] == 0).any():
+    if (model[has_mass] == 0).any():
         return PautomacScore(float("inf"), *counts)
-    return PautomacScore(float(-(target[counted] / mass) @ np.log2(model[counted])), *counts)
+    return PautomacScore(float(-(target[has_mass] / mass) @ np.log2(model[has_mass])), *counts)
 
 
 def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", substitutes: FloatArray | None = None) -> FloatArray:

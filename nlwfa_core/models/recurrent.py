@@ -46,16 +46,16 @@ class RecurrentModel(ChainModel):
         check_one_of("kind", self.kind, GATES)
         k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
         wide = GATES[self.kind] * k
-        needed = {
+        expected_shapes = {
             "inputs": (num_outputs, wide),
             "recurrent": (k, wide),
             "recurrent_bias": (wide,),
             "output": (k, num_outputs),
             "output_bias": (num_outputs,),
         }
-        shapes = {name: getattr(self, name).shape for name in needed}
-        if shapes != needed:
-            raise RecipeError(f"the arrays of a {self.kind} with {k} states must have the shapes {needed}; got {shapes}")
+        shapes = {name: getattr(self, name).shape for name in expected_shapes}
+        if shapes != expected_shapes:
+            raise RecipeError(f"the arrays of a {self.kind} with {k} states must have the shapes {expected_shapes}; got {shapes}")
 
     @property
     def num_states(self) -> int:
@@ -81,8 +81,8 @@ class RecurrentModel(ChainModel):
         if self.kind == "GRU":
             gates = expit(from_symbol[: 2 * k] + from_state[:, : 2 * k])
             new = np.tanh(from_symbol[2 * k :] + gates[:, :k] * from_state[:, 2 * k :])
-            mixed: FloatArray = new + gates[:, k:] * (h - new)
-            return mixed
+            new_states: FloatArray = new + gates[:, k:] * (h - new)
+            return new_states
         total = from_symbol + from_state
         i, f, g, o = expit(total[:, :k]), expit(total[:, k : 2 * k]), np.tanh(total[:, 2 * k : 3 * k]), expit(total[:, 3 * k :])
         cell = f * states[:, k:] + i * g

@@ -83,7 +83,7 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
     check_between("the maximum length", max_length, 1, MAX_DRAWN_LENGTH)
     rng = np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)
-    finished: list[IntArray] = []  # the strings that ended at each length, shape (num_ended, length)
+    strings_by_length: list[IntArray] = []  # the strings that ended at each length, shape (num_ended, length)
     num_stuck = num_negative = num_choices = 0
     negative = 0.0
     for length in range(max_length + 1):
@@ -96,12 +96,12 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
         num_stuck += int((~possible).sum())
         negative += float(negative_parts.sum())
         symbols = (bounds <= rng.random(len(prefixes))[:, None] * bounds[:, -1:]).sum(axis=1)
-        finished.append(prefixes[possible & (symbols == model.num_symbols)])
+        strings_by_length.append(prefixes[possible & (symbols == model.num_symbols)])
         going_on = possible & (symbols < model.num_symbols)
         prefixes = np.column_stack((prefixes[going_on], symbols[going_on]))
         if not len(prefixes) or length == max_length:
             break
-    words, counts = _distinct(finished)
+    words, counts = _distinct(strings_by_length)
     trie = Trie.of(words, model.num_symbols)
     return Drawn(
         words=words,
@@ -122,9 +122,9 @@ def _level(rows: IntArray) -> Words:
     return Words(rows.ravel(), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
 
 
-def _distinct(finished: list[IntArray]) -> tuple[Words, IntArray]:
+def _distinct(blocks: list[IntArray]) -> tuple[Words, IntArray]:
     """The distinct strings and their counts, the most frequent first."""
-    parts = [np.unique(rows, axis=0, return_counts=True) if rows.shape[1] else (rows[:1], [len(rows)]) for rows in finished]
+    parts = [np.unique(rows, axis=0, return_counts=True) if rows.shape[1] else (rows[:1], [len(rows)]) for rows in blocks]
     words = Words.joined([_level(rows) for rows, _ in parts])
     counts = np.concatenate([np.asarray(times, dtype=np.int64)[: len(rows)] for rows, times in parts])
     order = np.argsort(-counts, kind="stable")

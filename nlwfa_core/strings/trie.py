@@ -287,23 +287,23 @@ def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | N
         The nodes of other words, to compute their weights instead.
     """
     ends = trie.ends if ends is None else ends
-    reached = np.ones(trie.num_nodes)
+    prefix_probabilities = np.ones(trie.num_nodes)
     with np.errstate(over="ignore", invalid="ignore"):  # as in `Trie.roll_out`
         for start, end in pairwise(trie.levels[1:].tolist()):
             above = trie.parent[start:end]
-            reached[start:end] = reached[above] * next_probabilities[above, trie.symbol[start:end]]
-        weights: FloatArray = reached[ends] * next_probabilities[ends, -1]
+            prefix_probabilities[start:end] = prefix_probabilities[above] * next_probabilities[above, trie.symbol[start:end]]
+        weights: FloatArray = prefix_probabilities[ends] * next_probabilities[ends, -1]
     return weights
 
 
 def chain_log2_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
     """log₂ of `chain_weights`, −∞ for 0. A sum of logarithms does not underflow, however long a string is."""
     ends = trie.ends if ends is None else ends
-    reached = np.zeros(trie.num_nodes)
+    prefix_logs = np.zeros(trie.num_nodes)
     with np.errstate(divide="ignore"):
-        reached[1:] = np.log2(next_probabilities[trie.parent[1:], trie.symbol[1:]])
+        prefix_logs[1:] = np.log2(next_probabilities[trie.parent[1:], trie.symbol[1:]])
         end_logs = np.log2(next_probabilities[ends, -1])
     for start, end in pairwise(trie.levels[1:].tolist()):
-        reached[start:end] += reached[trie.parent[start:end]]
-    weights: FloatArray = reached[ends] + end_logs
+        prefix_logs[start:end] += prefix_logs[trie.parent[start:end]]
+    weights: FloatArray = prefix_logs[ends] + end_logs
     return weights

@@ -64,16 +64,16 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
         An address that opens the lab with this recipe.
     """
     name = result.recipe.title
-    sound = result.diagnostics
+    diagnostics = result.diagnostics
     settings = {option: value for option, value in options(result.recipe).items() if value != NO_EFFECT}
     sections = [
         f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
-        *(f'<p class="warn">{escape(sentence)}</p>' for sentence in sound.warnings),
-        *(f'<p class="note">{escape(sentence)}</p>' for sentence in result.notes if sentence not in sound.warnings),
+        *(f'<p class="warn">{escape(sentence)}</p>' for sentence in diagnostics.warnings),
+        *(f'<p class="note">{escape(sentence)}</p>' for sentence in result.notes if sentence not in diagnostics.warnings),
         "<h2>Scores on the test strings</h2>",
         _scores({name: result.scores} | dict(references)),
         "<h2>Is the model sound?</h2>",
-        _rows(_soundness(sound, result.model.num_states, result.recipe.learning.rank)),
+        _rows(_soundness(diagnostics, result.model.num_states, result.recipe.learning.rank)),
         *_pictures(result, hankel),
         "<h2>Recipe</h2>",
         _rows(settings.items()),
@@ -88,21 +88,21 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
     return PAGE.format(title=escape(f"{name} – NL-WFA Lab"), body="\n".join(sections))
 
 
-def _soundness(sound: Diagnostics, num_states: int, rank: int) -> Iterator[tuple[str, str]]:
+def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator[tuple[str, str]]:
     """Name and value of each diagnostic that a model has."""
     yield "states", f"{num_states}"
-    if sound.spectral_radius is not None:
+    if diagnostics.spectral_radius is not None:
         yield (
             "spectral radius of ΣA (below 1, the weights of all strings have a finite sum)",
-            format_diagnostic("spectral_radius", sound.spectral_radius),
+            format_diagnostic("spectral_radius", diagnostics.spectral_radius),
         )
-    if sound.total_mass is not None:
-        yield "sum of the weights of all strings", format_diagnostic("total_mass", sound.total_mass)
-    yield f"sum of the weights of all strings of up to {sound.short_length} symbols", f"{sound.short_mass:.4g}"
-    yield "share of test strings with a negative output", f"{sound.share_negative:.1%}"
-    if sound.numerical_rank is not None:  # of the first `rank` singular values
-        at_least = "at least " if sound.numerical_rank >= rank else ""
-        yield "numerical rank of H_λ", f"{at_least}{sound.numerical_rank}"
+    if diagnostics.total_mass is not None:
+        yield "sum of the weights of all strings", format_diagnostic("total_mass", diagnostics.total_mass)
+    yield f"sum of the weights of all strings of up to {diagnostics.short_length} symbols", f"{diagnostics.short_mass:.4g}"
+    yield "share of test strings with a negative output", f"{diagnostics.share_negative:.1%}"
+    if diagnostics.numerical_rank is not None:  # of the first `rank` singular values
+        at_least = "at least " if diagnostics.numerical_rank >= rank else ""
+        yield "numerical rank of H_λ", f"{at_least}{diagnostics.numerical_rank}"
 
 
 def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:

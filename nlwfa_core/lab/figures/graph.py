@@ -183,8 +183,8 @@ def _curve(edge: Edge, positions: FloatArray) -> FloatArray:
     if edge.source == edge.target:
         length = float(np.hypot(*start))
         outwards = start / length if length else np.array([0.0, 1.0])
-        turned = TURN.T if edge.negative else TURN
-        along = turned @ outwards * 2 * LOOP
+        rotation = TURN.T if edge.negative else TURN
+        along = rotation @ outwards * 2 * LOOP
         across = np.array([-along[1], along[0]])
         loop: FloatArray = start + along * np.sin(np.pi * t) + 0.45 * across * np.sin(2 * np.pi * t)
         return loop

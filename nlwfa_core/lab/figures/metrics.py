@@ -43,11 +43,11 @@ def metric_figure(
         _add_band(figure, name, points)
     for name, points in curves.items():
         _add_curve(figure, name, points, ceiling, x_title)
-    curved = [line for line in references.values() if isinstance(line, Mapping)]
-    xs = sorted({x for line in [*curves.values(), *curved] for x in line})
+    reference_curves = [line for line in references.values() if isinstance(line, Mapping)]
+    xs = sorted({x for line in [*curves.values(), *reference_curves] for x in line})
     low, high = np.log10(xs[0] if xs else 1), np.log10(xs[-1] if xs else 1)
     span = max(high - low, 0.3)
-    right_margin = 0.3 if len(curved) < len(references) else 0.05  # for the names of horizontal lines
+    right_margin = 0.3 if len(reference_curves) < len(references) else 0.05  # for the names of horizontal lines
     ticks = {"tickvals": xs, "ticktext": [f"{x:,}" for x in xs]}
     figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + right_margin * span], **ticks)
     figure.update_yaxes(title=SCORE_OF[metric].title)

@@ -59,10 +59,10 @@ class Block:
     def latex(self, digits: int) -> str:
         """The block as a line of `latex.aligned`."""
         name, equals, expression = self.formula.partition(" = ")
-        written = latex.matrix(self.values, digits=digits)
+        numbers = latex.matrix(self.values, digits=digits)
         if max(self.values.shape) > latex.MAX_ENTRIES:
-            written = latex.sized(self.values, written)
-        return f"{name}&{equals.strip()}{expression}={written}"
+            numbers = latex.sized(self.values, numbers)
+        return f"{name}&{equals.strip()}{expression}={numbers}"
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,9 @@ def _plain(value: float, level: float, digits: int) -> str:
     return "≈0" if 0 < abs(value) <= level else f"{value + 0.0:.{digits}g}"
 
 
-def _factor(written: str) -> str:
+def _factor(formula: str) -> str:
     """Write a factor, in brackets if it would otherwise be ambiguous."""
-    return f"({written})" if written.startswith(("-", r"{\approx}")) or "cdot" in written else written
+    return f"({formula})" if formula.startswith(("-", r"{\approx}")) or "cdot" in formula else formula
 
 
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:

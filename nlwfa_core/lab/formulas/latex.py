@@ -45,15 +45,15 @@ def entry(value: float, level: float, digits: int = 3) -> str:
     return r"{\approx}0" if 0 < abs(value) <= level else number(value, digits)
 
 
-def text(written: str) -> str:
+def text(plain: str) -> str:
     """Write a user's text upright, with every special character escaped. Long texts are cut in the middle.
 
     >>> text("a_b")
     '\\\\text{a{\\\\_}b}'
     """
-    if len(written) > MAX_TEXT:
-        written = f"{written[: MAX_TEXT // 2]}…{written[-(MAX_TEXT // 2 - 1) :]}"
-    return rf"\text{{{''.join(map(_harmless, written))}}}"
+    if len(plain) > MAX_TEXT:
+        plain = f"{plain[: MAX_TEXT // 2]}…{plain[-(MAX_TEXT // 2 - 1) :]}"
+    return rf"\text{{{''.join(map(_harmless, plain))}}}"
 
 
 def _harmless(character: str) -> str:
@@ -66,10 +66,10 @@ def _harmless(character: str) -> str:
     return f"{{{character}}}" if re.match(r"[^{}$%#&_]", character) else rf"{{\{character}}}"
 
 
-def sized(values: FloatArray | sparse.csr_array, written: str) -> str:
+def sized(values: FloatArray | sparse.csr_array, formula: str) -> str:
     """Write a matrix's shape below its LaTeX."""
     shape = r" \times ".join(f"{size:,}".replace(",", "{,}") for size in values.shape)
-    return rf"\underset{{{shape}}}{{{written}}}"
+    return rf"\underset{{{shape}}}{{{formula}}}"
 
 
 def row(values: FloatArray) -> str:

@@ -51,10 +51,10 @@ def entries(recipe: HankelRecipe) -> str:
     >>> entries(HankelRecipe(transform="sqrt"))
     'the square root of the share of training strings that equal $uv$'
     """
-    counted = COUNTS[recipe.statistic]
+    count = COUNTS[recipe.statistic]
     if recipe.transform == "row":
-        return f"{counted}, divided by {'the same for $u$' if recipe.bounded else 'the sum of its row'}"
-    return f"the square root of {counted}" if recipe.transform == "sqrt" else counted
+        return f"{count}, divided by {'the same for $u$' if recipe.bounded else 'the sum of its row'}"
+    return f"the square root of {count}" if recipe.transform == "sqrt" else count
 
 
 def marks(recipe: HankelRecipe) -> str:

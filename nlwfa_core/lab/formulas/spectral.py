@@ -90,8 +90,8 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
 
 def step_names(result: Spectral) -> list[str]:
     """The names of the steps, in order."""
-    converted = result.is_plain and result.hankel.statistic != "string"
-    return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if converted else []), "weight"]
+    has_conversion = result.is_plain and result.hankel.statistic != "string"
+    return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if has_conversion else []), "weight"]
 
 
 def steps(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
@@ -121,7 +121,7 @@ def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Ste
     hankel, block = result.hankel, result.hankel.block
     prefixes, suffixes = hankel.basis.prefixes, hankel.basis.suffixes
     corners = matrix(block, lambda row: _written(prefixes[row], alphabet), lambda column: _written(suffixes[column], alphabet))
-    filled = block.nnz / (block.shape[0] * block.shape[1])
+    density = block.nnz / (block.shape[0] * block.shape[1])
     first = float(block[0, 0])
     return Step(
         "estimate",
@@ -129,7 +129,7 @@ def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Ste
         r"\mathbf{H}_\lambda[u,v]=\hat f(uv),\qquad\mathbf{H}_\sigma[u,v]=\hat f(u\sigma v)",
         (r"\mathbf{H}_\lambda=" + sized(block, corners),),
         f"Row $u$ says how strings continue after $u$. Prefixes whose rows are multiples of each other have the same future, and "
-        f"share a state. {filled:.1%} of the cells are not 0; $\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
+        f"share a state. {density:.1%} of the cells are not 0; $\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
     )
 
 
@@ -145,7 +145,7 @@ def _decompose(result: Spectral) -> Step:
     block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if result.hankel.row_weights is not None else r"\mathbf{H}_\lambda"
     weights = r". Each row is weighted by how often its prefix was seen, $w_u$" if result.hankel.row_weights is not None else ""
     following = svd.singular_values[k : k + 1]
-    dropped = f". The largest that is dropped is ${number(float(following[0]))}$" if len(following) else ""
+    dropped_sentence = f". The largest that is dropped is ${number(float(following[0]))}$" if len(following) else ""
     values = "This singular value keeps" if k == 1 else f"These {k} singular values keep"
     return Step(
         "decompose",
@@ -155,7 +155,7 @@ def _decompose(result: Spectral) -> Step:
             r"\mathbf{U}=" + sized(U, matrix(U)) + r"\qquad " + r"\mathbf{V}=" + sized(V, matrix(V)),
             r"\mathbf{D}=" + diagonal(svd.singular_values[:k]),
         ),
-        f"{values} {explained:.2%} of the squared norm{weights}{dropped}. No matrix of rank {k} is closer.",
+        f"{values} {explained:.2%} of the squared norm{weights}{dropped_sentence}. No matrix of rank {k} is closer.",
     )
 
 
