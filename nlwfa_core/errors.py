@@ -1,4 +1,4 @@
-"""The errors that a user can fix, the checks that raise the most frequent ones, and words that many messages share.
+"""The errors that a user can fix, checks that raise them, and wording that many messages share.
 
 Pages and the command line catch these errors and no others.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 
 class RecipeError(ValueError):
-    """A request that can't be carried out; the message says what was wrong, what is allowed and what it got."""
+    """A request that can't be carried out; the message says what was wrong, what was given and what is allowed."""
 
 
 class FormatError(RecipeError):
@@ -18,7 +18,7 @@ class FormatError(RecipeError):
     Parameters
     ----------
     message : str
-        What was wrong, what is allowed, what was in the file.
+        What was wrong, what was given, what is allowed.
     line : int or None
         The line of the file to blame, counted from 1.
     """
@@ -81,7 +81,7 @@ def sentence_of(error: Exception) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number with its noun.
+    """Write a number with its noun.
 
     >>> plural(1, "line"), plural(3000, "line")
     ('1 line', '3,000 lines')
@@ -90,7 +90,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:
-    """The first names of a list that may be long.
+    """Join the first names of a list that may be long.
 
     >>> listed(["a", "b", "c"], most=2)
     'a, b, …'

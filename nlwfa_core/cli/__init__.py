@@ -2,12 +2,12 @@
 
 - `main`: the table of commands, and those that draw strings, score a model and use it.
 - `learn`: `fit` and `select-rank`.
-- `values`: `fit-values` and `score-values`, for functions that are no distributions.
+- `values`: `fit-values` and `score-values`, for functions that are not distributions.
 - `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
 - `options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
 - `terminal`: what all commands share: errors, exit codes, a progress bar, files.
 
-Commands import what they compute with when they are called, so that help and usage errors appear at once. Left out: everything that
-a page shows.
+Commands import numerical libraries only when they are called, so that help and usage errors appear at once. Left out: everything
+that a page shows.
 """

@@ -105,5 +105,5 @@ def option_names(options: Options, fields: Collection[str]) -> list[str]:
 
 
 def typed(name: str) -> str:
-    """An option as it is typed."""
+    """A field's option as typed on the command line."""
     return f"--{name.replace('_', '-')}"

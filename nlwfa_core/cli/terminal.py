@@ -117,7 +117,7 @@ def _one_line(message: str) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """Give a report that draws a progress bar on stderr if that is a terminal, and does nothing otherwise."""
+    """Make a `report` callback that draws a progress bar on stderr if that is a terminal, and does nothing otherwise."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield silent
         return
@@ -145,7 +145,7 @@ def progress_bar() -> Iterator[Report]:
 
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
-    """Put the file's name in front of what is wrong with its content."""
+    """Prefix errors about a file's content with the file's name."""
     try:
         yield
     except FormatError as error:

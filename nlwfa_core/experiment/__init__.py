@@ -10,7 +10,7 @@ learned, and how it is refined. Equal recipes give equal results, so a recipe na
 - `pipeline`: from a recipe to a result: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: a result, and its folder on disk.
 - `selection`: what validation strings choose: a rank, or the recommended model with all its options.
-- `sweeps`: many recipes, from lists of what to vary, and what came of them.
+- `sweeps`: many recipes, from lists of the fields to vary, and their outcomes.
 
 Left out: the history of runs (`history`), and running them in other processes (`jobs`).
 """

@@ -97,7 +97,7 @@ MAX_TEXT = 20_000  # bytes of JSON in a link: a short text must not unpack to a 
 
 
 def flat(recipe: Recipe) -> dict[str, Any]:
-    """List a recipe's fields: flat name -> value. The hidden layers are text, as "2,1,2".
+    """List a recipe's fields: flat name -> value. The hidden layers are text, such as "2,1,2".
 
     >>> flat(Recipe())["data_seed"], flat(Recipe())["hidden"]
     (0, '2,1,2')

@@ -1,4 +1,4 @@
-"""The recipe: a whole experiment as one small frozen value of numbers and names, which goes to JSON and back.
+"""The recipe: a whole experiment as one small frozen value of numbers and names, which can be written as JSON and read back.
 
 It has four parts, so that each step depends on only what it needs: another rank changes neither the data nor the Hankel matrix.
 """
@@ -60,7 +60,7 @@ class DataRecipe(Record):
     """Where the strings come from, and how they are split.
 
     Fields that belong to other sources have no effect, but count in the key. Only `grammar` counts for its own source alone: it was
-    added later, and keys from before have to stay as they are.
+    added later, and older keys must not change.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Sweeps: a base recipe and what to vary in it, from a page's controls or a file, and what came of the runs."""
+"""Sweeps: a base recipe, the fields to vary (from a page's controls or a file), and the outcomes of the runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
 
 class Grid(Record):
-    """A sweep: every combination of the lists. An empty list leaves what the base recipe says.
+    """A sweep: every combination of the lists. For an empty list, the base recipe's value is used.
 
     Strings are counted with boundary symbols where a learner needs them. Learning without randomness has one run for all seeds,
     unless these draw other strings; learners that need no Hankel matrix have one for all statistics and transforms.
@@ -53,7 +53,7 @@ class Grid(Record):
     seeds : tuple of int
         Of learning and refinement.
     num_seeds : int
-        In place of `seeds`: this many in a row, from each part's own seed in the base recipe on.
+        Instead of `seeds`: this many consecutive seeds, beginning with each part's own seed in the base recipe.
     new_strings : bool
         Whether a seed draws other strings too.
 
@@ -82,7 +82,7 @@ class Grid(Record):
 
     @property
     def against(self) -> str:
-        """What a comparison has on its axis: one of `AGAINST`."""
+        """The horizontal axis of a comparison: one of `AGAINST`."""
         return "strings" if self.sample_sizes else "rank"
 
     def recipes(self) -> dict[str, Recipe]:
@@ -146,7 +146,7 @@ class Grid(Record):
 
 
 def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
-    """Learners that need no matrix come last for their strings, and leave the one that is there."""
+    """Sort runs by strings, then by matrix. Learners that need no matrix come last, and do not displace the cached one."""
     key, recipe = entry
     learning = recipe.learning
     return recipe.data.key(), not learning.kind.needs_hankel, recipe.hankel.key(), learning.learner, learning.rank, key

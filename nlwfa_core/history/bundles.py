@@ -49,7 +49,7 @@ def export_runs(home: Path, history: History, keys: Collection[str], owner: str 
     Raises
     ------
     RecipeError
-        If a run is not finished, or there are too many runs or too many bytes.
+        If a run is not finished, or the bundle would have too many runs or bytes.
     """
     check_at_most("the number of runs in a bundle", len(keys), MAX_RUNS)
     listing: dict[str, Any] = {"format": FORMAT, "version": __version__, "runs": {}}

@@ -1,7 +1,6 @@
 """The table of runs: a row for every run, with everything that tables of runs show.
 
 Models and whole results stay in their folders, from which missing rows can be made.
-
 """
 
 from __future__ import annotations

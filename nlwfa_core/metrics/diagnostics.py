@@ -1,4 +1,4 @@
-"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the rank asked for?"""
+"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the requested rank?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_SUMMED = 20_000
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What must be known to read a model's scores. None means not computed.
+    """Properties of a model that are needed to interpret its scores. None means not computed.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Diagnostics:
     share_zero, share_negative, share_nonfinite : float
         The shares of test words with an output of exactly 0, below 0, and not finite.
     numerical_rank : int or None
-        Of H_λ, as far as it was computed (at most the rank asked for).
+        Of H_λ, as far as it was computed (at most the requested rank).
     warnings : tuple of str
         Sentences: from learning, and about the outputs.
     """
@@ -78,7 +78,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     scores : Scores
         Its scores on the test words.
     report : FitReport, optional
-        Of its learning, if there is one.
+        The report of its learning, if any.
     """
     masses = masses_by_length(model)
     warnings = list(report.messages if report else divergence_warnings(model))

@@ -1,7 +1,7 @@
 """Convert a linear model of prefix or factor probabilities to one of string probabilities.
 
 Source: Balle, Carreras, Luque and Quattoni (2014), on learning from prefix and factor statistics. A nonlinear model has no such
-conversion; `reading` says what stands in for it.
+conversion; `reading` explains what replaces it.
 """
 
 from __future__ import annotations

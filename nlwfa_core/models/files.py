@@ -79,7 +79,7 @@ def load_model(directory: Path) -> SavedModel:
     Raises
     ------
     RecipeError
-        If the folder does not hold a sound model.
+        If the folder does not hold a valid model.
     """
     header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
     try:

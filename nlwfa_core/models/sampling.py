@@ -118,7 +118,7 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
 
 
 def _level(rows: IntArray) -> Words:
-    """Words of the same length from the rows of an array."""
+    """Make words of the same length from the rows of an array."""
     return Words(rows.ravel(), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
 
 

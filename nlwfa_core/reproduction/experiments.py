@@ -175,7 +175,7 @@ class Measured:
     Attributes
     ----------
     key : str
-        Names all that the values depend on.
+        Identifies everything that the values depend on.
     planned : Planned
     values : dict
         Column -> value; None if it is unknown.

@@ -50,16 +50,16 @@ class Counts:
     ----------
     num_symbols : int
     seen : Counter of bytes
-        The strings that are held, in the order in which they were added, and how often each was read since. A string is its
+        The strings that are held, in the order in which they were added, with how often each was read since then. A string is its
         symbols, end to end, as integers of `symbol_type(num_symbols)`.
     missed : dict of bytes to int
-        The most often that a string that is held can have been read before; 0 for strings that are not in it.
+        For held strings, how often each can at most have been read before; 0 for strings that are not in it.
     most_missed : int
-        The most often that a string that is not held can have been read.
+        How often a string that is not held can at most have been read.
     num_strings : int
         All strings that were read.
     notes : tuple of str
-        What a user should know about the file, a sentence each.
+        What a user should know about the file, one sentence each.
     """
 
     num_symbols: int

@@ -1,8 +1,8 @@
 """Reading strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters or tokens, CSV with counts.
 
-The way of a file, from top to bottom of this module: its bytes are checked and cleaned once; lines are taken a block at a time;
+This module is in the order in which a file is processed: its bytes are checked and cleaned once; lines are read a block at a time;
 PAutomaC's numbers become words directly, while lines and CSV rows first become cells, whose symbols are then numbered.
-`read_strings` does all of it, and guesses the format if asked to.
+`read_strings` does all of this, and can guess the format.
 
 In the three text formats white space around a string is ignored, and a string that is empty, or λ alone, is the empty word.
 Symbols are numbered in the order of their written forms (numbers by size), so an alphabet does not depend on the order of lines.
@@ -10,8 +10,8 @@ Symbols are numbered in the order of their written forms (numbers by size), so a
 Memory is proportional to the file: an uploaded file may have 200 MB, and one line of two bytes takes fifty as a Python object. So
 no list of all lines is ever made, and words are packed into the smallest integers that hold them until all of them are there.
 
-What else the competitions publish (solutions, models) is in `pautomac`, CSV files of values in `values`, and corpora that are too
-large for one file in memory in `counting`.
+The competitions' other files (solutions, models) are in `pautomac`, CSV files of values in `values`, and corpora that do not fit
+into memory in `counting`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def pieces_of(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
-    """The lines of a cleaned file, a block at a time: decoded all at once they would take many times the file.
+    """The lines of a cleaned file, a block at a time: decoded all at once they would take many times the file's size.
 
     >>> list(line_blocks(b"ab\\n\\nc"))
     [['ab', ''], ['c']]
@@ -214,7 +214,7 @@ def finite(text: str, line: int, at_least: float = -np.inf) -> float:
 
 
 def _num_tokens(row: str) -> int:
-    """The length of `row.split()`, without making that list: it may take twenty times the line."""
+    """The length of `row.split()`, without making that list, which may take twenty times the line's size."""
     return sum(1 for _ in TOKEN.finditer(row))
 
 
@@ -263,7 +263,7 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
     Raises
     ------
     FormatError
-        If a line or the header does not hold what it should. A wrong number of strings is found at the end.
+        If a line or the header is malformed. A wrong number of strings is found at the end.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
@@ -406,7 +406,7 @@ def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
 
 
 def _end_of_strings(cleaned: bytes) -> int:
-    """The end of the last line that is not blank; there is one."""
+    """The end of the last line that is not blank; at least one must exist."""
     end = cleaned.find(b"\n", len(cleaned.rstrip()))
     end = end if end >= 0 else len(cleaned)
     # Only now white space beyond ASCII, one line at a time.
@@ -425,7 +425,7 @@ class CsvCells:
     """The strings of a CSV file with two columns.
 
     The file is parsed twice: once to check it, pass on the second column and find out whether strings hold tokens, and once for
-    the cells. Holding all cells in between would take many times the file.
+    the cells. Holding all cells in between would take many times the file's size.
 
     Parameters
     ----------

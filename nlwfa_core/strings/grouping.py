@@ -98,7 +98,7 @@ def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 
 
 def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Each symbol that occurs, and its positions; both ascending."""
+    """Find each symbol that occurs, and its positions; both are ascending."""
     order = np.argsort(symbols, kind="stable")
     counts = np.bincount(symbols)
     present = np.flatnonzero(counts)

@@ -134,7 +134,8 @@ class Words:
         return cls(symbols, offsets)
 
     def packed(self) -> Words:
-        """The same words in the smallest integers that hold them. Used while files are read: int64 takes many times the file."""
+        """The same words in the smallest integers that hold them. Used while files are read: int64 would take many times the file's
+        size."""
         return Words(smallest(self.symbols), smallest(self.offsets))
 
     def __len__(self) -> int:
