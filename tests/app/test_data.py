@@ -48,7 +48,7 @@ def test_test_strings_and_solution_of_ones_own_are_used() -> None:
 
 def test_a_solution_may_come_before_its_test_strings() -> None:
     app = upload(upload(open_lab("data", **QUICK), TRAIN), SOLUTION, "upload_solution")
-    assert len(complaints(app)) == 1 and "upload the test file too" in complaints(app)[0]
+    assert len(complaints(app)) == 1 and "upload that file too" in complaints(app)[0]
     assert not complaints(upload(app, TEST, "upload_test"))
     assert recipe_of(app).data.upload_solution == hashlib.sha256(SOLUTION).hexdigest()
 

@@ -36,7 +36,7 @@ def test_a_link_brings_pins():
 
 def test_a_broken_link_says_so_and_loses_nothing():
     app = open_lab(**QUICK, a="nonsense")
-    assert not app.exception and "does not hold a recipe" in app.toast[0].value
+    assert not app.exception and "does not contain a valid recipe" in app.toast[0].value
     assert app.number_input(key="rank").value == 2 and chip(app, "A") == "Pin A"
 
 
