@@ -128,7 +128,7 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that the format allows
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Make a zip archive, whose bytes depend on the files and their order alone.
+    """Make a zip archive, whose bytes depend only on the files and their order.
 
     >>> zipped({"a.txt": b"a"}) == zipped({"a.txt": b"a"})
     True

@@ -110,7 +110,7 @@ def read_limits(data: bytes) -> dict[str, int]:
     Raises
     ------
     RecipeError
-        If it is not TOML, if it names an unknown limit, or if a limit is not a whole number from 1 on.
+        If it is not TOML, if it names an unknown limit, or if a limit is not a positive whole number.
     """
     check_at_most("the size of the limits' file in bytes", len(data), MAX_SETTINGS_BYTES)
     try:

@@ -212,7 +212,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def check_writable(directory: Path) -> None:
-    """Raise RecipeError if a folder can't be made or written to, so that nobody learns it after hours of training."""
+    """Raise RecipeError if a folder can't be made or written to, so that this is known before hours of training."""
     try:
         parent = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
         writable = os.access(parent, os.W_OK | os.X_OK)

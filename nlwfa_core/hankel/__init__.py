@@ -5,7 +5,7 @@
 - `matrix`: `HankelMatrix` itself, boundary symbols, and H of a known function.
 - `estimate`: H from a sample.
 - `transforms`: square roots, or rows divided by their prefix's frequency.
-- `values`: H with only some cells observed, for functions that are no distributions.
+- `values`: H with only some cells observed, for functions that are not distributions.
 
 How H becomes a model is up to `learning`.
 """

@@ -190,7 +190,7 @@ class Job:
             self.wanted = monotonic()
 
     def cancelled_by(self, session: str) -> None:
-        """Remove a session. The job itself goes on."""
+        """Remove a session. The job itself continues."""
         self.sessions.discard(session)
         self.withdrawn.add(session)
 

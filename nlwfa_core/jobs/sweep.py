@@ -194,7 +194,7 @@ class _Sweep:
         self._waiting = Waiting(recipes)
         self._alone = deque[str]()  # runs whose process has died
         self._deaths: Counter[str] = Counter()
-        # The unsettled runs of a group that is under way: the first of them runs, or is about to.
+        # The unsettled runs of a group in progress: the first of them is running, or about to.
         self._under_way: dict[Future[dict[str, Outcome]], tuple[Slot, deque[str]]] = {}
 
     def run(self) -> Iterator[str]:

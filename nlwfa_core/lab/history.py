@@ -44,7 +44,7 @@ def state_word(state: str) -> str:
 
 
 def reason(run: Run) -> str:
-    """Say why a run failed or stopped; empty for runs that are done or under way."""
+    """Say why a run failed or stopped; empty for runs that are done or in progress."""
     return "" if run.state == "done" else run.message or REASONS.get(run.state, "")
 
 
@@ -112,7 +112,7 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
 
 
 def score(run: Run, metric: str) -> float | None:
-    """Read a score as a number, also if the row holds it as "inf" or "nan"; None if there is none."""
+    """Read a score as a number, even if the row holds "inf" or "nan"; None if there is no score."""
     value = (run.scores or {}).get(metric)
     return None if value is None else float(value)
 

@@ -52,7 +52,7 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
 
 
 def length_counts(sample: Sample) -> IntArray:
-    """Count the strings of each length from 0 on, duplicates included: shape (longest + 1,)."""
+    """Count the strings of each length, starting at 0, with duplicates: shape (longest + 1,)."""
     totals = np.zeros(int(sample.words.lengths.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, sample.words.lengths, sample.counts)
     return totals

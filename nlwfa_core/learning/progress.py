@@ -70,7 +70,7 @@ CancelCheck = Callable[[], bool]
 
 
 def silent(progress: Progress) -> None:
-    """Report to nobody."""
+    """Ignore a report: the default callback."""
 
 
 def never() -> bool:

@@ -27,7 +27,7 @@ def directions(states: FloatArray) -> FloatArray:
 def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Find the mean and the principal axes of points, shape (n, k).
 
-    An axis is known up to its sign: whoever draws it chooses one.
+    An axis is determined up to its sign, which the caller chooses.
 
     Returns
     -------

@@ -134,7 +134,7 @@ class Reading(ABC):
 
     @abstractmethod
     def accepts(self, num_outputs: int, num_symbols: int) -> bool:
-        """Whether a network over so many symbols may have so many outputs."""
+        """Whether a network over this many symbols may have this many outputs."""
 
     @abstractmethod
     def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
@@ -189,7 +189,7 @@ class Reading(ABC):
 
 @dataclass(frozen=True)
 class StringReading(Reading):
-    """Outputs are weights of strings. The first is f(u); the others, summed, weigh the strings that begin with u."""
+    """Outputs are weights of strings. The first is f(u); the sum of the others is the weight of all strings that begin with u."""
 
     name = "string"
     sentence = "outputs are string probabilities; next symbols by decoded row sums"

@@ -102,7 +102,8 @@ class WFA:
 
     @cached_property
     def spectral_radius(self) -> float:
-        """Largest |eigenvalue| of A = Σ_σ A_σ; from 1 on, the sum of f over all strings diverges. ∞ where A itself overflows."""
+        """Largest |eigenvalue| of A = Σ_σ A_σ; if it is 1 or more, the sum of f over all strings diverges. ∞ where A itself
+        overflows."""
         if not np.isfinite(self.summed_transitions).all():
             return float("inf")
         return float(np.abs(np.linalg.eigvals(self.summed_transitions)).max(initial=0.0))

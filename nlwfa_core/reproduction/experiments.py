@@ -313,7 +313,7 @@ class Experiment:
         return sorted({planned.rank for planned in self.runs if planned.rank})
 
     def is_learned(self, planned: Planned) -> bool:
-        """Whether a run learns by a recipe: reference lines and squared functions do not."""
+        """Whether a run learns from a recipe: reference lines and squared functions do not."""
         return self.base is not None and planned.settings != REFERENCE
 
     @property
@@ -417,7 +417,7 @@ def measure_missing(
     jobs : int
         Worker processes.
     seconds : float, optional
-        After so long no run is begun; runs under way are finished.
+        After this time no run is begun; those already running are finished.
     report : callable
         Called with a Progress, in which a step is a run.
 
@@ -487,7 +487,7 @@ def _measure_learned(
 def _measure_others(
     experiment: Experiment, others: Sequence[Planned], jobs: int, deadline: float | None
 ) -> Iterator[tuple[Planned, Mapping[str, Value]]]:
-    """Measure the runs without a recipe to learn by: reference lines and squared functions."""
+    """Measure the runs that do not learn from a recipe: reference lines and squared functions."""
     from joblib import Parallel, delayed
 
     in_time = (planned for planned in others if deadline is None or monotonic() < deadline)

@@ -24,7 +24,7 @@ NUMBERS_AT_ONCE = 2**22  # float64 numbers of the states that are drawn together
 def random_automaton(
     num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, density: float = 1.0
 ) -> WFA:
-    """Draw a probabilistic automaton: entries from 0 on, and each state's transitions and termination sum to 1.
+    """Draw a probabilistic automaton: entries are at least 0, and each state's transitions and termination sum to 1.
 
     Rows are uniform on the simplex (Dirichlet, all parameters 1) over the transitions that are present.
 
@@ -35,7 +35,7 @@ def random_automaton(
     mean_length : float
         The strings' mean length, reached exactly: states differ in their odds of stopping, which are scaled by a common factor.
     density : float
-        The share of transitions that are present. One cycle through all states always is, so that each can be reached.
+        The share of transitions that are present. One cycle through all states is always present, so that each can be reached.
 
     Returns
     -------

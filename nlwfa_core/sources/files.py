@@ -53,7 +53,7 @@ BLOCK_BYTES = 2**15
 
 
 def clean(data: bytes) -> bytes:
-    """UTF-8 without a byte order mark, with every line ended by "\\n" alone.
+    """Clean a file's bytes: UTF-8 without a byte order mark, with "\\n" at the end of every line.
 
     >>> clean(b"ab\\r\\nc\\r")
     b'ab\\nc\\n'
@@ -121,7 +121,7 @@ def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
 
 
 def chunks(content: AnyStr, separator: re.Pattern[AnyStr], size: int) -> Iterator[AnyStr]:
-    """Parts of a long line, each of `size` and the rest up to the next separator.
+    """Split a long line into parts, each of `size` and the rest up to the next separator.
 
     >>> list(chunks("a,bc,d,e", re.compile(","), 3))
     ['a,bc,', 'd,e']
@@ -373,7 +373,7 @@ def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
 
 
 def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
-    """The error for the first token that is not a whole number from 0 on."""
+    """Make the error for the first token that is not a whole number of at least 0."""
     for line, row in enumerate(piece.decode("utf-8").split("\n"), start=lines_before + 1):
         for token in row.split():
             if re.fullmatch(r"-[0-9]+", token):
@@ -390,7 +390,7 @@ Cells = Iterator[tuple[list[str], Sequence[int]]]
 
 
 def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
-    """One cell per line, without the blank lines at the file's end, which nobody means as strings. Adds to `notes`."""
+    """One cell per line, without the blank lines at the file's end, which are not meant as strings. Adds to `notes`."""
     end = _end_of_strings(cleaned)
     num_skipped = cleaned.count(b"\n", end) - cleaned.endswith(b"\n")
     if num_skipped > 0:
@@ -525,7 +525,7 @@ class CsvCells:
 
 
 def hold_tokens(cells: Iterable[str], alphabet: Alphabet | None) -> bool:
-    """Whether strings hold tokens, if nothing says so: one has white space inside, or the alphabet's symbols are tokens."""
+    """Guess whether strings hold tokens: one has white space inside, or the alphabet's symbols are tokens."""
     return bool(alphabet and alphabet.separator) or any(len(cell.split(maxsplit=1)) > 1 for cell in cells)
 
 
@@ -624,7 +624,7 @@ class StringFile:
     format : str
         One of FORMATS, never "auto".
     notes : tuple of str
-        What a user should know, a sentence each.
+        What a user should know, one sentence each.
     """
 
     parts: Sequence[Words]
@@ -674,7 +674,7 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     Raises
     ------
     FormatError
-        If the file can't be read; with the line to blame, if there is one.
+        If the file can't be read; with the line to blame, if any.
     RecipeError
         If the format is unknown.
     """

@@ -53,7 +53,7 @@ def read_solution(data: bytes) -> FloatArray:
     Raises
     ------
     FormatError
-        If a line is not a finite number from 0 on, or the count in the first line is wrong.
+        If a line is not a finite number of at least 0, or the count in the first line is wrong.
     """
     cleaned = clean(data)
     filled = ((line, row) for line, row in enumerate(map(str.strip, chain.from_iterable(line_blocks(cleaned))), start=1) if row)
@@ -66,7 +66,7 @@ def read_solution(data: bytes) -> FloatArray:
 
 
 def write_solution(values: npt.ArrayLike) -> str:
-    """Write a solution file of values, shape (num_strings,). Finite values from 0 on are read back without loss.
+    """Write a solution file of values, shape (num_strings,). Finite, non-negative values are read back without loss.
 
     >>> write_solution([0.1, 1e-20])
     '2\\n0.1\\n1e-20\\n'

@@ -21,7 +21,7 @@ class ValueFile:
     ----------
     strings : ValuedStrings
     notes : tuple of str
-        What a user should know, a sentence each.
+        What a user should know, one sentence each.
     """
 
     strings: ValuedStrings
@@ -46,7 +46,7 @@ def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
     Raises
     ------
     FormatError
-        If the file can't be read; with the line to blame, if there is one.
+        If the file can't be read; with the line to blame, if any.
     RecipeError
         If one string has two values.
     """

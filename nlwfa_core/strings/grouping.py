@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from .words import SYMBOLS_AT_ONCE, IntArray, Word, Words
 
-PARTS = 8  # fingerprints are sorted in this many parts, one after the other: all at once would take several times the memory
+PARTS = 8  # fingerprints are sorted in this many parts, one after another: all at once would take several times the memory
 MAX_KEYS_PER_MARK = 64  # with more possible keys than this for each key, sorting is faster than marking
 
 
 def distinct(words: Words) -> tuple[IntArray, IntArray]:
-    """The first position of each distinct word, and for each word the number of its distinct one.
+    """The first position of each distinct word, and for each word the index of the distinct word that equals it.
 
     >>> first, inverse = distinct(Words.of([(0,), (1,), (0,)]))
     >>> first.tolist(), inverse.tolist()
@@ -40,7 +40,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
             pairs = zip(rows.tolist(), leaders.tolist(), strict=True)
             collisions += [row for row, leader in pairs if words[row] != words[leader]]
     if collisions:
-        # By chance or by design. All words of these fingerprints are told apart by a dictionary, which is slow and certain.
+        # By chance or by design. A dictionary distinguishes all words with these fingerprints, which is slow but exact.
         numbers = dict[Word, int]()
         for row in np.flatnonzero(np.isin(inverse, inverse[collisions])).tolist():
             inverse[row] = len(first) + numbers.setdefault(words[row], len(numbers))

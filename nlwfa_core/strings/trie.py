@@ -191,7 +191,8 @@ def frequent_prefixes(
     """Build a tree that holds the `number` most frequent prefixes of some words, and few others.
 
     The frequency of a prefix is the number of strings that begin with it, so frequencies fall from a node to its children. A branch
-    ends when there are `number` prefixes that are no longer and no rarer. Of equally frequent ones the shorter come first.
+    ends when there are `number` prefixes that are no longer and no rarer. Among equally frequent prefixes, the shorter ones come
+    first.
 
     Parameters
     ----------

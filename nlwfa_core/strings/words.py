@@ -228,7 +228,7 @@ def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:
 
 
 def smallest(numbers: npt.NDArray[np.integer]) -> IntArray:
-    """Convert numbers from 0 on to the smallest integer type that holds them.
+    """Convert non-negative numbers to the smallest integer type that holds them.
 
     >>> smallest(np.array([3, 255])).dtype.name
     'uint8'

@@ -5,5 +5,5 @@ text), `navigation` (the table of pages), `url_parameters` (those without a widg
 `runs` (start, stop and look up runs), `sidebar` (widgets that make the one recipe, undo), `training` (a run in progress),
 `pins`
 (the runs A and B), `lessons` (the lesson above a page), `share_link` (the link to this screen, with its lesson),
-`render_lock` (pages drawn one after the other).
+`render_lock` (pages drawn one after another).
 """

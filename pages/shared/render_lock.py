@@ -1,4 +1,4 @@
-"""Pages are drawn one after the other.
+"""Draws pages one after another.
 
 Python threads share one processor: if five people click at once and their pages are drawn at the same time, all five wait until the
 last one is finished. Drawn one after another, the first page is ready five times sooner. A page that computes for long loses the

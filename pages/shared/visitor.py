@@ -80,7 +80,7 @@ def sign_in_control() -> None:
     if state is None:
         return
     if state:
-        st.caption(escape_markdown(f"Signed in as {st.user.get('name') or st.user.get('email') or 'somebody'}"))
+        st.caption(escape_markdown(f"Signed in as {st.user.get('name') or st.user.get('email') or 'someone'}"))
         st.button("Sign out", key="people.sign_out", icon=":material/logout:", type="tertiary", on_click=st.logout)
         return
     for provider in _providers():

@@ -75,7 +75,7 @@ def nothing_yet(run_list: RunList) -> None:
     st.subheader("No run yet", anchor=False)
     st.markdown(
         "Train something, and it appears here at once: *Train* runs the sidebar's recipe, *Compare* a whole grid."
-        + ("" if run_list.owner else " Or import a bundle below that somebody exported from another lab.")
+        + ("" if run_list.owner else " Or import a bundle below that someone exported from another lab.")
     )
     if st.button("Go to Train", key="history.train", type="primary", icon=":material/play_arrow:"):
         switch("train")
