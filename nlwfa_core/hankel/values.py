@@ -89,7 +89,7 @@ class ValuedStrings:
         return [self.take(drawn[start:end]) for start, end in pairwise(bounds.tolist())]
 
     def basis(self, num_prefixes: int, num_suffixes: int) -> Basis:
-        """Select the prefixes and suffixes that most of the strings have, by `select_basis`."""
+        """Select the prefixes and suffixes that occur in the most strings, by `select_basis`."""
         return select_basis(Sample.of(self.words, self.alphabet), num_prefixes, num_suffixes)
 
 

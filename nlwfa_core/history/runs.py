@@ -251,7 +251,7 @@ def read_run(folder: Path) -> Run | None:
             return None
         return run_of_result(folder.name, load_result(folder), (folder / "result.json").stat().st_mtime)
     except (OSError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:  # RecipeError is a ValueError
-        log.warning("%s does not hold a sound result: %s", folder, error)
+        log.warning("%s does not hold a valid result: %s", folder, error)
         return None
 
 

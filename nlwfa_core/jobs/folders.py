@@ -60,6 +60,6 @@ class RunFolders:
             if not all((folder / name).exists() for name in MODEL_FILES):
                 raise RecipeError("its model is missing")
         except (AttributeError, KeyError, TypeError, ValueError) as error:  # RecipeError is a ValueError
-            log.warning("%s does not hold a sound result: %s", folder, error)
+            log.warning("%s does not hold a valid result: %s", folder, error)
             return None
         return Job(key, recipe, state="done", seconds=seconds)

@@ -54,8 +54,8 @@ def divergence_warnings(model: Model) -> tuple[str, ...]:
     if not isinstance(model, WFA) or model.spectral_radius < 1:
         return ()
     return (
-        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}, and from 1 on the weights of all strings "
-        "have no finite sum, so prefix probabilities and the next symbols read off them mean little.",
+        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}. At 1 or above, the weights of all strings "
+        "have no finite sum, so prefix probabilities and the next symbols predicted from them mean little.",
     )
 
 
@@ -84,7 +84,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     warnings = list(report.messages if report else divergence_warnings(model))
     for count, what in (
         (scores.num_nonfinite, "an output that is not a finite number"),
-        (scores.num_negative, "a negative output, which is no probability: the Pautomac score takes its absolute value"),
+        (scores.num_negative, "a negative output, which is not a probability: the Pautomac score takes its absolute value"),
         (scores.num_zero, "an output of exactly 0: where such a word has mass, the Pautomac score is ∞"),
     ):
         if count:

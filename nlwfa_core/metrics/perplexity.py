@@ -53,30 +53,30 @@ CONVENTIONS = {
         normalised=False,
     ),
     "floor 1e-4": Convention(
-        "0 and below become 1e-4, then normalised",
+        "values of 0 or below become 1e-4, then all are normalised",
         "public code that extracts WFAs from RNNs with scikit-splearn (fix_probas, f=0.0001)",
         _floor(1e-4),
     ),
     "floor 2.2e-16": Convention(
-        "what is below the machine's epsilon becomes it, then normalised",
+        "values below the machine epsilon become that, then all are normalised",
         "github.com/e2crawfo/spectral_dagger, sequence/stochastic_automaton.py, string_prob; with Balle, Hamilton, Pineau 2014: "
         "github.com/ICML14MoMCompare/spectral-learn, wfaspectrallearn.py, get_word_prob; both also clip each next-symbol "
         "probability on the way",
         lambda outputs, _: np.maximum(outputs, MACHINE_EPSILON),
     ),
     "floor 1e-30": Convention(
-        "0 and below become 1e-30, then normalised",
+        "values of 0 or below become 1e-30, then all are normalised",
         "the same extraction code, later (Spex.fix_probas, epsilon = 1e-30)",
         _floor(1e-30),
     ),
     "trigram": Convention(
-        "0 and below become what a 3-gram of the training strings gives, then normalised",
+        "values of 0 or below become the weight under a 3-gram of the training strings, then all are normalised",
         "scikit-splearn 1.2.1, Spectral(smooth_method='trigram').score; there the 3-gram is not smoothed and counts the test "
         "strings too, here it is `NGram` and does not",
         lambda outputs, substitutes: np.where(outputs <= 0, substitutes, outputs),
     ),
     "left out": Convention(
-        "words with 0 and below are left out of both sums, as if the model were sure of them: may fall below the best possible",
+        "words with values of 0 or below are left out of both sums, so the score can be lower than the best possible one",
         "no public program found; what a loop that skips them computes",
         lambda outputs, _: np.where(outputs <= 0, np.nan, outputs),
     ),

@@ -380,7 +380,7 @@ def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
                 return FormatError(f"negative number {quoted(token)}: lengths and symbols are whole numbers from 0", line)
             if not re.fullmatch(r"[0-9]+", token):
                 return FormatError(f"{quoted(token)} is not a whole number", line)
-    return FormatError("white space other than spaces, tabs and line ends stands between the numbers")
+    return FormatError("there is white space other than spaces, tabs and line ends between the numbers")
 
 
 # Lines and CSV rows as cells: the text of each string, and its line

@@ -245,7 +245,7 @@ def _weigh(result: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> S
         last = rf"\mathbf{{A}}_{{{end}}}" if end else ""
         return rf"\alpha_0^\top\mathbf{{A}}_{{x_1}}\cdots\mathbf{{A}}_{{x_n}}{last}\,\alpha_\infty"
 
-    negative = " It is negative, and so no probability: nothing in the method prevents that." if calculation.weight < 0 else ""
+    negative = " It is negative, so it is not a probability: nothing in the method prevents that." if calculation.weight < 0 else ""
     return Step(
         "weight",
         "The weight of one string, as a product",

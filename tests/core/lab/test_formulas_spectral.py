@@ -98,7 +98,7 @@ def test_negative_weights_get_a_remark() -> None:
     learned = spectral(exact_hankel(lambda words: -COIN.wfa.weights(words), full_basis(2, 2)), 2)
     sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "b")))
     *_, last = steps(learned, HankelRecipe(), sample.alphabet, sample, 0, (0,))
-    assert "no probability" in last.notice and re.search(r"f\(x\)=-0.125", last.notice)
+    assert "not a probability" in last.notice and re.search(r"f\(x\)=-0.125", last.notice)
 
 
 def test_a_rank_that_the_basis_does_not_allow_is_refused() -> None:
