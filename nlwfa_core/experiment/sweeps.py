@@ -207,9 +207,9 @@ def curves(outcomes: Mapping[Point, Outcome], metric: str, strings: str) -> dict
 
 
 def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
-    """Learner -> the rank that is best on validation strings, on the mean over its seeds, and that rank's test scores by seed.
+    """Learner -> the rank with the best mean over seeds on validation strings, and that rank's test scores by seed.
 
-    Ranks are ordered by `badness`; of equal ranks the smaller is better.
+    Ranks are ordered by `badness`; among equally good ranks the smaller is best.
     """
     by_learner: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():

@@ -145,7 +145,7 @@ def _sound_run(folder: Path, key: str) -> Run:
 def _labels(listing: Any, keys: Collection[str]) -> dict[str, tuple[str, list[str]]]:
     """Key -> name and tags, cut to the lengths that the history allows."""
     if not isinstance(listing, dict) or listing.get("format") != FORMAT or not isinstance(listing.get("runs"), dict):
-        raise RecipeError(f"{LISTING}: this version reads bundles of format {FORMAT}.")
+        raise RecipeError(f"{LISTING}: this version can only read bundles of format {FORMAT}.")
     if set(listing["runs"]) != set(keys):
         raise RecipeError(f"{LISTING} must list the runs that the bundle contains, and no others.")
     labels = {}

@@ -250,7 +250,7 @@ class TestSet:
     def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
         """T is every row of a test file, repeated rows included; P* is given for each row."""
         if len(words) != len(target):
-            raise RecipeError(f"{len(words)} test strings but {len(target)} probabilities in the solution")
+            raise RecipeError(f"the solution must have one probability per test string; got {len(target)} for {len(words)}")
         return cls(words, target, sample, target_is_true=True, true_model=true_model)
 
     @classmethod

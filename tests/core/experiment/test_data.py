@@ -146,7 +146,11 @@ BAD_UPLOADS = [
     (b"1 2\n1000000" + b" 0" * 10**6 + b"\n", {}, "line 2: the string length must be at most 10,000; got 1,000,000"),
     (b"\n \nb\n\xff\n", {}, "line 4: byte 0xff is not UTF-8"),
     (b"a\n" * 5, {"upload_solution": b"1\n1\n"}, "A solution belongs to a test file"),
-    (b"a\n" * 5, {"upload_test": b"a\n", "upload_solution": b"2\n1\n1\n"}, "1 test strings but 2 probabilities in the solution"),
+    (
+        b"a\n" * 5,
+        {"upload_test": b"a\n", "upload_solution": b"2\n1\n1\n"},
+        "the solution must have one probability per test string; got 2 for 1",
+    ),
     (b"a\n" * 5, {"upload_test": b""}, "the file is empty"),
     (
         b"5 1\n" + b"0\n" * 5,

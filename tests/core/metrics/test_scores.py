@@ -215,7 +215,7 @@ def test_test_sets_that_do_not_fit_are_refused() -> None:
     strange = Sample.of(Words.of([(0, 2)]), Alphabet.numbered(4))
     with pytest.raises(RecipeError, match="the test strings use 3 symbols, but the model has 2"):
         evaluate(COIN.wfa, TestSet.empirical(strange))
-    with pytest.raises(RecipeError, match="1 test strings but 2 probabilities in the solution"):
+    with pytest.raises(RecipeError, match="the solution must have one probability per test string; got 2 for 1"):
         TestSet.as_drawn(Words.of([(0,)]), np.ones(2), SAMPLE)
     known = Sample.of(Words.of([(0,)]), Alphabet.numbered(4))  # a larger alphabet that is not used
     assert evaluate(COIN.wfa, TestSet.empirical(known)).num_words == 1
