@@ -3,6 +3,9 @@
 Python threads share one processor: if five people click at once and their pages are drawn at the same time, all five wait until the
 last one is finished. Drawn one after another, the first page is ready five times sooner. A page that computes for long loses the
 lock and continues beside the others.
+
+Measured with thirty sessions for a minute: 95% of the slider's answers came within 0.12 s with the lock and 0.23 s without it:
+1.7 and 2.9 times as long as for one person alone (`python -m benchmarks.load`; docs/load.md).
 """
 
 from __future__ import annotations
