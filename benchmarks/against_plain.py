@@ -11,7 +11,7 @@ import torch
 
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.transition_networks import fit_transitions
 
@@ -68,15 +68,20 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
     return Comparison(f"{statistic}, {work.title}", timings[0], "plain Python, dictionaries", timings[1], None, checked)
 
 
+def transition_options(latent: np.ndarray, epochs: int) -> Options:
+    """The paper's options of step 2."""
+    return Options("both.non", latent.shape[1], epochs_transitions=epochs, **AS_IN_THE_PAPER)
+
+
 def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
     """The core's initial weights."""
-    start = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=0, **options))
+    start = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=0, **options, **AS_IN_THE_PAPER))
     return start.encoder + start.decoder
 
 
 def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidden: tuple[int, ...]) -> str:
     """Check the losses of some steps, and every weight after them: a gradient off by 1e-5 would change the weights by more."""
-    ours = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS))
+    ours = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS, **AS_IN_THE_PAPER))
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64)
     losses = coder.training.run(CHECKED_STEPS)
     error = equal_arrays("factorisation losses", ours.log.losses, np.array(losses), 1e-5)
@@ -87,8 +92,8 @@ def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidd
 
 def check_transitions(latent: np.ndarray, hankel: HankelMatrix, full: PlainHankel) -> str:
     """Check the transitions as `check_factorisation` does, for all symbols together."""
-    start, _ = fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=0))
-    layers, log = fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=CHECKED_STEPS))
+    start, _ = fit_transitions(latent, hankel.shifted, transition_options(latent, 0))
+    layers, log = fit_transitions(latent, hankel.shifted, transition_options(latent, CHECKED_STEPS))
     trainings = plain.transition_trainings(every_row(latent, hankel, full), full, start, True)
     losses = np.sum([training.run(CHECKED_STEPS) for training in trainings], axis=0)
     error = equal_arrays("transition losses", log.losses, losses, 1e-5)
@@ -111,7 +116,7 @@ def factorisation_side(hankel: HankelMatrix, rank: int, hidden: tuple[int, ...],
 
     def turn() -> float:
         clock = Clock()
-        fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs), report=clock)
+        fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER), report=clock)
         return clock.epoch("factorisation")
 
     return turn
@@ -122,7 +127,7 @@ def transitions_side(latent: np.ndarray, hankel: HankelMatrix, epochs: int) -> C
 
     def turn() -> float:
         clock = Clock()
-        fit_transitions(latent, hankel.shifted, Options("both.non", latent.shape[1], epochs_transitions=epochs), report=clock)
+        fit_transitions(latent, hankel.shifted, transition_options(latent, epochs), report=clock)
         return clock.epoch("transitions")
 
     return turn
@@ -149,10 +154,10 @@ def training(work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, tar
     hankel, rank = work.counted(work.sample()), work.rank
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
-    start = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs))
+    start = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER))
     checked_too = check_transitions(start.latent, hankel, full)
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float32)
-    layers, _ = fit_transitions(start.latent, hankel.shifted, Options("both.non", start.latent.shape[1], epochs_transitions=0))
+    layers, _ = fit_transitions(start.latent, hankel.shifted, transition_options(start.latent, 0))
     trainings = plain.transition_trainings(every_row(start.latent, hankel, full).float(), full, layers, True)
 
     def plain_transitions() -> None:

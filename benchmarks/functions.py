@@ -16,7 +16,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, observed_transitions, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import Options, Refinement
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
 from nlwfa_core.learning.reading import as_network
 from nlwfa_core.learning.refine_values import STARTS_PER_BATCH
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
@@ -48,7 +48,7 @@ def _long_words() -> Words:
 
 def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
     """Learn fac.non with least-squares transitions, to which its Adamax converges."""
-    factors = fit_factorisation(hankel, Options("fac.non", rank, **options), masked)
+    factors = fit_factorisation(hankel, Options("fac.non", rank, **{**AS_IN_THE_PAPER, **options}), masked)
     known = observed_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
@@ -133,7 +133,7 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
             svd, full = truncated_svd(H.block, len(basis.prefixes)), k * (k + 1) // 2
             given, true = ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2)), f(held_out) ** 2
             below = min(_relative(fit_spectral(H, svd, rank).weights(held_out), true) for rank in range(1, full))
-            options = Options("fac.non", k, hidden=(1,), refinement=Refinement("values", restarts=restarts))
+            options = Options("fac.non", k, hidden=(1,), refinement=Refinement("values", restarts=restarts), **AS_IN_THE_PAPER)
             learned = fit_values(given, options, transform="sqrt")
             models = (fit_spectral(H, svd, full), fit_spectral(H, svd, k * k), learned.model)
             errors.append([below, *(_relative(model.weights(held_out), true) for model in models)])
@@ -193,7 +193,7 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
 
 def masked_steps(hankel: HankelMatrix, rank: int, epochs: int, repeats: int) -> Table:
     """Time the masked loss and the exact one on the same stored cells."""
-    options = Options("both.non", rank, epochs_factorisation=epochs)
+    options = Options("both.non", rank, epochs_factorisation=epochs, **AS_IN_THE_PAPER)
     sides = [clocked(lambda masked=masked: fit_factorisation(hankel, options, masked)) for masked in (False, True)]
     exact, masked = (timing.median / epochs * 1e3 for timing in interleave(sides, repeats))
     row = [

@@ -11,7 +11,7 @@ import torch
 from nlwfa_core import TestSet, evaluate, fit
 from nlwfa_core.learning.learners import FitCache
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
@@ -54,7 +54,7 @@ class Lesson:
         """The core's initial weights of both steps."""
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
-        options = Options("both.non", self.work.rank, epochs_transitions=0)
+        options = Options("both.non", self.work.rank, epochs_transitions=0, **AS_IN_THE_PAPER)
         return initial_weights(hankel, self.work.rank), fit_transitions(latent, hankel.shifted, options)[0]
 
     def ours(self) -> Scores:

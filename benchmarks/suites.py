@@ -12,7 +12,7 @@ from time import perf_counter
 import torch
 
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 
 from . import (
     against_hmm,
@@ -244,7 +244,7 @@ def _machine(plan: Plan) -> Table:
         (timing,) = interleave([against_plain.factorisation_side(hankel, rank, (2, 1, 2), 20)], plan.repeats)
         name = f"factorisation step, {hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, k = {rank}"
         kernels.append((name, machine.factorisation_work(hankel, rank, (2, 1, 2)), timing.median))
-        latent = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=1)).latent
+        latent = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=1, **AS_IN_THE_PAPER)).latent
         (timing,) = interleave([against_plain.transitions_side(latent, hankel, 20)], plan.repeats)
         name = f"transitions step, {hankel.num_prefixes:,} prefixes, |Σ| = {hankel.num_symbols}, k = {rank}"
         kernels.append((name, machine.transitions_work(hankel, rank), timing.median))

@@ -12,6 +12,7 @@ import typer
 
 from ..errors import RecipeError, listed
 from ..experiment.fields import HELP, ignored_fields, whole_numbers, with_fields
+from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
 from ..learning.names import HANKEL_LEARNERS, check_learner
 from ..metrics.scores import RANK_METRICS
@@ -106,7 +107,8 @@ def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, An
     if learner is None or rank is None:
         raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation")
     check_learner(learner)
-    recipe = with_fields(Recipe(), {**field_values, "learner": learner, "rank": rank})
+    base = converged(field_values.get("refine", "none"))
+    recipe = with_fields(base, {**field_values, "learner": learner, "rank": rank})
     ignored = option_names(LEARNING, (ignored_fields(recipe) & set(field_values)) - SEEDS)  # a seed without effect misleads nobody
     refinement = "" if recipe.refinement.objective == "none" else f" refined by {recipe.refinement.objective}"
     return recipe, (f"{learner}{refinement} does not use {listed(ignored)}.",) if ignored else ()

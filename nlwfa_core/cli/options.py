@@ -15,7 +15,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from ..experiment.fields import FIELDS, HELP, PARTS, flat
-from ..experiment.recipe import Recipe
+from ..experiment.presets import converged
 from .terminal import Output
 
 # Options, as Python names them -> the flat names of the fields that they set.
@@ -31,19 +31,22 @@ NETWORKS: Options = {
         "rate_factorisation",
         "rate_transitions",
         "schedule",
+        "start",
     )
-}
+} | {"optimizer": ("optimizer",), "tolerance": ("tolerance",)}
 LEARNING: Options = {
     **MATRIX,
     "statistic": ("statistic",),
     "transform": ("transform",),
     "seed": ("learning_seed", "refinement_seed"),
     **NETWORKS,
+    "optimizer": ("optimizer", "optimizer_refinement"),
+    "tolerance": ("tolerance", "tolerance_refinement"),
     "refine": ("refine",),
     **{name: (name,) for name in ("epochs_refinement", "rate_refinement", "batch", "weight_decay", "dropout", "restarts")},
 }
 UNBOUNDED = 2**31  # a bound from here on is no news to anybody
-DEFAULTS = flat(Recipe())
+DEFAULTS = flat(converged())
 
 Command = Callable[..., Output]
 

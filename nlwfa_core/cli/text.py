@@ -76,12 +76,8 @@ def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds
 
 
 def _losses(report: FitReport) -> str:
-    losses = (
-        f"{log.stage} {log.losses.min():.6g} (best of {plural(len(log.losses) - 1, 'epoch')}; last {log.losses[-1]:.6g})"
-        for log in report.logs
-        if len(log.losses)
-    )
-    return ", ".join(losses) + "; all zeros give 1"
+    """A line for each stage; those after the first are indented to stand below it."""
+    return f"\n{'':<9}".join(log.summary for log in report.logs)
 
 
 def values_summary(values: ValuedStrings, report: FitReport) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..experiment.fields import with_fields
-from ..experiment.recipe import Recipe
+from ..experiment.presets import converged
 from ..learning.names import VALUE_REFINEMENTS, VALUE_TRANSFORMS
 from .learn import Learner, Rank
 from .options import MATRIX, NETWORKS, takes_fields
@@ -43,7 +43,6 @@ def fit_values(
         str, typer.Option(help=f"{' or '.join(VALUE_TRANSFORMS)}; sqrt learns the roots of the values and squares the output.")
     ] = "none",
     ridge: Annotated[float, typer.Option(help="Ridge of SP's matrix completion, relative to the largest value.")] = 1e-6,
-    start: Annotated[str, typer.Option(help="Where a network's factorisation starts: random, or svd.")] = "random",
     refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")] = "none",
     restarts: Annotated[
         int, typer.Option(help="Random starts of the refinement by values, beside the model of the two steps.")
@@ -54,7 +53,7 @@ def fit_values(
     from ..learning.values import fit_values as learn
     from ..models.files import SavedModel, save_model
 
-    recipe = with_fields(Recipe(), {**field_values, "learner": learner, "rank": rank})
+    recipe = with_fields(converged(), {**field_values, "learner": learner, "rank": rank})
     learning, hankel = dict(recipe.learning), recipe.hankel
     refinement = Refinement(refine, restarts=restarts, seed=recipe.learning.seed)
     options = learning | {
@@ -62,7 +61,6 @@ def fit_values(
         "num_suffixes": hankel.num_suffixes,
         "transform": transform,
         "ridge": ridge,
-        "start": start,
         "refine": refine,
         "restarts": restarts,
     }
@@ -71,7 +69,7 @@ def fit_values(
     with progress_bar() as report:
         learned = learn(
             read.strings,
-            Options(**learning, start=start, ridge=ridge, refinement=refinement),
+            Options(**learning, ridge=ridge, refinement=refinement),
             basis=read.strings.basis(hankel.num_prefixes, hankel.num_suffixes),
             transform=transform,
             report=report,

@@ -16,14 +16,16 @@ from typing import Any
 from .. import limits
 from ..errors import RecipeError
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import LEARNERS, REFINEMENTS, needs_boundary
-from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
+from ..learning.names import LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, WINDOW, needs_boundary
+from .recipe import ADAMAX_ONLY, DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
 # Flat name -> (part, name in that part), for names that differ.
 RENAMED = {
     "data_seed": ("data", "seed"),
     "learning_seed": ("learning", "seed"),
     "refine": ("refinement", "objective"),
+    "optimizer_refinement": ("refinement", "optimizer"),
+    "tolerance_refinement": ("refinement", "tolerance"),
     "epochs_refinement": ("refinement", "epochs"),
     "rate_refinement": ("refinement", "rate"),
     "refinement_seed": ("refinement", "seed"),
@@ -70,13 +72,18 @@ HELP = {
     "width_transitions": "Hidden units of the transitions, in multiples of the rank; 0: no hidden layer.",
     "epochs_factorisation": "Epochs of step 1 at most; the weights of the best one are kept.",
     "epochs_transitions": "Epochs of step 2 at most; the weights of the best one are kept.",
-    "rate_factorisation": "Learning rate of step 1.",
-    "rate_transitions": "Learning rate of step 2.",
-    "schedule": "How the learning rates of steps 1 and 2 develop.",
+    "rate_factorisation": "Learning rate of step 1 (Adamax).",
+    "rate_transitions": "Learning rate of step 2 (Adamax).",
+    "schedule": "How the learning rates of steps 1 and 2 develop (Adamax).",
+    "optimizer": f"How steps 1 and 2 are trained: {'; '.join(f'{name}: {text}' for name, text in OPTIMIZERS.items())}.",
+    "start": f"Where steps 1 and 2 start: {'; '.join(f'{name}: {text}' for name, text in STARTS.items())}.",
+    "tolerance": f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
     "learning_seed": "Equal seeds give equal models.",
     "refine": f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
+    "optimizer_refinement": "How step 3 is trained on the rows of H: adamax or lbfgs.",
+    "tolerance_refinement": f"L-BFGS stops when {WINDOW} epochs lowered the loss of step 3 by less than this share.",
     "epochs_refinement": "Epochs of step 3 at most; the weights of the best one are kept.",
-    "rate_refinement": "Learning rate of step 3.",
+    "rate_refinement": "Learning rate of step 3 (Adamax, or by likelihood).",
     "batch": "Strings in a step of the refinement by likelihood.",
     "weight_decay": "Weight decay (AdamW) of the refinement by likelihood.",
     "dropout": "Share of the states' entries left out in a step of the refinement by likelihood.",
@@ -148,11 +155,17 @@ def ignored_fields(recipe: Recipe) -> set[str]:
         ignored |= {"num_prefixes", "num_suffixes", "statistic", "transform", "refine"}
     if not kind.networks:
         ignored |= {"hidden", "width_transitions", "epochs_factorisation", "epochs_transitions"}
-        ignored |= {"rate_factorisation", "rate_transitions", "schedule"}
+        ignored |= {"optimizer", "start", "tolerance", *ADAMAX_ONLY}
+    else:
+        ignored |= {"tolerance"} if recipe.learning.optimizer == "adamax" else set(ADAMAX_ONLY)
     if not kind.is_random:
         ignored |= {"learning_seed"}
     if objective != "likelihood":
         ignored |= {"batch", "weight_decay", "dropout", "restarts"}
+    if objective != "hankel":
+        ignored |= {"optimizer_refinement", "tolerance_refinement"}
+    else:
+        ignored |= {"tolerance_refinement"} if recipe.refinement.optimizer == "adamax" else {"rate_refinement"}
     return ignored if objective != "none" else ignored | {"epochs_refinement", "rate_refinement", "refinement_seed"}
 
 

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..learning.names import CONVERGED_EPOCHS
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+
+# What a step of training to convergence has, in place of the paper's options.
+CONVERGED: dict[str, Any] = {
+    "optimizer": "lbfgs",
+    "start": "svd",
+    "epochs_factorisation": CONVERGED_EPOCHS,
+    "epochs_transitions": CONVERGED_EPOCHS,
+}
+
+
+def converged(objective: str = "none") -> Recipe:
+    """The recipe that new experiments start from: everything is trained until its loss hardly falls any more.
+
+    A refinement by likelihood is stopped by its validation strings instead.
+    """
+    refinement = RefinementRecipe(objective=objective, optimizer="lbfgs")
+    if objective == "hankel":
+        refinement = refinement.changed(epochs=CONVERGED_EPOCHS)
+    return Recipe(learning=LearningRecipe(**CONVERGED), refinement=refinement)
+
 
 PRESETS: dict[str, tuple[str, Recipe]] = {
     "first-steps": (

@@ -17,10 +17,15 @@ from .. import limits
 from ..errors import RecipeError, check_one_of
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import LEARNERS, REFINEMENTS, Learner, needs_boundary
+from ..learning.names import LEARNERS, REFINEMENTS, TOLERANCE, Learner, needs_boundary
 
 # A part of every key. Raise it when equal recipes start to give other numbers than before.
 GENERATION = 1
+
+# Options that only Adamax reads.
+ADAMAX_ONLY = ("rate_factorisation", "rate_transitions", "schedule")
+# Fields that are newer than keys: with its default value such a field does not count.
+ADDED = {"optimizer", "start", "tolerance"}
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -147,6 +152,9 @@ class LearningRecipe(Record):
     """A learner and its options, under the names of `learning.options.Options`.
 
     The rank is the number of states of a learner that learns from the strings themselves (`learning.names.STRING_LEARNERS`).
+
+    The defaults are those of the paper, because recipes from before 0.2 do not say how they are trained. `presets.CONVERGED` has
+    what a new experiment should use.
     """
 
     learner: str = "SP"
@@ -158,6 +166,9 @@ class LearningRecipe(Record):
     rate_factorisation: float = Field(default=0.015, gt=0, le=1e300)
     rate_transitions: float = Field(default=0.001, gt=0, le=1e300)
     schedule: Literal["constant", "cosine"] = "constant"
+    optimizer: Literal["adamax", "lbfgs"] = "adamax"
+    start: Literal["random", "svd"] = "random"
+    tolerance: float = Field(default=TOLERANCE, ge=0, lt=1)
     seed: Seed = 0
 
     @model_validator(mode="after")
@@ -181,19 +192,29 @@ class LearningRecipe(Record):
 
     @cached_property
     def _key(self) -> str:
-        """Leave out the options that change nothing: those of networks for other learners, and the seed for SP."""
-        counted = self
+        """Leave out the options that change nothing: those of networks for other learners, and the seed for SP.
+
+        Those of an optimiser are left out with the other one. `optimizer` and what follows were added later, and keys from before
+        have to stay as they are.
+        """
+        counted, defaults = self, type(self).model_construct()
         if not self.kind.needs_hankel:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
         elif not self.kind.networks:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank)
-        return counted._key_without(())
+        elif self.optimizer == "adamax":
+            counted = self.model_copy(update={"tolerance": defaults.tolerance})
+        else:
+            counted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY})
+        return counted._key_without({name for name in ADDED if getattr(counted, name) == getattr(defaults, name)})
 
 
 class RefinementRecipe(Record):
     """The third step; see `learning.options.Refinement`."""
 
     objective: str = "none"
+    optimizer: Literal["adamax", "lbfgs"] = "adamax"
+    tolerance: float = Field(default=TOLERANCE, ge=0, lt=1)
     epochs: int = Field(default=40, ge=0, le=limits.ceiling("epochs"))
     rate: float = Field(default=0.01, gt=0, le=1e300)
     batch: int = Field(default=500, ge=1, le=limits.ceiling("generated_strings"))
@@ -209,8 +230,16 @@ class RefinementRecipe(Record):
 
     @cached_property
     def _key(self) -> str:
-        """Leave out all options if nothing is refined."""
-        return (self if self.objective != "none" else type(self).model_construct())._key_without(())
+        """Leave out all options if nothing is refined, and those of an optimiser that is not used."""
+        counted, defaults = self, type(self).model_construct()
+        if self.objective == "none":
+            counted = defaults
+        elif self.objective == "likelihood" or self.optimizer == "adamax":
+            optimizer = self.optimizer if self.objective == "hankel" else defaults.optimizer
+            counted = self.model_copy(update={"optimizer": optimizer, "tolerance": defaults.tolerance})
+        else:
+            counted = self.model_copy(update={"rate": defaults.rate})
+        return counted._key_without({name for name in ADDED & set(dict(self)) if getattr(counted, name) == getattr(defaults, name)})
 
 
 class Recipe(Record):

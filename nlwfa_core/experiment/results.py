@@ -97,7 +97,10 @@ def _diagnostics_of(record: dict[str, Any]) -> Diagnostics:
 
 def _report_of(record: dict[str, Any]) -> FitReport:
     values = record["singular_values"]
-    logs = [TrainingLog(**{**log, "losses": np.array([_number(x) for x in log["losses"]])}) for log in record["logs"]]
+    logs = []
+    for log in record["logs"]:
+        numbers = {"losses": np.array([_number(x) for x in log["losses"]]), "gradient": _number(log.get("gradient", "nan"))}
+        logs.append(TrainingLog(**{**log, **numbers}))
     return FitReport(
         **{
             **record,

@@ -19,14 +19,18 @@ from scipy import sparse
 from ..errors import RecipeError, check_one_of
 from ..hankel.matrix import HankelMatrix
 from ..strings.words import FloatArray
-from .losses import SparseRows, activate, observed_error, reconstruction_error
-from .networks import Schedule, one_thread, seeded_layers, to_arrays, train
+from .losses import SparseRows, activate, best_last_layer, observed_error, projected_error, reconstruction_error
+from .names import STARTS
+from .networks import Descent, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 from .spectral import truncated_svd
 
-STARTS = ("random", "svd")
-MAX_STATE_AT_SVD = 1e-4  # the largest state at the start from the SVD, where tanh is still the identity
+# The largest entry of a state at the start from the SVD. Adamax begins where tanh is still the identity. From there L-BFGS gets
+# nowhere, because the scales of the layers are too far apart; so it begins with larger states, and goes back only if it ends with
+# a larger loss than the SVD's.
+MAX_STATE_AT_SVD = {"adamax": (1e-4,), "lbfgs": (0.3, 1e-3)}
+ROUNDING = 1e-12  # of a relative loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +59,9 @@ class Factorisation:
 
 def options_used(options: Options) -> tuple[object, ...]:
     """The options that change the auto-encoder. The others may differ between learners that share one."""
-    schedule = (options.epochs_factorisation, options.rate_factorisation, options.schedule)
-    return (options.rank, options.hidden, options.kind.nonlinear_factorisation, options.start, options.seed, *schedule)
+    descent = (options.epochs_factorisation, options.rate_factorisation, options.schedule, options.optimizer, options.tolerance)
+    projected = options.optimizer == "lbfgs" and options.kind.nonlinear_transitions
+    return (options.rank, options.hidden, options.kind.nonlinear_factorisation, options.start, options.seed, projected, *descent)
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
@@ -80,7 +85,13 @@ def encoder_depth(hidden: Sequence[int]) -> int:
 def fit_factorisation(
     hankel: HankelMatrix, options: Options, masked: bool = False, report: Report = silent, cancelled: CancelCheck = never
 ) -> Factorisation:
-    """Train the auto-encoder by full-batch Adamax on ‖φ'(φ(H)) − H‖² over P'.
+    """Train the auto-encoder on ‖φ'(φ(H)) − H‖² over P'.
+
+    With "lbfgs" a linear auto-encoder is the truncated SVD of H, which no training can improve on (Eckart and Young 1936). For a
+    nonlinear one, all layers are trained together if the learner's transitions are linear, and its last layer is solved by least
+    squares at the end. If they are nonlinear, the last layer is solved in every epoch (variable projection; Golub and Pereyra
+    1973). That lowers the loss several times as far, but to states that no linear map leads from one to the next
+    (docs/method-notes.md).
 
     Equal rows are computed once and count as often as they occur, or by their weights. A zero row costs nothing and moves nothing
     (the network has no biases), so the shared zero row represents all of them exactly.
@@ -89,7 +100,7 @@ def fit_factorisation(
     ----------
     options : Options
         θ is tanh if the learner's first step is nonlinear, else the identity. `start` "random" means seeded weights; "svd" the
-        truncated SVD of H, which training can only improve (see `start_at_svd`).
+        truncated SVD of H (see `start_at_svd`).
     masked : bool
         Whether only the cells that H stores count, zeros among them (see `values`). The encoder reads 0 for an unknown cell.
 
@@ -110,8 +121,7 @@ def fit_factorisation(
     error = observed_error if masked else reconstruction_error
     widths = [hankel.num_suffixes, *(multiple * rank for multiple in options.hidden), hankel.num_suffixes]
     layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(options.seed))
-    if options.start == "svd":
-        start_at_svd(layers, sparse.diags_array(np.sqrt(counts)) @ H.matrix, rank)
+    closed_forms = options.optimizer == "lbfgs" and not masked
 
     def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         return part if nonlinear else [reduce(torch.matmul, part)]  # linear layers are one matrix, and k is narrower than a₁k
@@ -129,34 +139,71 @@ def fit_factorisation(
     def look() -> RowStates:
         return RowStates(np.arange(shown.matrix.shape[0]), encode(shown).numpy())
 
-    def loss() -> torch.Tensor:
+    def decode() -> tuple[torch.Tensor, torch.Tensor]:
+        """The input of the last layer, shape (num_rows, width), and that layer."""
         Y, (*inner, last) = encode(), merged(layers[depth:])
         for layer in inner:
             Y = activate(Y @ layer, nonlinear)
-        return error(H, Y, last) / H.squared_norm
+        return Y, last
 
-    schedule = Schedule(options.epochs_factorisation, options.rate_factorisation, options.schedule)
-    log = train(layers, loss, "factorisation", schedule, report, cancelled, look=look)
+    def loss() -> torch.Tensor:
+        return error(H, *decode()) / H.squared_norm
+
+    def projected_loss() -> torch.Tensor:
+        return projected_error(H, decode()[0]) / H.squared_norm
+
+    def trained() -> TrainingLog:
+        descent, projected = Descent.of(options, "factorisation"), closed_forms and options.kind.nonlinear_transitions
+        free, error_of = (layers[:-1], projected_loss) if projected else (layers, loss)
+        log = train(free, error_of, "factorisation", descent, report, cancelled, look=look)
+        if closed_forms:
+            with torch.no_grad():
+                before = layers[-1].clone()
+                layers[-1].copy_(best_last_layer(H, decode()[0]))
+                lowest = float(loss())
+                if projected or lowest < log.losses.min(initial=np.inf):
+                    return log.with_last_layer(lowest)
+                layers[-1].copy_(before)
+        return log
+
+    if options.start == "random" and not (closed_forms and not nonlinear):
+        log = trained()
+    else:
+        svd = truncated_svd(sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ H.matrix), rank)
+        linear_loss, seeded = max(1 - float(svd.singular_values @ svd.singular_values) / H.squared_norm, 0.0), to_arrays(layers)
+        for largest in MAX_STATE_AT_SVD[options.optimizer]:
+            start_at_svd(layers, seeded, svd.right, largest / float(np.abs(H.matrix @ svd.right).max()))
+            log = trained() if nonlinear or not closed_forms else solved(loss, "factorisation", report, look)
+            if masked or not nonlinear or log.losses.min(initial=np.inf) <= linear_loss + ROUNDING:
+                break
     with torch.no_grad():
         latent = encode().numpy()[classes]
     return Factorisation(latent, to_arrays(layers[:depth]), to_arrays(layers[depth:]), scale, nonlinear, log)
 
 
-def start_at_svd(layers: Sequence[torch.Tensor], matrix: sparse.csr_array, rank: int) -> None:
-    """Set seeded layers to φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c, V the right singular vectors; c keeps |φ| ≤ MAX_STATE_AT_SVD.
+def start_at_svd(layers: Sequence[torch.Tensor], seeded: Sequence[FloatArray], V: FloatArray, scale: float) -> None:
+    """Set layers to φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c, where tanh is nearly the identity.
 
-    There tanh is the identity to within MAX_STATE_AT_SVD² / 3. The first `rank` units of each layer hold the states; the others
-    keep their seeded input weights, and no later layer reads them yet.
+    The first k units of each layer hold the states; the others have seeded input weights, and no later layer reads them yet.
+
+    Parameters
+    ----------
+    layers : tensors, shapes (width_i, width_{i+1})
+    seeded : arrays of these shapes
+    V : array, shape (num_suffixes, k)
+        Right singular vectors of H.
+    scale : float
+        c.
     """
-    V = truncated_svd(matrix, rank).right
     k = V.shape[1]
-    c = MAX_STATE_AT_SVD / float(np.abs(matrix @ V).max())
-    first, *inner, last = layers
     with torch.no_grad():
-        first *= c
-        first[:, :k] = torch.from_numpy(V * c)
+        for layer, weights in zip(layers, seeded, strict=True):
+            layer.copy_(torch.from_numpy(weights))
+        first, *inner, last = layers
+        first *= scale
+        first[:, :k] = torch.from_numpy(V * scale)
         for layer in inner:
             layer[:k, :k] = torch.eye(k, dtype=layer.dtype)
             layer[k:, :k] = 0
         last.zero_()
-        last[:k] = torch.from_numpy(V.T / c)
+        last[:k] = torch.from_numpy(V.T / scale)

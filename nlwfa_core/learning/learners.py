@@ -291,7 +291,7 @@ def network_steps(
         cache.factorisations[nonlinear] = used, fit_factorisation(hankel, options, masked, report, cancelled)
     factors = cache.factorisations[nonlinear][1]
     middle, maps, logs = perf_counter(), mapped_rows(hankel), [factors.log]
-    if observed is not None and not kind.nonlinear_transitions:
+    if observed is not None and not kind.nonlinear_transitions and options.optimizer == "adamax":
         transitions: tuple[FloatArray, ...] = (linear_transitions(factors.latent, maps, observed),)
     else:
         weights = observed if hankel.row_weights is None else hankel.row_weights[maps]

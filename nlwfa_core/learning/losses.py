@@ -18,6 +18,7 @@ from scipy import sparse
 from ..strings.words import FloatArray
 
 DTYPE = torch.float64
+LAST_LAYER_RIDGE = 1e-8
 # Stored cells of H that `observed_error` gathers at once: they stay in the processor's cache.
 CELLS_PER_BLOCK = 2**14
 # Hidden units of one block of `BatchedSquaredError`: half a megabyte, so that what a block needs stays in a core's cache.
@@ -70,9 +71,27 @@ def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> tor
     return _ReconstructionError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
+def best_last_layer(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
+    """The D that minimises ‖Y D − H‖², shape (width, n), with a ridge of `LAST_LAYER_RIDGE` times the squared norm of each unit.
+
+    Hidden units of a nearly linear network are nearly dependent, so that D would have huge entries without the ridge.
+    """
+    CY = H.counts * Y
+    squares, products = Y.T @ CY, torch.from_numpy(H.transposed @ CY.numpy()).T
+    norms = squares.diagonal().sqrt().clamp_min(torch.finfo(DTYPE).tiny)[:, None]
+    correlations = squares / norms / norms.T + LAST_LAYER_RIDGE * torch.eye(len(norms), dtype=DTYPE)
+    D: torch.Tensor = torch.cholesky_solve(products / norms, torch.linalg.cholesky(correlations)) / norms
+    return D
+
+
 def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
     """Σ c_i ((Y D)_ij − H_ij)² over the cells that H stores, zeros among them; c the rows' counts. Costs O(nnz·k)."""
     return _ObservedError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def projected_error(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
+    """min_D ‖Y D − H‖², with the ridge of `best_last_layer` (variable projection; Golub and Pereyra 1973)."""
+    return _ProjectedError.apply(Y, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _WrittenOut(torch.autograd.Function):
@@ -97,6 +116,24 @@ class _ReconstructionError(_WrittenOut):
         HtCY = torch.from_numpy(H.transposed @ CY.numpy())
         ctx.gradients = 2 * (CY @ outer - H.counts * HDt), 2 * (inner @ D - HtCY.T)
         return torch.sum(inner * outer) - 2 * torch.sum(CY * HDt) + H.squared_norm
+
+
+class _ProjectedError(torch.autograd.Function):
+    """As _ReconstructionError with D the best last layer, which moves with Y but adds nothing to the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, left: torch.Tensor, H: SparseRows) -> torch.Tensor:
+        Y = left.detach()
+        D = best_last_layer(H, Y)
+        CY, HDt = H.counts * Y, torch.from_numpy(H.matrix @ D.T.contiguous().numpy())
+        inner, outer = Y.T @ CY, D @ D.T
+        outer.diagonal().mul_(1 + LAST_LAYER_RIDGE)
+        ctx.gradient = 2 * (CY @ outer - H.counts * HDt)
+        return torch.sum(inner * outer) - 2 * torch.sum(CY * HDt) + H.squared_norm
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0] * ctx.gradient, None
 
 
 class _ObservedError(_WrittenOut):

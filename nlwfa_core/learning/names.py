@@ -58,6 +58,18 @@ REFINEMENTS = {
     "hankel": "all parameters together, on the rows of H",
     "likelihood": "all parameters together, on what follows each prefix of the training strings",
 }
+OPTIMIZERS = {
+    "adamax": "Adamax, the paper's: a given number of epochs",
+    "lbfgs": "L-BFGS, until the loss hardly falls any more",
+}
+STARTS = {
+    "random": "random weights, the paper's",
+    "svd": "the linear model: the SVD of H, then least squares",
+}
+# Of training to convergence: see `options.Options`. The epochs are a limit, which most trainings do not reach.
+WINDOW = 100  # epochs
+TOLERANCE = 1e-3
+CONVERGED_EPOCHS = 2000
 # For functions learned from values (`values.fit_values`).
 VALUE_REFINEMENTS = {
     "none": "the two steps alone",

@@ -1,11 +1,12 @@
-"""What every training of networks shares: seeded weights, the learning rate's schedule, and the Adamax loop with its log."""
+"""What every training of networks shares: seeded weights, the optimisers, when they stop, and the log."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import torch
@@ -14,42 +15,61 @@ from ..errors import check_one_of
 from ..strings.words import FloatArray
 from .early_stopping import Best
 from .losses import DTYPE
+from .names import OPTIMIZERS, WINDOW
+from .options import Options
 from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled
 
 SCHEDULES = ("constant", "cosine")
+CORRECTIONS = 30  # pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
+STEPS_PER_CALL = 20  # of torch's L-BFGS, which evaluates its starting point anew in each call
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few steps, small beside what is
 # learned.
 NUDGE = 1e-3
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """How many epochs a training takes, and its learning rate in each.
+class Descent:
+    """How a loss is minimised, and when to stop.
 
     Attributes
     ----------
     epochs : int
+        Evaluations of the loss and its gradient on all data, at most. A step of Adamax takes one, one of L-BFGS one or a few.
     rate : float
-        The learning rate of the first epoch.
-    shape : str
-        One of `SCHEDULES`: "constant" (the paper names no other), or "cosine", by which the rate falls to 0 along half a cosine.
+        Adamax: the learning rate of the first epoch.
+    schedule : str
+        Adamax: one of `SCHEDULES`, "constant" (the paper names no other), or "cosine", by which the rate falls to 0 along half a
+        cosine.
+    optimizer : str
+        One of `OPTIMIZERS`.
+    tolerance : float
+        L-BFGS: training ends when `names.WINDOW` epochs lowered the loss by less than this share.
 
     Raises
     ------
     RecipeError
-        If the shape is unknown.
+        If the optimiser or the schedule is unknown.
     """
 
     epochs: int
     rate: float
-    shape: str = "constant"
+    schedule: str = "constant"
+    optimizer: str = "adamax"
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        check_one_of("schedule", self.shape, SCHEDULES)
+        check_one_of("schedule", self.schedule, SCHEDULES)
+        check_one_of("optimizer", self.optimizer, OPTIMIZERS)
+
+    @classmethod
+    def of(cls, options: Options, step: str) -> Descent:
+        """Read the options of a step, "factorisation" or "transitions"."""
+        epochs, rate = getattr(options, f"epochs_{step}"), getattr(options, f"rate_{step}")
+        return cls(epochs, rate, options.schedule, options.optimizer, options.tolerance)
 
     def rate_in(self, epoch: int) -> float:
-        """The learning rate of an epoch; the first is 0."""
-        return half_cosine(self.rate, math.pi * epoch / self.epochs) if self.shape == "cosine" else self.rate
+        """Adamax's learning rate in an epoch; the first is 0."""
+        return half_cosine(self.rate, math.pi * epoch / self.epochs) if self.schedule == "cosine" else self.rate
 
 
 def half_cosine(rate: float, phase: float) -> float:
@@ -102,14 +122,14 @@ def train(
     layers: Sequence[torch.Tensor],
     loss_of: Callable[[], torch.Tensor],
     stage: str,
-    schedule: Schedule,
+    descent: Descent,
     report: Report,
     cancelled: CancelCheck,
     *,
     look: Look | None = None,
     first_step: Callable[[], None] | None = None,
 ) -> TrainingLog:
-    """Minimise `loss_of()` over `layers` by full-batch Adamax, in place.
+    """Minimise `loss_of()` over `layers`, in place.
 
     The layers end with the weights of the smallest loss, so a loss that is not finite ends the training but loses nothing.
 
@@ -127,32 +147,124 @@ def train(
     Cancelled
         When `cancelled()` returns true; it is asked before every epoch.
     """
-    epochs = schedule.epochs
-    optimizer = torch.optim.Adamax(layers, lr=schedule.rate)
-    losses = np.empty(epochs + 1)
+    epochs = Epochs(layers, loss_of, stage, descent, report, cancelled, look)
+    with suppress(StopTraining):
+        if descent.optimizer == "lbfgs":
+            _lbfgs(layers, epochs, first_step)
+        else:
+            _adamax(layers, epochs, descent, first_step)
+    return epochs.finish()
 
-    def weights() -> list[torch.Tensor]:
-        return [layer.detach().clone() for layer in layers]
 
-    best = Best(weights())
-    num_losses, diverged_at = epochs + 1, None
-    for epoch in range(epochs + 1):
-        check_cancelled(cancelled)
-        optimizer.zero_grad()
-        loss = loss_of()
-        losses[epoch] = value = float(loss.detach())
+@torch.no_grad()
+def solved(loss_of: Callable[[], torch.Tensor], stage: str, report: Report, look: Look | None) -> TrainingLog:
+    """The log of a stage that has a closed form: one loss, and nothing to train."""
+    loss = float(loss_of())
+    report(Progress(stage, 1, 1, loss, look=look))
+    return TrainingLog(stage, np.array([loss]), stopped="exact", gradient=0.0)
+
+
+class StopTraining(Exception):
+    """Raised by an evaluation that is the last one."""
+
+
+class Epochs:
+    """Evaluates a loss and its gradient, keeps the log and the best weights, and says by `StopTraining` when it is enough.
+
+    Parameters
+    ----------
+    layers, loss_of, stage, descent, report, cancelled, look
+        Those of `train`.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[torch.Tensor],
+        loss_of: Callable[[], torch.Tensor],
+        stage: str,
+        descent: Descent,
+        report: Report,
+        cancelled: CancelCheck,
+        look: Look | None,
+    ) -> None:
+        self.layers, self.loss_of, self.stage, self.descent = layers, loss_of, stage, descent
+        self.report, self.cancelled, self.look = report, cancelled, look
+        self.losses: list[float] = []
+        self.lowest: list[float] = []  # of the losses so far
+        self.best = Best(self._weights())
+        self.gradient, self.stopped = float("nan"), "epochs"
+        self.diverged_at: int | None = None
+
+    def __call__(self) -> torch.Tensor:
+        """Evaluate the loss and its gradient at the present weights."""
+        check_cancelled(self.cancelled)
+        for layer in self.layers:
+            layer.grad = None
+        loss, epoch = self.loss_of(), len(self.losses)
+        value = float(loss.detach())
         if not np.isfinite(value):
-            num_losses, diverged_at = epoch, epoch
-            break
-        best.offer(value, weights)
-        report(Progress(stage, epoch, epochs, value, look=look))
+            self.diverged_at, self.stopped = epoch, "diverged"
+            raise StopTraining
+        loss.backward()  # type: ignore[no-untyped-call]
+        for layer in self.layers:  # torch's L-BFGS needs gradients that lie in memory as their tensors do
+            layer.grad = None if layer.grad is None else layer.grad.contiguous()
+        self.losses.append(value)
+        if self.best.offer(value, self._weights):
+            self.gradient = float(sum(layer.grad.square().sum() for layer in self.layers if layer.grad is not None) ** 0.5)
+        self.lowest.append(self.best.loss)
+        self.report(Progress(self.stage, epoch, self.descent.epochs, value, look=self.look))
+        if epoch >= self.descent.epochs:
+            raise StopTraining
+        if self.descent.optimizer == "lbfgs" and epoch >= WINDOW:
+            before = self.lowest[-1 - WINDOW]
+            if self.best.loss >= (1 - self.descent.tolerance) * before:
+                self.stopped = "tolerance"
+                raise StopTraining
+        return loss
+
+    @torch.no_grad()
+    def finish(self) -> TrainingLog:
+        """Give the layers their best weights, and return the log."""
+        for layer, weight in zip(self.layers, self.best.value, strict=True):
+            layer.copy_(weight)
+        return TrainingLog(self.stage, np.array(self.losses), self.diverged_at, stopped=self.stopped, gradient=self.gradient)
+
+    def _weights(self) -> list[torch.Tensor]:
+        return [layer.detach().clone() for layer in self.layers]
+
+
+def _adamax(layers: Sequence[torch.Tensor], epochs: Epochs, descent: Descent, first_step: Callable[[], None] | None) -> None:
+    """Adamax (Kingma and Ba 2015, §7.1), until an evaluation stops it."""
+    optimizer = torch.optim.Adamax(layers, lr=descent.rate)
+    for epoch in count():
+        epochs()
         if epoch == 0 and first_step is not None:
             first_step()
-        elif epoch < epochs:
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.param_groups[0]["lr"] = schedule.rate_in(epoch)
-            optimizer.step()
-    with torch.no_grad():
-        for layer, weight in zip(layers, best.value, strict=True):
-            layer.copy_(weight)
-    return TrainingLog(stage, losses[:num_losses], diverged_at)
+            continue
+        optimizer.param_groups[0]["lr"] = descent.rate_in(epoch)
+        optimizer.step()
+
+
+def _lbfgs(layers: Sequence[torch.Tensor], epochs: Epochs, first_step: Callable[[], None] | None) -> None:
+    """L-BFGS with a strong Wolfe line search (Nocedal and Wright 2006, §7.2, §3.5), until an evaluation stops it.
+
+    torch's, because with this many weights scipy's spends most of its time outside the loss.
+    """
+    if first_step is not None:
+        epochs()
+        first_step()
+    optimizer = torch.optim.LBFGS(
+        layers,
+        max_iter=STEPS_PER_CALL,
+        max_eval=2**31,
+        tolerance_grad=0.0,
+        tolerance_change=0.0,
+        history_size=CORRECTIONS,
+        line_search_fn="strong_wolfe",
+    )
+    for _ in count():
+        before = len(epochs.losses)
+        optimizer.step(epochs)  # type: ignore[no-untyped-call]
+        if len(epochs.losses) - before <= 2:  # rounding hides every way down
+            epochs.stopped = "tolerance"
+            return

@@ -6,7 +6,10 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from ..errors import check_one_of
-from .names import LEARNERS, REFINEMENTS, VALUE_REFINEMENTS, Learner
+from .names import CONVERGED_EPOCHS, LEARNERS, REFINEMENTS, TOLERANCE, VALUE_REFINEMENTS, Learner
+
+# Fields of `Options` for training as in the paper: a number of epochs, from random weights.
+AS_IN_THE_PAPER: dict[str, Any] = {"optimizer": "adamax", "start": "random"}
 
 
 @dataclass(frozen=True)
@@ -17,10 +20,14 @@ class Refinement:
     ----------
     objective : str
         One of `REFINEMENTS`, or of `VALUE_REFINEMENTS` for `fit_values`.
+    optimizer : str
+        "hankel": one of `OPTIMIZERS`.
+    tolerance : float
+        "hankel", with "lbfgs": training ends when `names.WINDOW` epochs lowered the loss by less than this share.
     epochs : int
-        "hankel": full-batch steps; "likelihood": passes over the training strings.
+        "hankel": evaluations of the loss and its gradient, at most; "likelihood": passes over the training strings.
     rate : float
-        "hankel", "likelihood": the learning rate, which falls to 0 along half a cosine.
+        "hankel" with "adamax", "likelihood": the learning rate, which falls to 0 along half a cosine.
     batch : int
         "likelihood": strings per step.
     weight_decay : float
@@ -39,6 +46,8 @@ class Refinement:
     """
 
     objective: str = "none"
+    optimizer: str = "adamax"
+    tolerance: float = TOLERANCE
     epochs: int = 40
     rate: float = 0.01
     batch: int = 500
@@ -65,14 +74,18 @@ class Options:
         Widths of the auto-encoder's hidden layers, in multiples of the rank: (2, 1, 2) or (4, 2, 1, 2, 4) in the paper.
     width_transitions : int
         Hidden units of a symbol's map, in multiples of the rank (the paper's 2); 0: no hidden layer.
-    epochs_factorisation, epochs_transitions : int
-        Full-batch steps of Adamax in step 1 and in step 2.
-    rate_factorisation, rate_transitions : float
-        Learning rates (the paper's 0.015 and 0.001).
-    schedule : str
-        One of `networks.SCHEDULES`: the rates stay constant, or fall to 0 along half a cosine.
+    optimizer : str
+        One of `OPTIMIZERS`: how the two steps are trained. With "lbfgs" whatever has a closed form is solved exactly.
     start : str
-        One of `factorisation.STARTS`: where the auto-encoder starts.
+        One of `STARTS`: where they start.
+    tolerance : float
+        "lbfgs": a step ends when `names.WINDOW` epochs lowered its loss by less than this share.
+    epochs_factorisation, epochs_transitions : int
+        Evaluations of the loss and its gradient on all data, at most, in step 1 and in step 2.
+    rate_factorisation, rate_transitions : float
+        "adamax": learning rates (the paper's 0.015 and 0.001).
+    schedule : str
+        "adamax": one of `networks.SCHEDULES`. The rates stay constant, or fall to 0 along half a cosine.
     ridge : float
         Of the matrix completion, by which SP learns from values (see `completion.complete`).
     seed : int
@@ -85,12 +98,14 @@ class Options:
     rank: int
     hidden: tuple[int, ...] = (2, 1, 2)
     width_transitions: int = 2
-    epochs_factorisation: int = 1000
-    epochs_transitions: int = 500
+    optimizer: str = "lbfgs"
+    start: str = "svd"
+    tolerance: float = TOLERANCE
+    epochs_factorisation: int = CONVERGED_EPOCHS
+    epochs_transitions: int = CONVERGED_EPOCHS
     rate_factorisation: float = 0.015
     rate_transitions: float = 0.001
     schedule: str = "constant"
-    start: str = "random"
     ridge: float = 1e-6
     seed: int = 0
     refinement: Refinement = Refinement()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import Cancelled
+from ..errors import Cancelled, plural
 from ..strings.words import FloatArray, IntArray
+from .names import TOLERANCE, WINDOW
 
 # Kinds of loss.
 RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0
@@ -91,12 +92,71 @@ class TrainingLog:
         The epoch after which the loss was no longer a finite number, if that happened.
     measure : str
         The kind of loss: `RELATIVE` or `BITS`.
+    stopped : str
+        What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell any more), "exact" (there was a
+        closed form, and nothing to train) or "diverged".
+    gradient : float
+        Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
+    last_layer_solved : bool
+        Whether the last entry of `losses` is not of an epoch, but of a last layer that was solved exactly after training.
     """
 
     stage: str
     losses: FloatArray
     diverged_at: int | None = None
     measure: str = RELATIVE
+    stopped: str = "epochs"
+    gradient: float = float("nan")
+    last_layer_solved: bool = False
+
+    def with_last_layer(self, loss: float) -> TrainingLog:
+        """Add the loss with a last layer that was solved after training."""
+        return replace(self, losses=np.append(self.losses, loss), last_layer_solved=True)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs it took."""
+        return max(len(self.losses) - 1 - self.last_layer_solved, 0)
+
+    @property
+    def decrease(self) -> float:
+        """By what share the last `WINDOW` epochs, or all if there were fewer, lowered the smallest loss; nan without epochs."""
+        if not self.epochs:
+            return float("nan")
+        before = float(self.losses[: max(self.epochs - WINDOW, 0) + 1].min())
+        return 1 - float(self.losses[: self.epochs + 1].min()) / before if before > 0 else 0.0
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether more epochs would hardly lower the loss.
+
+        Either it was solved exactly, or the last `WINDOW` epochs lowered it by less than TOLERANCE, or than the tolerance that the
+        training was given. Fewer epochs are too few to say so.
+        """
+        return self.stopped in ("exact", "tolerance") or (self.epochs >= WINDOW and 0 <= self.decrease < TOLERANCE)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the training is finished, and how that shows.
+
+        >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").verdict
+        'solved exactly'
+        >>> TrainingLog("transitions", 0.5 ** np.arange(3.0)).verdict
+        'not finished: the last 2 epochs lowered the loss by 75%; 2 more might lower it from 0.25 to 0.062'
+        >>> TrainingLog("transitions", np.ones(200)).verdict
+        'finished: the last 100 epochs lowered the loss by 0%'
+        """
+        if self.stopped == "exact":
+            return "solved exactly"
+        if not self.epochs or self.diverged_at is not None:
+            return "not trained" if self.diverged_at is None else "diverged"
+        watched = min(self.epochs, WINDOW)
+        change = f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
+        if self.is_finished:
+            return f"finished: {change}"
+        best = float(self.losses.min())
+        expected = best * (1 - self.decrease) ** (self.epochs / watched)
+        return f"not finished: {change}; {self.epochs:,} more might lower it from {best:.2g} to {expected:.2g}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Evenly spaced epochs and their losses, for a curve; the last epoch is included."""
@@ -108,12 +168,17 @@ class TrainingLog:
 
     @property
     def summary(self) -> str:
-        """The stage with its best loss, and whether the loss was still falling at the last epoch."""
+        """The stage with its smallest loss, its epochs, and whether its training is finished.
+
+        >>> TrainingLog("transitions", np.ones(201)).summary
+        'transitions: relative loss 1 after 200 epochs, finished: the last 100 epochs lowered the loss by 0%'
+        >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").summary
+        'transitions: relative loss 0.5, solved exactly'
+        """
         if not len(self.losses):
             return f"{self.stage}: no loss"
-        best = int(np.argmin(self.losses))
-        falling = " at the last epoch; more epochs may lower it" if best == len(self.losses) - 1 > 0 else ""
-        return f"{self.stage}: best {self.measure} {self.losses[best]:.4g}{falling}"
+        effort = f" after {plural(self.epochs, 'epoch')}" if self.epochs else ""
+        return f"{self.stage}: {self.measure} {self.losses.min():.4g}{effort}, {self.verdict}"
 
     @property
     def message(self) -> str | None:
@@ -130,6 +195,15 @@ class TrainingLog:
                 f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with; try a smaller learning rate."
             )
         return None
+
+
+def percentage(share: float) -> str:
+    """Write a share as a percentage with two digits.
+
+    >>> percentage(0.75), percentage(0.00034), percentage(0.0)
+    ('75%', '0.034%', '0%')
+    """
+    return f"{100 * share:.2g}%"
 
 
 def check_cancelled(cancelled: CancelCheck) -> None:

@@ -16,7 +16,7 @@ from ..hankel.matrix import HankelMatrix
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
 from .losses import SparseRows, activate, reconstruction_error
-from .networks import Schedule, nudge, one_thread, to_arrays, train
+from .networks import Descent, nudge, one_thread, to_arrays, train
 from .options import Refinement
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .reading import Steps
@@ -27,7 +27,7 @@ from .rollout import Rollout, transition_step
 def refine_hankel(
     hankel: HankelMatrix, steps: Steps, options: Refinement, report: Report = silent, cancelled: CancelCheck = never
 ) -> Steps:
-    """Minimise Σ_{u ∈ P'} w_u ‖φ'(G_u(α₀)) − H_u‖² ([P] §4.4) over all parameters, by full-batch Adamax.
+    """Minimise Σ_{u ∈ P'} w_u ‖φ'(G_u(α₀)) − H_u‖² ([P] §4.4) over all parameters.
 
     It uses the rows that the model's own states reach; with boundary symbols, those of prefixes that begin with ⊢. Rows that were
     never observed count as zeros, unless rows have weights. Returns the parameters of the best epoch, or those of `steps` if no
@@ -66,9 +66,9 @@ def refine_hankel(
         states = rollout.states(start, transition_step(maps, nonlinear[0]))
         return RowStates(rows[nodes_shown], states[rollout.row[torch.from_numpy(nodes_shown)]].numpy())
 
-    schedule = Schedule(options.epochs, options.rate, "cosine")
+    descent = Descent(options.epochs, options.rate, "cosine", options.optimizer, options.tolerance)
     leave_saddle = None if any(nonlinear) else lambda: nudge(tensors, options.seed)
-    log = train(tensors, loss, "refinement", schedule, report, cancelled, look=look, first_step=leave_saddle)
+    log = train(tensors, loss, "refinement", descent, report, cancelled, look=look, first_step=leave_saddle)
     first, *others = to_arrays(tensors)
     maps_learned, decoder_learned = tuple(others[: len(transitions)]), tuple(others[len(transitions) :])
     return replace(steps, initial=first, transitions=maps_learned, decoder=decoder_learned, logs=(*steps.logs, log))

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ..strings.words import FloatArray, IntArray
 from .losses import BatchedSquaredError, squared_error
-from .networks import Schedule, one_thread, seeded_layers, to_arrays, train
+from .networks import Descent, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 
@@ -29,10 +29,10 @@ def fit_transitions(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> tuple[tuple[FloatArray, ...], TrainingLog]:
-    """Train all symbols' networks at once, as one batched product, by full-batch Adamax.
+    """Train all symbols' networks at once, as one batched product.
 
     The symbols share no weights and Adamax works entry by entry, so this is the same as training them one by one. Prefixes with the
-    same state are computed once.
+    same state are computed once. With "lbfgs" linear maps are those of least squares, one matrix for each symbol.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def fit_transitions(
     Returns
     -------
     layers : tuple of arrays
-        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank); without a hidden layer only F.
+        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank); without a hidden layer, and from
+        least squares, only F.
     log : TrainingLog
 
     Raises
@@ -61,9 +62,12 @@ def fit_transitions(
     widths = [rank, width * rank, rank] if width else [rank, rank]
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
     layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))
+    exact = options.optimizer == "lbfgs" and not nonlinear
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
     pair_weights = np.ones(shifted.shape) if weights is None else weights
     counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), pair_weights)
+    if exact:
+        layers = [torch.from_numpy(least_squares(states, targets, counts))]
     error = BatchedSquaredError(states, targets, counts / norm, nonlinear)
 
     def loss() -> torch.Tensor:
@@ -82,9 +86,28 @@ def fit_transitions(
                 reached[row] = state
         return RowStates(np.arange(len(earlier)), reached, latent[: len(earlier)])
 
-    schedule = Schedule(options.epochs_transitions, options.rate_transitions, options.schedule)
-    log = train(layers, loss, "transitions", schedule, report, cancelled, look=look)
+    if exact:
+        log = solved(loss, "transitions", report, look)
+    else:
+        log = train(layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look=look)
     return to_arrays(layers), log
+
+
+def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) -> FloatArray:
+    """The A_σ of least norm that minimise Σ_c w_σc ‖z_c A_σ − t_σc‖², shape (num_symbols, rank, rank).
+
+    Parameters
+    ----------
+    states : array, shape (num_classes, rank)
+    targets : array, shape (num_symbols, num_classes, rank)
+    weights : array, shape (num_symbols, num_classes)
+    """
+    maps = np.zeros((len(targets), states.shape[1], targets.shape[2]))
+    for symbol, (each, weight) in enumerate(zip(targets, weights, strict=True)):
+        counted = weight > 0
+        roots = np.sqrt(weight[counted, None])
+        maps[symbol] = np.linalg.lstsq(roots * states[counted], roots * each[counted])[0]
+    return maps
 
 
 def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int, int]]:

@@ -411,7 +411,7 @@ def test_options_without_effect_are_named(run: Run, folder: Path, tmp_path: Path
     answer = run(*arguments, "--batch", 100, "--epochs-factorisation", 5)
     assert answer.code == 0 and answer.err == "SP does not use --epochs-factorisation, --batch.\n"
     answer = run(*arguments, "--max-states", 3)
-    assert answer.code == 2 and "--max-states is for --preset" in answer.err
+    assert answer.code == 2 and "--max-states is only for --preset" in answer.err
 
 
 # Bad input

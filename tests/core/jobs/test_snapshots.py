@@ -15,7 +15,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
 from nlwfa_core.lab.states import prefix_states
 from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.options import Refinement
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
 from nlwfa_core.learning.reading import first_strings
 from nlwfa_core.strings.sample import Sample
@@ -74,7 +74,7 @@ def looks(hankel: HankelMatrix, learner: str, **options: object) -> tuple[dict[s
             found.setdefault(progress.stage, []).append(progress.look())
 
     return found, fit(
-        hankel, learner=learner, rank=3, epochs_factorisation=20, epochs_transitions=20, report=report, **options
+        hankel, learner=learner, rank=3, epochs_factorisation=20, epochs_transitions=20, report=report, **AS_IN_THE_PAPER, **options
     ).model
 
 
@@ -116,7 +116,7 @@ def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str)
 
 def test_who_looks_changes_nothing() -> None:
     hankel = dyck()
-    options = {"epochs_factorisation": 20, "epochs_transitions": 20}
+    options = {"epochs_factorisation": 20, "epochs_transitions": 20, **AS_IN_THE_PAPER}
     _, watched = looks(hankel, "both.non")
     alone = fit(hankel, learner="both.non", rank=3, **options).model
     for mine, theirs in zip((*watched.transitions, *watched.decoder), (*alone.transitions, *alone.decoder), strict=True):

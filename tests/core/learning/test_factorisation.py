@@ -18,7 +18,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import VALUE
 from nlwfa_core.learning.factorisation import encoder_depth, fit_factorisation
 from nlwfa_core.learning.losses import SparseRows, activate, observed_error, reconstruction_error
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.strings.words import Words
 from tests.references import full_basis, ring
 
@@ -84,7 +84,7 @@ def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
     basis = Basis(Words.of([(), (0,), (0, 0), (0, 0, 0)]), Words.of([(), (0,), (0, 0)]), 1)
     matrix = sparse.csr_array((stored[known], known.nonzero()), shape=known.shape)
     hankel = HankelMatrix(basis, matrix, np.array([[1], [2], [3], [3]], dtype=np.int32), 4, VALUE)
-    options = Options("tran.non", 1, hidden=(1,), epochs_factorisation=4000, schedule="cosine")
+    options = Options("tran.non", 1, hidden=(1,), epochs_factorisation=4000, schedule="cosine", **AS_IN_THE_PAPER)
     factors = fit_factorisation(hankel, options, masked=True)
     assert factors.log.losses.min() < 1e-2
     ours = np.abs(factors.latent @ factors.decoder[-1] * factors.scale - values)[~known]
@@ -96,7 +96,8 @@ def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
 @pytest.mark.parametrize("hidden", [(1,), (2, 1, 2), (4, 2, 1, 2, 4)])
 def test_the_network_given_back_is_that_of_the_smallest_loss(nonlinear: bool, hidden: tuple[int, ...]) -> None:
     learner = "fac.non" if nonlinear else "tran.non"
-    factors = fit_factorisation(RING, Options(learner, 3, hidden, epochs_factorisation=40, rate_factorisation=0.1))
+    options = Options(learner, 3, hidden, epochs_factorisation=40, rate_factorisation=0.1, **AS_IN_THE_PAPER)
+    factors = fit_factorisation(RING, options)
     Y = factors.latent
     for layer in factors.decoder[:-1]:
         Y = np.tanh(Y @ layer) if nonlinear else Y @ layer
@@ -128,7 +129,7 @@ def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> N
     """Eckart–Young over P': no rank-k factorisation leaves less than the singular values beyond k."""
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    options = Options("tran.non", rank, epochs_factorisation=2000, rate_factorisation=0.03, schedule="cosine")
+    options = Options("tran.non", rank, epochs_factorisation=2000, rate_factorisation=0.03, schedule="cosine", **AS_IN_THE_PAPER)
     log = fit_factorisation(RING, options).log
     assert log.losses.min() == pytest.approx(best, rel=1e-6)
 
@@ -139,7 +140,7 @@ def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple
     """Eckart–Young again, before the first epoch; in the middle of tanh, which is the identity there."""
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    options = Options("fac.non", rank, hidden, epochs_factorisation=0, start="svd")
+    options = Options("fac.non", rank, hidden, epochs_factorisation=0, optimizer="adamax", start="svd")
     log = fit_factorisation(RING, options).log
     assert log.losses[0] == pytest.approx(best, abs=1e-11)
     assert fit_factorisation(RING, replace(options, epochs_factorisation=20)).log.losses.min() <= log.losses[0]

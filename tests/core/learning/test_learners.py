@@ -15,7 +15,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import Fit, FitCache, fit
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import Options, with_shortcuts
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, with_shortcuts
 from nlwfa_core.learning.progress import Progress, TrainingLog
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -26,7 +26,7 @@ from tests.references import full_basis, ring
 
 NETWORKS = [name for name, kind in LEARNERS.items() if kind.networks]
 SAMPLE = Sample.of(Dyck().sample(500, seed=0), ALPHABET)
-QUICK = {"epochs_factorisation": 20, "epochs_transitions": 10}
+QUICK = {**AS_IN_THE_PAPER, "epochs_factorisation": 20, "epochs_transitions": 10}
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_the_cosine_schedule_ends_at_rest() -> None:
 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> None:
-    learned = fit(dyck, learner=learner, rank=2, epochs_factorisation=0, epochs_transitions=0)
+    learned = fit(dyck, learner=learner, rank=2, **{**QUICK, "epochs_factorisation": 0, "epochs_transitions": 0})
     assert [len(log.losses) for log in learned.report.logs] == [1, 1]
     assert isinstance(learned.model, NLWFA) and learned.model.num_states == 2
 
@@ -163,8 +163,8 @@ def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> None:
     """G_λ is the λ-column of φ' and the row sum all of them, both in the units of H."""
-    model = fit(dyck, learner=learner, rank=3, seed=4, epochs_factorisation=30, epochs_transitions=0).model
-    factors = fit_factorisation(dyck, Options(learner, 3, epochs_factorisation=30, seed=4))
+    model = fit(dyck, learner=learner, rank=3, seed=4, epochs_factorisation=30, epochs_transitions=0, **AS_IN_THE_PAPER).model
+    factors = fit_factorisation(dyck, Options(learner, 3, epochs_factorisation=30, seed=4, **AS_IN_THE_PAPER))
     assert isinstance(model, NLWFA)
     np.testing.assert_array_equal(model.initial, factors.latent[0])
     np.testing.assert_allclose(model.output[:, 0], factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
@@ -182,7 +182,7 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     for other in models[1:]:
         for mine, expected in zip(arrays(other), arrays(models[0]), strict=True):
             np.testing.assert_array_equal(mine, expected)
-    assert options_of(Recipe()) == Options("SP", 10)
+    assert options_of(Recipe()) == Options("SP", 10, epochs_factorisation=1000, epochs_transitions=500, **AS_IN_THE_PAPER)
     for shortcuts, message in (
         ({"learner": "SP", "rank": 2, "depth": 3}, "'depth' is not an option of a learner; the options are learner, rank, hidden"),
         ({"learner": "SP"}, "rank missing: pass a learner and a rank, such as 'SP', 5"),

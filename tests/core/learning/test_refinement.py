@@ -13,7 +13,7 @@ from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecip
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.names import HANKEL_LEARNERS, REFINEMENTS, needs_boundary
-from nlwfa_core.learning.options import Refinement
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
 from nlwfa_core.learning.refine_likelihood import _as_distribution, _balanced, _Trained
 from nlwfa_core.learning.rollout import Continuations, Rollout, transition_step
 from nlwfa_core.metrics.scores import next_symbol_score
@@ -22,7 +22,7 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
 from tests.references import all_words, random_nlwfa
 
-QUICK = {"epochs_factorisation": 40, "epochs_transitions": 30}
+QUICK = {**AS_IN_THE_PAPER, "epochs_factorisation": 40, "epochs_transitions": 30}
 COUNTED = [("string", "none"), ("string", "sqrt"), ("string", "row"), ("prefix", "none"), ("factor", "sqrt"), ("factor", "row")]
 DATA = load_data(DataRecipe(num_strings=600, num_validation=100, num_test=100))
 VALIDATION = DATA.validation.sample if DATA.validation else DATA.train

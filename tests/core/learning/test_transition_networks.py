@@ -12,7 +12,7 @@ from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.names import LEARNERS
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -36,7 +36,7 @@ def as_written(layers: tuple[np.ndarray, ...], nonlinear: bool) -> float:
 
 
 def options_of(nonlinear: bool, epochs: int) -> Options:
-    return Options("tran.non" if nonlinear else "fac.non", 2, epochs_transitions=epochs, rate_transitions=0.01)
+    return Options("tran.non" if nonlinear else "fac.non", 2, epochs_transitions=epochs, rate_transitions=0.01, **AS_IN_THE_PAPER)
 
 
 @pytest.mark.parametrize("nonlinear", [True, False])

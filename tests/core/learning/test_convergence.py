@@ -1,0 +1,151 @@
+"""Training to convergence: closed forms, L-BFGS, when it stops, and what a log says about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.presets import converged
+from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.losses import LAST_LAYER_RIDGE, SparseRows, best_last_layer, projected_error
+from nlwfa_core.learning.names import TOLERANCE, WINDOW
+from nlwfa_core.learning.networks import Descent, train
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
+from nlwfa_core.learning.progress import TrainingLog, never, silent
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Words
+
+HANKEL = build_hankel(Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50))
+
+
+def matrix_of(rows: np.ndarray) -> HankelMatrix:
+    """A matrix with these rows, all of them prefixes, and a shared row for what is not in the basis."""
+    num_rows, num_columns = rows.shape
+    words = [(0,) * length for length in range(max(rows.shape))]
+    basis = Basis(Words.of(words[:num_rows]), Words.of(words[:num_columns]), 1)
+    shifted = np.minimum(np.arange(1, num_rows + 1), num_rows - 1)[:, None].astype(np.int32)
+    return HankelMatrix(basis, sparse.csr_array(rows), shifted, num_rows, "string")
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    rank=st.integers(1, 4),
+    hidden=st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4)]),
+    learner=st.sampled_from(["fac.non", "tran.non", "both.non"]),
+)
+def test_a_factorisation_from_the_svd_never_ends_above_it(seed: int, rank: int, hidden: tuple[int, ...], learner: str) -> None:
+    """No linear factorisation of the same rank is better (Eckart and Young 1936), so none of SP's is."""
+    rng = np.random.default_rng(seed)
+    rows = rng.exponential(size=(8, 3)) @ rng.exponential(size=(3, 7)) * (rng.random((8, 7)) < 0.8)
+    rows[0, 0] += 1.0
+    values = np.linalg.svd(rows, compute_uv=False)
+    best = (values[rank:] ** 2).sum() / (values**2).sum()
+    log = fit_factorisation(matrix_of(rows), Options(learner, rank, hidden, epochs_factorisation=60)).log
+    assert log.losses.min() <= best + 1e-11
+    if learner == "tran.non":
+        assert log.stopped == "exact" and log.losses.tolist() == pytest.approx([best], abs=1e-12)
+
+
+def test_linear_maps_are_those_of_least_squares() -> None:
+    learned = fit(HANKEL, "fac.non", rank=4, epochs_factorisation=30)
+    (maps,) = learned.model.transitions
+    factors = fit_factorisation(HANKEL, Options("fac.non", 4, epochs_factorisation=30))
+    states = factors.latent[: HANKEL.num_prefixes]
+    for symbol, following in enumerate(HANKEL.shifted.T):
+        expected = np.linalg.lstsq(states, factors.latent[following])[0]
+        np.testing.assert_allclose(states @ maps[symbol], states @ expected, atol=1e-9)
+    assert [log.stopped for log in learned.report.logs] == ["epochs", "exact"]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_projected_error_and_its_gradient_are_autograds(seed: int) -> None:
+    """min_D ‖Y D − H‖² + ridge, by a dense solution that autograd can follow."""
+    rng = np.random.default_rng(seed)
+    rows, counts = rng.random((9, 6)) * (rng.random((9, 6)) < 0.5), rng.integers(1, 4, size=9)
+    H = SparseRows(sparse.csr_array(rows), counts)
+    Y = torch.from_numpy(rng.normal(size=(9, 3))).requires_grad_()
+    projected_error(H, Y).backward()
+    ours, Y.grad = Y.grad, None
+    root = torch.from_numpy(np.sqrt(counts))[:, None]
+    left, right = root * Y, root * torch.from_numpy(rows)
+    ridge = LAST_LAYER_RIDGE * torch.diag((left * left).sum(dim=0))
+    D = torch.linalg.solve(left.T @ left + ridge, left.T @ right)
+    dense = ((left @ D - right) ** 2).sum() + (ridge @ (D * D)).sum()
+    dense.backward()
+    np.testing.assert_allclose(ours.numpy(), Y.grad.numpy(), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(best_last_layer(H, Y.detach()).numpy(), D.detach().numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
+def test_it_ends_lower_than_adamax_with_as_many_epochs(learner: str) -> None:
+    ours = fit(HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400).report.logs
+    theirs = fit(HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400, **AS_IN_THE_PAPER).report.logs
+    assert ours[0].losses.min() < theirs[0].losses.min()
+    assert np.isfinite([log.losses.min() for log in ours]).all()
+    for log in ours:
+        assert log.stopped in ("exact", "tolerance", "epochs") and np.isfinite(log.gradient)
+
+
+def quadratic(rates: list[float]) -> tuple[list[torch.Tensor], Any]:
+    layer = torch.ones(len(rates), dtype=torch.float64, requires_grad=True)
+    return [layer], lambda: (torch.tensor(rates, dtype=torch.float64) * layer.square()).sum() + 1.0
+
+
+def test_it_stops_when_the_loss_hardly_falls() -> None:
+    layers, loss = quadratic([1.0, 10.0])
+    log = train(layers, loss, "refinement", Descent(5000, 0.1, optimizer="lbfgs", tolerance=0.01), silent, never)
+    assert log.stopped == "tolerance" and log.epochs <= WINDOW + 20 and log.is_finished
+    assert log.losses.min() == pytest.approx(1.0) and log.gradient < 1e-6
+    log = train(*quadratic([1.0, 10.0]), "refinement", Descent(30, 0.1, optimizer="adamax"), silent, never)
+    assert log.stopped == "epochs" and log.epochs == 30 and not log.is_finished
+
+
+def test_what_a_log_says() -> None:
+    falling = TrainingLog("transitions", 0.99 ** np.arange(301.0))
+    assert falling.decrease == pytest.approx(1 - 0.99**WINDOW) and not falling.is_finished
+    assert (
+        falling.verdict == "not finished: the last 100 epochs lowered the loss by 63%; 300 more might lower it from 0.049 to 0.0024"
+    )
+    solved = TrainingLog("factorisation", np.array([1.0, *np.full(200, 0.5)])).with_last_layer(0.1)
+    assert solved.epochs == 200 and solved.decrease == 0 and solved.is_finished and solved.losses.min() == 0.1
+    assert TrainingLog("transitions", np.full(50, 0.5)).is_finished is False  # too few to say so
+    assert TrainingLog("transitions", np.array([]), diverged_at=0).verdict == "diverged"
+    assert TrainingLog("transitions", np.array([1.0])).verdict == "not trained"
+
+
+def test_refinement_on_the_rows_converges() -> None:
+    options = Refinement("hankel", optimizer="lbfgs", epochs=300)
+    log = fit(HANKEL, "both.non", rank=3, refinement=options).report.logs[-1]
+    assert log.stage == "refinement" and log.losses.min() <= log.losses[0]
+
+
+def test_keys_count_what_has_an_effect() -> None:
+    paper, ours = LearningRecipe(learner="both.non"), converged().learning.changed(learner="both.non")
+    assert paper.key() == paper.changed(tolerance=0.5).key() != ours.key()
+    assert ours.key() == ours.changed(rate_factorisation=0.5, rate_transitions=0.5, schedule="cosine").key()
+    assert len({ours.key(), ours.changed(tolerance=0.5).key(), ours.changed(start="random").key()}) == 3
+    rows = RefinementRecipe(objective="hankel", optimizer="lbfgs")
+    assert rows.key() == rows.changed(rate=0.5).key() != rows.changed(tolerance=0.5).key()
+    likelihood = RefinementRecipe(objective="likelihood")
+    assert likelihood.key() == likelihood.changed(optimizer="lbfgs", tolerance=0.5).key()
+    assert converged().key() == converged().changed(learning=LearningRecipe()).key()  # SP trains nothing
+
+
+def test_the_python_defaults_are_those_of_new_experiments() -> None:
+    new, defaults = converged().learning, Options("SP", 10)
+    for name in ("optimizer", "start", "tolerance", "epochs_factorisation", "epochs_transitions"):
+        assert getattr(new, name) == getattr(defaults, name)
+    assert defaults.tolerance == TOLERANCE
