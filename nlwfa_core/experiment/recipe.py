@@ -24,8 +24,6 @@ GENERATION = 1
 
 # Options that only Adamax reads.
 ADAMAX_ONLY = ("rate_factorisation", "rate_transitions", "schedule")
-# Fields that are newer than keys: with its default value such a field does not count.
-ADDED = {"optimizer", "start", "tolerance"}
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -194,19 +192,20 @@ class LearningRecipe(Record):
     def _key(self) -> str:
         """Leave out the options that change nothing: those of networks for other learners, and the seed for SP.
 
-        Those of an optimiser are left out with the other one. `optimizer` and what follows were added later, and keys from before
-        have to stay as they are.
+        Those of an optimiser are left out with the other one. `optimizer`, `start` and `tolerance` were added later, so they are
+        left out of recipes that train as in the paper: keys from before have to stay as they are.
         """
-        counted, defaults = self, type(self).model_construct()
+        counted, omitted = self, {"optimizer", "start", "tolerance"}
         if not self.kind.needs_hankel:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
         elif not self.kind.networks:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank)
-        elif self.optimizer == "adamax":
-            counted = self.model_copy(update={"tolerance": defaults.tolerance})
-        else:
-            counted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY})
-        return counted._key_without({name for name in ADDED if getattr(counted, name) == getattr(defaults, name)})
+        elif self.optimizer == "lbfgs":
+            defaults = type(self).model_construct()
+            counted, omitted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY}), set()
+        elif self.start != "random":
+            omitted = {"optimizer", "tolerance"}
+        return counted._key_without(omitted)
 
 
 class RefinementRecipe(Record):
@@ -231,15 +230,10 @@ class RefinementRecipe(Record):
     @cached_property
     def _key(self) -> str:
         """Leave out all options if nothing is refined, and those of an optimiser that is not used."""
-        counted, defaults = self, type(self).model_construct()
-        if self.objective == "none":
-            counted = defaults
-        elif self.objective == "likelihood" or self.optimizer == "adamax":
-            optimizer = self.optimizer if self.objective == "hankel" else defaults.optimizer
-            counted = self.model_copy(update={"optimizer": optimizer, "tolerance": defaults.tolerance})
-        else:
-            counted = self.model_copy(update={"rate": defaults.rate})
-        return counted._key_without({name for name in ADDED & set(dict(self)) if getattr(counted, name) == getattr(defaults, name)})
+        defaults = type(self).model_construct()
+        if self.objective == "hankel" and self.optimizer == "lbfgs":
+            return self.model_copy(update={"rate": defaults.rate})._key_without(())
+        return (self if self.objective != "none" else defaults)._key_without({"optimizer", "tolerance"})
 
 
 class Recipe(Record):

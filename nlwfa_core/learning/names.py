@@ -68,7 +68,7 @@ STARTS = {
 }
 # Of training to convergence: see `options.Options`. The epochs are a limit, which most trainings do not reach.
 WINDOW = 100  # epochs
-TOLERANCE = 1e-3
+TOLERANCE = 0.01
 CONVERGED_EPOCHS = 4000
 # For functions learned from values (`values.fit_values`).
 VALUE_REFINEMENTS = {

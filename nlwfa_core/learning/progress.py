@@ -9,11 +9,14 @@ import numpy as np
 
 from ..errors import Cancelled, plural
 from ..strings.words import FloatArray, IntArray
-from .names import TOLERANCE, WINDOW
+from .names import WINDOW
 
 # Kinds of loss.
 RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0
 BITS = "bits per symbol"
+# A training that ended by its number of epochs counts as finished if the last `names.WINDOW` lowered the loss by less than this
+# share. That is stricter than the tolerance of L-BFGS, because Adamax takes steps of a fixed size, which may be small.
+FINISHED = 1e-3
 # How many states are shown during training: those of the first rows, because the most frequent prefixes come first in a basis.
 MAX_SHOWN = 100
 
@@ -120,7 +123,7 @@ class TrainingLog:
 
     @property
     def decrease(self) -> float:
-        """By what share the last `WINDOW` epochs, or all if there were fewer, lowered the smallest loss; nan without epochs."""
+        """By what share the last `names.WINDOW` epochs, or all of fewer, lowered the smallest loss; nan without epochs."""
         if not self.epochs:
             return float("nan")
         before = float(self.losses[: max(self.epochs - WINDOW, 0) + 1].min())
@@ -130,10 +133,10 @@ class TrainingLog:
     def is_finished(self) -> bool:
         """Whether more epochs would hardly lower the loss.
 
-        Either it was solved exactly, or the last `WINDOW` epochs lowered it by less than TOLERANCE, or than the tolerance that the
-        training was given. Fewer epochs are too few to say so.
+        Either it was solved exactly, or L-BFGS stopped by its tolerance, or the last `names.WINDOW` epochs lowered the loss by less
+        than FINISHED. Fewer epochs are too few to say so.
         """
-        return self.stopped in ("exact", "tolerance") or (self.epochs >= WINDOW and 0 <= self.decrease < TOLERANCE)
+        return self.stopped in ("exact", "tolerance") or (self.epochs >= WINDOW and 0 <= self.decrease < FINISHED)
 
     @property
     def verdict(self) -> str:
