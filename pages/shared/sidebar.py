@@ -13,12 +13,12 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
-from nlwfa_core.experiment.fields import HELP, clamped, differences, flat, over_limit
+from nlwfa_core.experiment.fields import FIELDS, HELP, clamped, differences, flat, over_limit, whole_numbers, with_fields
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, TOLERANCE, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
@@ -28,21 +28,40 @@ from pages.shared.widgets import escape_markdown
 LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
-DEFAULT = PRESETS["first-steps"][1]
+# Where a visitor begins whose link sets no field.
+FIRST = PRESETS["first-steps"][1]
+# The values of fields that a link leaves out. They never change, or old links would get another meaning.
+DEFAULT = with_fields(
+    FIRST,
+    {
+        "optimizer": "adamax",
+        "start": "random",
+        "tolerance": TOLERANCE,
+        "epochs_factorisation": 600,
+        "epochs_transitions": 300,
+        "optimizer_refinement": "adamax",
+        "tolerance_refinement": TOLERANCE,
+        "epochs_refinement": 40,
+    },
+)
 DEFAULTS = flat(DEFAULT)
+# Fields of controls that are drawn only for learners with networks, and only with a refinement.
+NETWORKS = [name for name, (part, own) in FIELDS.items() if part == "learning" and own not in ("learner", "rank")]
+REFINING = [name for name, (part, own) in FIELDS.items() if part == "refinement" and own != "objective"]
 VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 IN_A_SCRIPT = "a script from Take away can use other values"
-LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_SEED = 10.0, 1e-6, 0.99, 2**31 - 1
+LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_TOLERANCE, LARGEST_SEED = 10.0, 1e-6, 0.99, 0.99, 2**31 - 1
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
-CAPTIONED = ("source", "statistic", "transform", "learner")  # a caption below these explains the chosen value; they need no help
+# A caption below these explains the chosen value; they need no help.
+CAPTIONED = ("source", "statistic", "transform", "learner", "optimizer", "start")
 
 SidebarState = tuple[Recipe, dict[str, Any]]
 
 
 def recipe_controls() -> Recipe:
     """Draw the sidebar; its recipe is then `current()`. Raises RecipeError if the values are not a valid recipe."""
-    linked = st.session_state.setdefault(LINKED, {key: st.query_params[key] for key in DEFAULTS if key in st.query_params})
+    linked = _linked()
     _restore()
     with st.sidebar, st.container(key="recipe"):
         st.selectbox(
@@ -70,6 +89,21 @@ def recipe_controls() -> Recipe:
     st.session_state[CURRENT] = recipe
     _report_refused(linked, flat(recipe))
     return recipe
+
+
+def _linked() -> dict[str, str]:
+    """The fields that this session's link sets. In the session's first run, controls without effect on it are set as in `FIRST`."""
+    if LINKED not in st.session_state:
+        linked = st.session_state[LINKED] = {key: st.query_params[key] for key in DEFAULTS if key in st.query_params}
+        learner = linked.get("learner")
+        kind = LEARNERS[learner] if learner in HANKEL_LEARNERS else DEFAULT.learning.kind
+        first, free = flat(FIRST), DEFAULTS if not linked else () if kind.networks else NETWORKS
+        first |= clamped(first)
+        for key in free:
+            if key not in linked:
+                st.session_state.setdefault(key, first[key])
+    values: dict[str, str] = st.session_state[LINKED]
+    return values
 
 
 def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
@@ -217,17 +251,30 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
     values["rank"] = _whole("rank", default.rank, limits.most("rank"))
     if not LEARNERS[values["learner"]].networks:
-        return values
+        return values | _hidden_values(NETWORKS)
     with st.expander("Networks"):
         widths = st.selectbox(options=LAYERS, **_control("hidden"))
-        values["hidden"] = tuple(int(width) for width in widths.split(","))
+        values["hidden"] = whole_numbers("hidden", widths)
+        values["optimizer"] = _choice("optimizer", OPTIMIZERS, default.optimizer)
+        st.caption(f"{OPTIMIZERS[values['optimizer']]}.")
+        values["start"] = _choice("start", STARTS, default.start)
+        st.caption(f"{STARTS[values['start']].capitalize()}.")
         for field in ("epochs_factorisation", "epochs_transitions"):
             values[field] = _whole(field, getattr(default, field), limits.most("epochs"), smallest=0)
-        for field in ("rate_factorisation", "rate_transitions"):
-            values[field] = _rate(field, getattr(default, field))
-        values["schedule"] = st.selectbox(options=["constant", "cosine"], **_control("schedule"))
+        if values["optimizer"] == "lbfgs":
+            values["tolerance"] = _tolerance("tolerance", default.tolerance)
+        else:
+            for field in ("rate_factorisation", "rate_transitions"):
+                values[field] = _rate(field, getattr(default, field))
+            values["schedule"] = st.selectbox(options=["constant", "cosine"], **_control("schedule"))
         values["seed"] = _whole(LEARNING_SEED, default.seed, LARGEST_SEED, smallest=0)
     return values
+
+
+def _hidden_values(fields: list[str]) -> dict[str, Any]:
+    """The values of controls that are not drawn. They belong to the recipe, because other learners are trained with it too."""
+    values = {FIELDS[name][1]: st.session_state.get(name, DEFAULTS[name]) for name in fields}
+    return {name: whole_numbers(name, value) if name == "hidden" else value for name, value in values.items()}
 
 
 def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
@@ -236,10 +283,15 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
     text = REFINEMENTS[values["objective"]]
     st.caption(f"{text[0].upper()}{text[1:]}.")
     if values["objective"] == "none":
-        return values
+        return values | _hidden_values(REFINING)
     with st.expander("Options of the refinement"):
+        if values["objective"] == "hankel":
+            values["optimizer"] = _choice("optimizer_refinement", OPTIMIZERS, default.optimizer)
         values["epochs"] = _whole("epochs_refinement", default.epochs, limits.most("epochs"), smallest=0)
-        values["rate"] = _rate("rate_refinement", default.rate)
+        if values["objective"] == "hankel" and values["optimizer"] == "lbfgs":
+            values["tolerance"] = _tolerance("tolerance_refinement", default.tolerance)
+        else:
+            values["rate"] = _rate("rate_refinement", default.rate)
         if values["objective"] == "likelihood":
             values["batch"] = _whole("batch", default.batch, limits.most("generated_strings"))
             values["weight_decay"] = st.number_input(
@@ -278,6 +330,10 @@ def _rate(key: str, default: float) -> float:
     return st.number_input(min_value=SMALLEST_RATE, max_value=LARGEST_RATE, value=default, step=0.001, format="%g", **_control(key))
 
 
+def _tolerance(key: str, default: float) -> float:
+    return st.number_input(min_value=0.0, max_value=LARGEST_TOLERANCE, value=default, step=1e-4, format="%g", **_control(key))
+
+
 def _whole(key: str, default: int, largest: int, smallest: int = 1, label: str = "") -> int:
     return st.number_input(min_value=smallest, max_value=largest, value=min(default, largest), **_control(key, label))
 
@@ -300,10 +356,13 @@ def check_settable(recipe: Recipe) -> None:
     for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
         if not least <= rate <= most:
             raise RecipeError(f"{name} is {rate:g}, but the sidebar allows only {least:g} to {most:g}; {IN_A_SCRIPT}")
-    if recipe.refinement.dropout > LARGEST_DROPOUT:
-        raise RecipeError(
-            f"dropout is {recipe.refinement.dropout}, but the sidebar allows at most {LARGEST_DROPOUT}; {IN_A_SCRIPT}"
-        )
+    for name, value, largest in (
+        ("dropout", recipe.refinement.dropout, LARGEST_DROPOUT),
+        ("tolerance", learning.tolerance, LARGEST_TOLERANCE),
+        ("tolerance_refinement", recipe.refinement.tolerance, LARGEST_TOLERANCE),
+    ):
+        if value > largest:
+            raise RecipeError(f"{name} is {value}, but the sidebar allows at most {largest}; {IN_A_SCRIPT}")
     bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
         raise RecipeError(f"bounded is {hankel.bounded}, but the sidebar uses {bounded} for {learning.learner}; {IN_A_SCRIPT}")

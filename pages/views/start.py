@@ -52,7 +52,7 @@ def resume() -> None:
     """Buttons that lead back to the runs started in this session, and to the run in the address."""
     jobs = runs.mine()
     here = sidebar.current()
-    if here != sidebar.DEFAULT and (job := runs.status(here)) is not None:
+    if here.key() != sidebar.FIRST.key() and (job := runs.status(here)) is not None:
         jobs[here.key()] = job
     recent = [job for job in jobs.values() if job.state in STATES and job.recipe.learning.kind.needs_hankel][:MAX_RUNS]
     if not recent:

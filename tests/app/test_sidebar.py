@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.fields import FIELDS, HELP
+from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core.experiment.fields import FIELDS, HELP, flat
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
-from pages.shared.sidebar import CAPTIONED, DEFAULT, LAYERS, describe_change
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary
+from pages.shared.sidebar import CAPTIONED, DEFAULT, DEFAULTS, FIRST, LAYERS, check_settable, describe_change
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 
 
@@ -31,7 +31,14 @@ def whole(largest: int, smallest: int = 1) -> st.SearchStrategy[int]:
     return st.integers(smallest, largest)
 
 
-REFINEMENT_NAMES = {"objective": "refine", "epochs": "epochs_refinement", "rate": "rate_refinement", "seed": "refinement_seed"}
+REFINEMENT_NAMES = {
+    "objective": "refine",
+    "optimizer": "optimizer_refinement",
+    "tolerance": "tolerance_refinement",
+    "epochs": "epochs_refinement",
+    "rate": "rate_refinement",
+    "seed": "refinement_seed",
+}
 
 # Options of other sources than the chosen one, and of networks that are not trained, mean nothing: they keep their defaults.
 SOURCES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -46,23 +53,38 @@ NETWORKS: dict[str, st.SearchStrategy[Any]] = {
     "hidden": st.sampled_from([tuple(map(int, written.split(","))) for written in LAYERS]),
     "epochs_factorisation": whole(100_000, 0),
     "epochs_transitions": whole(100_000, 0),
-    "rate_factorisation": st.floats(1e-6, 10),
-    "rate_transitions": st.floats(1e-6, 10),
-    "schedule": st.sampled_from(["constant", "cosine"]),
+    "start": st.sampled_from(["random", "svd"]),
     "seed": whole(2**31 - 1, 0),
 }
-# Of the refinement: for all that refines, for likelihood, for likelihood in networks.
-REFINING: list[dict[str, st.SearchStrategy[Any]]] = [
-    {"epochs": whole(100_000, 0), "rate": st.floats(1e-6, 10)},
-    {"batch": whole(1_000_000), "weight_decay": st.floats(0, 100), "restarts": whole(100, 0), "seed": whole(2**31 - 1, 0)},
-    {"dropout": st.floats(0, 0.99)},
-]
+# Of an optimiser.
+DESCENT: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "adamax": {
+        "rate_factorisation": st.floats(1e-6, 10),
+        "rate_transitions": st.floats(1e-6, 10),
+        "schedule": st.sampled_from(["constant", "cosine"]),
+    },
+    "lbfgs": {"tolerance": st.floats(0, 0.99)},
+}
+# Of the refinement: on the rows of H by an optimiser, by likelihood, by likelihood in networks.
+EPOCHS: dict[str, st.SearchStrategy[Any]] = {"epochs": whole(100_000, 0)}
+ON_ROWS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "adamax": EPOCHS | {"rate": st.floats(1e-6, 10)},
+    "lbfgs": EPOCHS | {"tolerance": st.floats(0, 0.99)},
+}
+LIKELIHOOD = ON_ROWS["adamax"] | {
+    "batch": whole(1_000_000),
+    "weight_decay": st.floats(0, 100),
+    "restarts": whole(100, 0),
+    "seed": whole(2**31 - 1, 0),
+}
 
 
-def refining(objective: str, learner: str) -> dict[str, st.SearchStrategy[Any]]:
-    """The options of a refinement that mean something."""
-    last = (1, 2 + LEARNERS[learner].networks)[objective == "likelihood"]
-    return {name: values for group in REFINING[: last if objective != "none" else 0] for name, values in group.items()}
+def refining(objective: str, optimizer: str, learner: str) -> dict[str, st.SearchStrategy[Any]]:
+    """The options of a refinement that mean something, its optimiser excepted."""
+    if objective == "hankel":
+        return ON_ROWS[optimizer]
+    dropout = {"dropout": st.floats(0, 0.99)} if LEARNERS[learner].networks else {}
+    return LIKELIHOOD | dropout if objective == "likelihood" else {}
 
 
 @st.composite
@@ -76,9 +98,14 @@ def recipes(draw: st.DrawFn) -> Recipe:
     bounded = needs_boundary(learner, **counted)
     hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)), bounded=bounded, **counted)
     objective = draw(st.sampled_from(list(REFINEMENTS)))
-    refinement = DEFAULT.refinement.changed(objective=objective, **draw(st.fixed_dictionaries(refining(objective, learner))))
-    options = draw(st.fixed_dictionaries(NETWORKS)) if LEARNERS[learner].networks else {}
-    learning = DEFAULT.learning.changed(learner=learner, rank=draw(whole(1000)), **options)
+    refined_by = draw(st.sampled_from(list(OPTIMIZERS))) if objective == "hankel" else "adamax"
+    refined = draw(st.fixed_dictionaries(refining(objective, refined_by, learner)))
+    refinement = DEFAULT.refinement.changed(objective=objective, optimizer=refined_by, **refined)
+    learning = FIRST.learning.changed(learner=learner, rank=draw(whole(1000)))
+    if LEARNERS[learner].networks:
+        optimizer = draw(st.sampled_from(list(OPTIMIZERS)))
+        options = draw(st.fixed_dictionaries(NETWORKS)) | draw(st.fixed_dictionaries(DESCENT[optimizer]))
+        learning = DEFAULT.learning.changed(learner=learner, rank=learning.rank, optimizer=optimizer, **options)
     return Recipe(data=data, hankel=hankel, learning=learning, refinement=refinement)
 
 
@@ -98,10 +125,13 @@ def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
     parameters = {name: value for name, value in data.items() if name not in names} | dict(recipe.hankel)
     parameters |= {name: learning[name] for name in ("learner", "rank")} | {"data_seed": parameters.pop("seed")}
     if LEARNERS[recipe.learning.learner].networks:
-        parameters |= {name: learning[name] for name in NETWORKS if name != "seed"}
+        names_shown = {"optimizer", *NETWORKS, *DESCENT[recipe.learning.optimizer]} - {"seed"}
+        parameters |= {name: learning[name] for name in names_shown}
         parameters |= {"hidden": ",".join(map(str, recipe.learning.hidden)), "learning_seed": recipe.learning.seed}
     refinement = dict(recipe.refinement)
-    shown = ("objective", *refining(recipe.refinement.objective, recipe.learning.learner))
+    objective, optimizer = recipe.refinement.objective, recipe.refinement.optimizer
+    optimizers = ["optimizer"] if objective == "hankel" else []
+    shown = ("objective", *optimizers, *refining(objective, optimizer, recipe.learning.learner))
     parameters |= {REFINEMENT_NAMES.get(name, name): refinement[name] for name in shown}
     assert recipe_of(open_lab(**parameters)) == recipe
 
@@ -110,7 +140,7 @@ def test_what_a_learner_needs_is_counted_and_options_are_seen_where_they_apply()
     app = open_lab(learner="SP", statistic="factor")
     assert not recipe_of(app).hankel.bounded
     assert app.selectbox(key="refine").value == "none"
-    keys = {*REFINEMENT_NAMES.values(), "batch", "dropout", "weight_decay", "restarts"} - {"refine"}
+    keys = {"epochs_refinement", "rate_refinement", "refinement_seed", "batch", "dropout", "weight_decay", "restarts"}
     expected = {"none": set(), "hankel": {"epochs_refinement", "rate_refinement"}, "likelihood": keys - {"dropout"}}
     for objective, wanted in expected.items():
         app.selectbox(key="refine").set_value(objective).run()
@@ -133,8 +163,7 @@ def test_a_preset_sets_every_control(preset: str) -> None:
     app.selectbox(key="controls.preset").set_value(preset).run()
     assert not complaints(app)
     wanted = PRESETS[preset][1]
-    networks = wanted.learning if LEARNERS[wanted.learning.learner].networks else recipe_of(app).learning
-    assert recipe_of(app) == wanted.changed(learning=networks)
+    assert recipe_of(app) == wanted
     assert app.number_input(key="num_prefixes").value == wanted.hankel.num_prefixes
     assert app.selectbox(key="hidden").value == ",".join(map(str, wanted.learning.hidden))
 
@@ -169,6 +198,74 @@ def test_hidden_controls_keep_what_they_said() -> None:
     assert (recipe.learning.epochs_factorisation, recipe.data.split_probability) == (77, 0.1)
 
 
+NETWORK_CONTROLS = {*NETWORKS, *DESCENT["adamax"], *DESCENT["lbfgs"], "optimizer", "learning_seed"} - {"seed"}
+
+
+def network_controls(app: AppTest) -> set[str | None]:
+    return {widget.key for widget in (*app.number_input, *app.selectbox)} & NETWORK_CONTROLS
+
+
+def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_their_values() -> None:
+    app = open_lab(**QUICK, learner="fac.non", rate_factorisation=0.5)
+    assert network_controls(app) == NETWORK_CONTROLS - {"tolerance"}
+    app.selectbox(key="optimizer").set_value("lbfgs").run()
+    assert network_controls(app) == NETWORK_CONTROLS - set(DESCENT["adamax"])
+    app.number_input(key="tolerance").set_value(0.01).run()
+    app.selectbox(key="learner").set_value("SP").run()
+    assert not network_controls(app)
+    learning = recipe_of(app).learning  # other learners are trained with it too
+    assert (learning.optimizer, learning.start, learning.tolerance, learning.rate_factorisation) == ("lbfgs", "random", 0.01, 0.5)
+    go(app, "data")
+    app.selectbox(key="learner").set_value("both.non").run()
+    assert app.number_input(key="tolerance").value == 0.01
+    app.selectbox(key="optimizer").set_value("adamax").run()
+    assert app.number_input(key="rate_factorisation").value == 0.5
+    app.selectbox(key="refine").set_value("hankel").run()
+    assert {"optimizer_refinement", "rate_refinement"} <= set(app.session_state["controls.kept"])
+    app.selectbox(key="optimizer_refinement").set_value("lbfgs").run()
+    app.number_input(key="tolerance_refinement").set_value(0.02).run()
+    assert "rate_refinement" not in {widget.key for widget in app.number_input}
+    refinement = recipe_of(app).refinement
+    assert (refinement.optimizer, refinement.tolerance) == ("lbfgs", 0.02)
+    app.selectbox(key="refine").set_value("likelihood").run()
+    keys = {widget.key for widget in (*app.number_input, *app.selectbox)}
+    assert "rate_refinement" in keys and not keys & {"optimizer_refinement", "tolerance_refinement"}
+    assert recipe_of(app).refinement.key() == DEFAULT.refinement.changed(objective="likelihood").key()
+    assert not complaints(app)
+
+
+@pytest.mark.parametrize("parameters", [{"learner": "fac.non"}, {"rank": 2}, {"refine": "hankel"}], ids=str)
+def test_a_link_from_before_there_was_a_choice_of_optimisers_means_what_it_meant(parameters: dict[str, Any]) -> None:
+    recipe = recipe_of(open_lab(**parameters))
+    learning, refinement = recipe.learning, recipe.refinement
+    assert (learning.optimizer, learning.start, learning.rate_factorisation) == ("adamax", "random", 0.015)
+    assert (learning.epochs_factorisation, learning.epochs_transitions) == (600, 300)
+    assert (refinement.optimizer, refinement.epochs, refinement.rate) == ("adamax", 40, 0.01)
+
+
+def test_a_visitor_without_a_link_begins_with_the_first_preset_and_can_share_it() -> None:
+    app = open_lab("data")
+    assert recipe_of(app) == FIRST == PRESETS["first-steps"][1] and not complaints(app)
+    shown = flat(FIRST)
+    new = {name: str(shown[name]) for name in ("optimizer", "start", "epochs_factorisation") if shown[name] != DEFAULTS[name]}
+    assert new.items() <= app.query_params.items()
+    if new:  # else there is no field in the address, and the link is one of a visitor without a link
+        assert recipe_of(open_lab(**app.query_params)).key() == FIRST.key()
+
+
+def test_networks_begin_as_in_the_first_preset_after_a_link_to_a_learner_without_networks() -> None:
+    app = open_lab(rank=2, learner="SP")
+    app.selectbox(key="learner").set_value("both.non").run()
+    assert recipe_of(app).learning == FIRST.learning.changed(learner="both.non", rank=2)
+
+
+def test_a_tolerance_that_the_sidebar_does_not_offer_is_refused() -> None:
+    with pytest.raises(RecipeError, match="tolerance is 0.995, but the sidebar allows at most 0.99"):
+        check_settable(Recipe(learning=LearningRecipe(tolerance=0.995)))
+    with pytest.raises(RecipeError, match="tolerance_refinement"):
+        check_settable(Recipe(refinement=RefinementRecipe(tolerance=0.995)))
+
+
 def test_the_address_follows_a_preset() -> None:
     """That it follows a widget is the browser's part."""
     app = open_lab("hankel")
@@ -200,7 +297,8 @@ def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -
     app = open_lab(**parameters)
     assert all("is used instead" in text for text in complaints(app))
     recipe = recipe_of(app)
-    assert (recipe.learning, recipe.hankel, recipe.refinement) == (DEFAULT.learning, DEFAULT.hankel, DEFAULT.refinement)
+    wanted = DEFAULT if set(parameters) & set(DEFAULTS) else FIRST  # a link that sets no field
+    assert (recipe.learning, recipe.hankel, recipe.refinement) == (wanted.learning, wanted.hankel, wanted.refinement)
     assert recipe.data == DEFAULT.data.changed(source="upload" if parameters.get("source") == "upload" else "dyck")
     assert LearningRecipe.model_validate(recipe.learning) == recipe.learning
 
