@@ -19,6 +19,7 @@ from . import (
     against_plain,
     against_refinement,
     against_splearn,
+    convergence,
     functions,
     lesson,
     machine,
@@ -108,6 +109,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             "scaling": lambda: _scaling(plan),
             "alphabet": lambda: _alphabet(plan, against),
             "functions": lambda: _functions(plan),
+            "convergence": lambda: _convergence(plan),
             "machine": lambda: [_machine(plan)],
         }
         for name in names:
@@ -233,6 +235,21 @@ def _functions(plan: Plan) -> list[Table]:
         return [*functions.squares((2,), 1, 3), functions.refined_squares((2,), 1, 8), functions.missing((2,), 1, 3), step]
     refined = functions.refined_squares((3, 4, 5, 6), 10, 640)
     return [*functions.squares((3, 4, 5, 6), 10, 5000), refined, functions.missing((2, 3, 5), 10, 3000), step]
+
+
+def _convergence(plan: Plan) -> list[Table]:
+    sized, epochs, ranks = plan.dyck(), 20 if plan.is_quick else 10_000, (3,) if plan.is_quick else (20,)
+    table = Table("Seconds to the loss with which the paper's optimiser ends")
+    table.comparisons.extend(
+        convergence.to_the_same_loss(sized.title, sized.counted(sized.sample()), ranks, epochs, plan.long_repeats)
+    )
+    verbs = None if plan.is_quick else work.spice()
+    if verbs is None:
+        table.notes.append("SPiCe 4 is left out: this is a quick run, or its file is missing.")
+    else:
+        hankel = verbs.counted(verbs.sample())
+        table.comparisons.extend(convergence.to_the_same_loss(verbs.title, hankel, (10, 50), epochs, plan.long_repeats))
+    return [table, convergence.first_steps()]
 
 
 def _machine(plan: Plan) -> Table:

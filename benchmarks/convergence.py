@@ -1,0 +1,98 @@
+"""How long training to convergence takes to reach the loss that the paper's optimiser ends with, and how it ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
+from nlwfa_core.learning.progress import Progress, TrainingLog, percentage
+from nlwfa_core.learning.reading import mapped_rows
+from nlwfa_core.learning.transition_networks import fit_transitions
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
+
+from .report import Comparison, Table
+from .timing import Timing
+
+OPPONENT = "Adamax with a cosine"
+Training = Callable[[Options, Callable[[Progress], None]], TrainingLog]
+
+
+class ReachedAt:
+    """A report that notes when a loss was first reached."""
+
+    def __init__(self, loss: float) -> None:
+        self.loss, self.seconds, self.started = loss, math.inf, perf_counter()
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.loss is not None and progress.loss <= self.loss and math.isinf(self.seconds):
+            self.seconds = perf_counter() - self.started
+
+
+def compare(name: str, training: Training, options: Options, epochs: int, repeats: int) -> Comparison:
+    """Train once with the paper's optimiser for some epochs, then to its loss with L-BFGS."""
+    paper = replace(options, **AS_IN_THE_PAPER, epochs_factorisation=epochs, epochs_transitions=epochs, schedule="cosine")
+    training(replace(paper, epochs_factorisation=1, epochs_transitions=1), lambda progress: None)  # loads what torch loads late
+    started = perf_counter()
+    theirs = training(paper, lambda progress: None)
+    seconds = perf_counter() - started
+    ours = []
+    for _ in range(repeats):
+        reached = ReachedAt(float(theirs.losses.min()))
+        log = training(options, reached)
+        ours.append(reached.seconds)
+    note = f"their loss {theirs.losses.min():.3g} after {epochs:,} epochs; ours ends at {log.losses.min():.3g} after {log.epochs:,}"
+    return Comparison(name, Timing(tuple(ours)), f"{OPPONENT}, {epochs:,} epochs", Timing((seconds,)), 50.0, note)
+
+
+def to_the_same_loss(title: str, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int) -> list[Comparison]:
+    """Compare both steps; the transitions on the states of SP and on those of our nonlinear factorisation."""
+    rows, maps = [], mapped_rows(hankel)
+
+    def factorisation(options: Options, report: Callable[[Progress], None]) -> TrainingLog:
+        return fit_factorisation(hankel, options, report=report).log
+
+    for rank in ranks:
+        for learner in ("fac.non", "both.non"):
+            name = f"{title}, k = {rank}, factorisation of {learner}"
+            rows.append(compare(name, factorisation, Options(learner, rank), epochs, repeats))
+        for learner in ("tran.non", "both.non"):
+            options = Options(learner, rank)
+            latent = fit_factorisation(hankel, options).latent
+            name = f"{title}, k = {rank}, transitions of {learner}"
+
+            def training(options: Options, report: Callable[[Progress], None], latent: np.ndarray = latent) -> TrainingLog:
+                return fit_transitions(latent, maps, options, report=report)[1]
+
+            rows.append(compare(name, training, options, epochs, repeats))
+    return rows
+
+
+def first_steps() -> Table:
+    """Time all four learners on the lab's first experiment, and say how each stage ended."""
+    recipe = PRESETS["first-steps"][1]
+    hankel = build_hankel(Sample.of(Dyck().sample(recipe.data.num_strings, seed=0), ALPHABET), recipe.hankel)
+    rows = []
+    for learner in HANKEL_LEARNERS:
+        started = perf_counter()
+        logs = fit(hankel, learner, rank=recipe.learning.rank).report.logs
+        seconds = perf_counter() - started
+        rows.append([learner, f"{seconds:.2f}", "; ".join(map(ending, logs)) or "closed form"])
+    note = "The percentage is by how much the last 100 epochs lowered the loss."
+    return Table("The first experiment, to convergence", columns=("learner", "seconds", "how it ended"), rows=rows, notes=[note])
+
+
+def ending(log: TrainingLog) -> str:
+    """How a stage ended, and by how much its last epochs lowered the loss."""
+    return f"{log.stage} {log.stopped}" + (f", {log.epochs:,} epochs, {percentage(log.decrease)}" if log.epochs else "")
