@@ -27,8 +27,7 @@ if result is None:
 widgets.warnings(*result.report.messages)
 if result.report.logs:
     training.result_charts(recipe, result, "train")
-    best = " · ".join(log.summary for log in result.report.logs)
-    st.caption(f"{best}.")
+    widgets.training_lines((log.state, log.summary) for log in result.report.logs)
 radius = None if kind.networks else result.report.spectral_radius
 if radius is not None and radius < 1:  # else a warning above says so
     st.caption(f"The sum of all weights converges (spectral radius of ΣA {tables.format_score(radius)} < 1).")
@@ -43,4 +42,5 @@ training.train_controls(other_learners, "Train the other three", "train.others")
 results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
 if len(results) > 1:
     widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
-    widgets.score_table({learner: entry.scores for learner, entry in results.items()}, "train.all")
+    scores = {learner: entry.scores for learner, entry in results.items()}
+    widgets.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from ..errors import RecipeError
 from ..files import from_json
+from ..learning.progress import UNKNOWN
 from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import Scores
@@ -179,17 +180,20 @@ class Outcome:
         On the test strings.
     validation : Scores or None
     diagnostics : Diagnostics
+    training : str
+        Whether the training is finished (`FitReport.training`).
     """
 
     recipe: Recipe
     scores: Scores
     validation: Scores | None
     diagnostics: Diagnostics
+    training: str = UNKNOWN
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
         """The outcome of a run."""
-        return cls(result.recipe, result.scores, result.validation, result.diagnostics)
+        return cls(result.recipe, result.scores, result.validation, result.diagnostics, result.report.training)
 
     def on(self, strings: str) -> Scores | None:
         """Scores on "test" or "validation" strings."""
@@ -229,12 +233,14 @@ def sweep_csv(outcomes: Iterable[tuple[str, Outcome | Result]]) -> str:
     names = [field.name for field in fields(Scores)]
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow((*RUN_COLUMNS, *names, *(f"validation_{name}" for name in names)))
+    writer.writerow((*RUN_COLUMNS, *names, *(f"validation_{name}" for name in names), "training"))
     for key, outcome in outcomes:
+        training = outcome.training if isinstance(outcome, Outcome) else outcome.report.training
         recipe, validation = outcome.recipe, asdict(outcome.validation) if outcome.validation else dict.fromkeys(names)
         run = (key, recipe.learning.learner, recipe.learning.rank, recipe.hankel.statistic, recipe.hankel.transform)
         values = (asdict(outcome.scores)[name] for name in names)
-        writer.writerow((*run, recipe.data.num_strings, recipe.learning.seed, *values, *(validation[name] for name in names)))
+        held_out = (validation[name] for name in names)
+        writer.writerow((*run, recipe.data.num_strings, recipe.learning.seed, *values, *held_out, training))
     return buffer.getvalue()
 
 

@@ -228,8 +228,11 @@ class History(RunLabels):
 
 def run_of_result(key: str, result: Result, ended: float) -> Run:
     """The row of a finished run."""
-    curves = {log.stage: {**dict(zip(("epochs", "losses"), log.thinned(), strict=True)), "measure": log.measure}
-              for log in result.report.logs}  # fmt: skip
+    curves = {}
+    for log in result.report.logs:
+        epochs, losses = log.thinned()
+        about = {"measure": log.measure, "state": log.state, "summary": log.summary}
+        curves[log.stage] = {"epochs": epochs, "losses": losses} | about
     return Run(
         **_of_recipe(key, result.recipe),
         state="done",

@@ -134,6 +134,11 @@ def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
     }
 
 
+def training_lines(run: Run) -> list[tuple[str, str]]:
+    """Read the state and the summary of each stage of a run's training; rows of older versions have none."""
+    return [(curve["state"], curve["summary"]) for curve in (run.curves or {}).values() if "state" in curve and "summary" in curve]
+
+
 def diagnostics_table(run: Run) -> dict[str, list[str]]:
     """Make a table of a run's diagnostics, as text; without rows if the run is not done."""
     if not run.diagnostics:

@@ -127,6 +127,7 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     table |= {name: [values[name] for values in by_run] for name in option_names}
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
         table[score.short_title] = [format_score(getattr(outcome.scores, score.field), score.form) for outcome in ordered]
+    table["training"] = [outcome.training for outcome in ordered]
     table["on validation"] = [format_score(getattr(outcome.validation, metric, None)) for outcome in ordered]
     for field in ("spectral_radius", "total_mass", "short_mass", "share_zero", "share_negative", "numerical_rank"):
         table[DIAGNOSTIC_TITLES[field]] = [

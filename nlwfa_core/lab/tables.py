@@ -60,6 +60,15 @@ def format_score(value: float | None, form: str = ".3f") -> str:
 SHARED_SECONDS = 1e-3
 
 
+def as_sentence(text: str) -> str:
+    """Begin a text with a capital letter and end it with a full stop.
+
+    >>> as_sentence("transitions: solved exactly")
+    'Transitions: solved exactly.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
     """Make the columns model, f(x) and log₂ f(x) as text; a negative weight has no logarithm."""
     words = Words.of([word])

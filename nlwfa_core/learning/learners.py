@@ -26,9 +26,9 @@ from ..strings.words import FloatArray
 from ..threads import on_one_thread
 from .completion import linear_transitions
 from .hmm import EM, fit_hmm
-from .names import PROCESSOR_DEPENDENT, STRING_LEARNERS, check_learner, depends_on_processor
+from .names import HANKEL_LEARNERS, LEARNERS, PROCESSOR_DEPENDENT, STRING_LEARNERS, check_learner, depends_on_processor
 from .options import Options, with_shortcuts
-from .progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .progress import EXACT, CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent, training_state
 from .reading import Steps, as_network, first_strings, mapped_rows
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 
@@ -71,6 +71,12 @@ class FitReport:
     logs: tuple[TrainingLog, ...]
     messages: tuple[str, ...]
     seconds: dict[str, float]
+
+    @property
+    def training(self) -> str:
+        """Whether the training is finished, in the words of `progress.training_state`; "–" for STRING_LEARNERS."""
+        spectral = [EXACT] if self.learner in HANKEL_LEARNERS and not LEARNERS[self.learner].networks else []
+        return training_state([*spectral, *(log.state for log in self.logs)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +17,9 @@ BITS = "bits per symbol"
 # A training that ended by its number of epochs counts as finished if the last `names.WINDOW` lowered the loss by less than this
 # share. That is stricter than the tolerance of L-BFGS, because Adamax takes steps of a fixed size, which may be small.
 FINISHED = 1e-3
+# States of a training.
+EXACT, COMPLETE, UNFINISHED, BY_VALIDATION = "exact", "finished", "not finished", "by validation"
+UNKNOWN = "–"
 # How many states are shown during training: those of the first rows, because the most frequent prefixes come first in a basis.
 MAX_SHOWN = 100
 
@@ -139,6 +142,15 @@ class TrainingLog:
         return self.stopped in ("exact", "tolerance") or (self.epochs >= WINDOW and 0 <= self.decrease < FINISHED)
 
     @property
+    def state(self) -> str:
+        """The state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if validation strings chose the epoch."""
+        if self.stopped == "exact":
+            return EXACT
+        if self.measure == BITS:
+            return BY_VALIDATION
+        return COMPLETE if self.is_finished and self.diverged_at is None else UNFINISHED
+
+    @property
     def verdict(self) -> str:
         """Whether the training is finished, and how that shows.
 
@@ -153,6 +165,8 @@ class TrainingLog:
             return "solved exactly"
         if not self.epochs or self.diverged_at is not None:
             return "not trained" if self.diverged_at is None else "diverged"
+        if self.state == BY_VALIDATION:
+            return "the best epoch is kept"
         watched = min(self.epochs, WINDOW)
         change = f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
         if self.is_finished:
@@ -198,6 +212,15 @@ class TrainingLog:
                 f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with; try a smaller learning rate."
             )
         return None
+
+
+def training_state(stages: Sequence[str]) -> str:
+    """Say in a word or two whether a training is finished, from the states of its stages.
+
+    >>> training_state([EXACT, COMPLETE]), training_state([UNFINISHED, BY_VALIDATION]), training_state([EXACT]), training_state([])
+    ('finished', 'not finished', 'exact', '–')
+    """
+    return next((state for state in (UNFINISHED, BY_VALIDATION, COMPLETE, EXACT) if state in stages), UNKNOWN)
 
 
 def percentage(share: float) -> str:

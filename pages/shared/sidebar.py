@@ -18,7 +18,7 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, TOLERANCE, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
@@ -36,11 +36,11 @@ DEFAULT = with_fields(
     {
         "optimizer": "adamax",
         "start": "random",
-        "tolerance": TOLERANCE,
+        "tolerance": 0.01,
         "epochs_factorisation": 600,
         "epochs_transitions": 300,
         "optimizer_refinement": "adamax",
-        "tolerance_refinement": TOLERANCE,
+        "tolerance_refinement": 0.01,
         "epochs_refinement": 40,
     },
 )

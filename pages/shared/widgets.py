@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.tables import BETTER, format_score, verdicts
+from nlwfa_core.lab.tables import BETTER, as_sentence, format_score, verdicts
+from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Score, Scores
 from pages.shared.server import ASSETS
 
@@ -87,10 +88,29 @@ def dark() -> bool:
     return bool(st.context.theme.type == "dark")
 
 
-def score_table(rows: Mapping[str, Scores], key: str) -> None:
-    """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them."""
+def training_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Draw a line for each stage of a training, from its state and its summary; a warning if it is not finished."""
+    for state, summary in lines:
+        text = escape_markdown(as_sentence(summary))
+        if state == UNFINISHED:
+            st.warning(text, icon=":material/hourglass_bottom:")
+        else:
+            st.caption(f":material/check: {text}")
+
+
+def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str] | None = None) -> None:
+    """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them.
+
+    Parameters
+    ----------
+    training : mapping of str to str, optional
+        Model -> whether its training is finished, for a column of its own.
+    """
     scores = list(rows.values())
-    table = {"model": list(rows)} | {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
+    table: dict[str, list[Any]] = {"model": list(rows)}
+    if training is not None:
+        table["training"] = [training[name] for name in rows]
+    table |= {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
     columns = {score.short_title: st.column_config.Column(help=score.meaning, alignment="right") for score in SCORES}
     columns["model"] = st.column_config.Column(pinned=True)
     alt = "Scores of the models on the test strings"

@@ -236,6 +236,7 @@ def _results(run: Run) -> None:
     if curves:
         with left:
             loss_charts(curves, "history.losses")
+            widgets.training_lines(history_tables.training_lines(run))
     diagnostics = history_tables.diagnostics_table(run)
     if diagnostics["value"]:
         with right if curves else left:

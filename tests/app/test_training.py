@@ -139,3 +139,23 @@ def test_places_in_the_queue() -> None:
     assert [_ordinal(place) for place in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111)] == [
         "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th",
     ]  # fmt: skip
+
+
+def test_the_page_says_whether_the_training_is_finished() -> None:
+    app = trained(open_lab("train", **QUICK, learner="tran.non", optimizer="lbfgs", data_seed=1122))
+    result = cache.result(recipe_of(app))
+    assert result is not None and [log.state for log in result.report.logs] == ["exact", "not finished"]
+    lines = [entry.value.replace("\\", "") for entry in (*app.caption, *app.warning)]
+    for log in result.report.logs:
+        (line,) = [line for line in lines if log.stage in line.lower() and log.verdict in line]
+        assert line.removeprefix(":material/check: ") == f"{log.summary[0].upper()}{log.summary[1:]}."
+    assert any("more might lower it from" in entry.value for entry in app.warning)
+    trained(app, "train.others.start")
+    (table,) = [frame.value for frame in app.dataframe if "training" in frame.value]
+    assert dict(zip(table["model"], table["training"], strict=True)) == {
+        "SP": "exact",
+        "fac.non": "not finished",
+        "tran.non": "not finished",
+        "both.non": "not finished",
+    }
+    assert not complaints(app)

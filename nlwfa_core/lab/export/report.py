@@ -11,12 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from ...experiment.data import Data
 from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
+from ...learning.progress import UNFINISHED
 from ...metrics.diagnostics import Diagnostics
 from ...metrics.scores import SCORES, Scores
 from ...version import __version__
 from ..options import NO_EFFECT, options
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
-from ..tables import BETTER, format_diagnostic, format_score, verdicts
+from ..tables import BETTER, as_sentence, format_diagnostic, format_score, verdicts
 
 LIBRARIES = ("numpy", "scipy", "torch")
 PAGE = """<!doctype html>
@@ -119,7 +120,9 @@ def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
     losses = loss_svgs(result.report)
     if losses:
         parts += ["<h2>Learning</h2>", *(f"<figure>{drawing}</figure>" for drawing in losses.values())]
-        parts.append(f'<p class="muted">{escape(" · ".join(log.summary for log in result.report.logs))}.</p>')
+    for log in result.report.logs:
+        kind = "warn" if log.state == UNFINISHED else "muted"
+        parts.append(f'<p class="{kind}">{escape(as_sentence(log.summary))}</p>')
     return parts
 
 

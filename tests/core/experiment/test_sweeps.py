@@ -197,6 +197,8 @@ def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
 def test_the_table_has_a_row_a_run() -> None:
     result = run(FILE_BASE)
     rows = list(csv.DictReader(sweep_csv([(FILE_BASE.key(), Outcome.of(result))]).splitlines()))
+    assert rows[0]["training"] == Outcome.of(result).training == "exact" and list(rows[0])[-1] == "training"
+    assert sweep_csv([("key", result)]) == sweep_csv([("key", Outcome.of(result))])
     assert len(rows) == 1 and rows[0]["key"] == FILE_BASE.key() and rows[0]["strings"] == "200"
     assert float(rows[0]["wer"]) == result.scores.wer and rows[0]["kl"] == (
         "" if result.scores.kl is None else repr(result.scores.kl)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import asdict
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import script
 from nlwfa_core.lab.options import NO_EFFECT, options
+from nlwfa_core.lab.tables import as_sentence
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
@@ -273,6 +275,8 @@ def test_the_report_of_networks_has_their_losses_and_warnings(learned: Result) -
     data = load_data(NETWORKS.data)
     text = report(result, data, build_hankel(data.train, NETWORKS.hankel), {})
     assert text.count("<svg") == 1 + len({log.measure for log in result.report.logs})
+    for log in result.report.logs:
+        assert f'<p class="{"warn" if log.state == "not finished" else "muted"}">{escape(as_sentence(log.summary))}</p>' in text
     assert "spectral radius" not in text and "numerical rank" not in text and "epochs of the factorisation" in text
     assert "torch" in text
     opponent = run(SMALL.with_learner("HMM"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
@@ -18,6 +18,7 @@ from nlwfa_core.lab.history import (
     recipe_of,
     runs_table,
     scores_of,
+    training_lines,
 )
 from nlwfa_core.lab.tables import format_diagnostic, format_score
 from nlwfa_core.metrics.diagnostics import diagnostics
@@ -67,6 +68,7 @@ def test_a_row_of_another_version_has_no_options() -> None:
     table = runs_table([strange, DONE])
     assert table["seed of the strings"] == ["?", "4"] and table["WER (share)"][0] == "–"
     assert diagnostics_table(strange)["value"] == [] and loss_curves(strange) == {} and format_duration(strange) == "–"
+    assert training_lines(strange) == []
 
 
 def test_what_came_of_a_run() -> None:
@@ -74,6 +76,9 @@ def test_what_came_of_a_run() -> None:
     measure, epochs, losses = loss_curves(DONE)["factorisation"]
     log = RESULT.report.logs[0]
     assert measure == log.measure and losses == log.losses.tolist() and len(epochs) == len(losses)
+    assert training_lines(DONE) == [("not finished", stage.summary) for stage in RESULT.report.logs]
+    older = {stage: {"epochs": [0, 1], "losses": [1.0, 0.5], "measure": log.measure} for stage in ("factorisation", "transitions")}
+    assert training_lines(replace(DONE, curves=older)) == []
     health = diagnostics(RESULT.model, RESULT.scores, RESULT.report)
     found = dict(zip(*diagnostics_table(DONE).values(), strict=True))
     assert found["mass of short strings"] == format_diagnostic("short_mass", health.short_mass, health.short_length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,6 +62,8 @@ def test_the_best_run_comes_first_and_the_last_one_last() -> None:
     assert table["WER"] == ["0.300", "0.100", "0.200", "0.400"] and table["on validation"] == ["0.300", "0.600", "undefined", "–"]
     assert "learner" not in table and "learner" in run_table(found, "wer", all_options=True)
     assert run_table({"a": found["a"]}, "wer")["place"] == ["only"]
+    unfinished = replace(found["b"], training="not finished")
+    assert run_table(found | {"b": unfinished}, "wer")["training"] == ["–", "–", "not finished", "–"]
 
 
 def test_parallel_axes_are_what_differs_and_three_scores() -> None:

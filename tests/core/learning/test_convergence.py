@@ -17,12 +17,12 @@ from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Refinemen
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.learners import FitReport, fit
 from nlwfa_core.learning.losses import LAST_LAYER_RIDGE, SparseRows, best_last_layer, projected_error
 from nlwfa_core.learning.names import TOLERANCE, WINDOW
 from nlwfa_core.learning.networks import Descent, train
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
-from nlwfa_core.learning.progress import TrainingLog, never, silent
+from nlwfa_core.learning.progress import BITS, TrainingLog, never, silent
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
@@ -124,6 +124,28 @@ def test_what_a_log_says() -> None:
     assert TrainingLog("transitions", np.full(50, 0.5)).is_finished is False  # too few to say so
     assert TrainingLog("transitions", np.array([]), diverged_at=0).verdict == "diverged"
     assert TrainingLog("transitions", np.array([1.0])).verdict == "not trained"
+
+
+FALLING, FLAT = 0.9 ** np.arange(50.0), np.ones(200)
+
+
+@pytest.mark.parametrize(
+    ("learner", "logs", "word"),
+    [
+        ("SP", [], "exact"),
+        ("GRU", [], "–"),
+        ("tran.non", [TrainingLog("factorisation", np.ones(1), stopped="exact"), TrainingLog("transitions", FLAT)], "finished"),
+        ("tran.non", [TrainingLog("factorisation", np.ones(1), stopped="exact")] * 2, "exact"),
+        ("both.non", [TrainingLog("factorisation", FALLING), TrainingLog("transitions", FLAT)], "not finished"),
+        ("both.non", [TrainingLog("factorisation", FLAT, diverged_at=7)], "not finished"),
+        ("fac.non", [TrainingLog("factorisation", np.ones(1))], "not finished"),
+        ("SP", [TrainingLog("refinement", FALLING)], "not finished"),
+        ("SP", [TrainingLog("refinement", FALLING, measure=BITS)], "by validation"),
+        ("fac.non", [TrainingLog("factorisation", FALLING), TrainingLog("refinement", FALLING, measure=BITS)], "not finished"),
+    ],
+)
+def test_a_report_says_in_a_word_whether_the_training_is_finished(learner: str, logs: list[TrainingLog], word: str) -> None:
+    assert FitReport(learner, 2, 2, None, None, None, tuple(logs), (), {}).training == word
 
 
 def test_refinement_on_the_rows_converges() -> None:
