@@ -29,11 +29,11 @@ def converged(objective: str = "none") -> Recipe:
 
 PRESETS: dict[str, tuple[str, Recipe]] = {
     "first-steps": (
-        "First steps: Dyck, k = 3, seconds",
+        "First steps: Dyck, k = 5, seconds",
         Recipe(
             data=DataRecipe(num_strings=2_000),
             hankel=HankelRecipe(num_prefixes=100, num_suffixes=100),
-            learning=LearningRecipe(learner="both.non", rank=3, epochs_factorisation=600, epochs_transitions=300),
+            learning=LearningRecipe(learner="both.non", rank=5, **CONVERGED),
         ),
     ),
     "refined": (
@@ -45,9 +45,12 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
             refinement=RefinementRecipe(objective="likelihood", batch=250),
         ),
     ),
-    "paper-dyck": ("The paper: Dyck, 20,000 strings", Recipe(learning=LearningRecipe(learner="fac.non", rank=10))),
+    "paper-dyck": (
+        "The paper: Dyck, 1,000 + 500 epochs",
+        Recipe(learning=LearningRecipe(learner="fac.non", rank=10)),
+    ),
     "paper-verbs": (
-        "The paper: verbs (upload SPiCe 4)",
+        "The paper: verbs, 1,000 + 500 epochs (upload SPiCe 4)",
         Recipe(
             data=DataRecipe(source="upload", num_validation=750, num_test=750),
             hankel=HankelRecipe(num_prefixes=3000, num_suffixes=300),
@@ -59,7 +62,7 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
         Recipe(
             data=DataRecipe(source="verbs", num_validation=300, num_test=300),
             hankel=HankelRecipe(num_prefixes=1000, num_suffixes=300),
-            learning=LearningRecipe(learner="fac.non", rank=10),
+            learning=LearningRecipe(learner="fac.non", rank=10, **CONVERGED),
         ),
     ),
 }

@@ -34,6 +34,7 @@ FIRST = PRESETS["first-steps"][1]
 DEFAULT = with_fields(
     FIRST,
     {
+        "rank": 3,
         "optimizer": "adamax",
         "start": "random",
         "tolerance": 0.01,

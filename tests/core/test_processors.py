@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core.experiment.results import load_result
-from nlwfa_core.lab.shipped import ASSETS
-from tests.core.lab.test_shipped import TOLERANCES, WANTED, assert_same_scores
+from tests.core.lab.test_shipped import QUICK, WANTED, assert_same_scores
 
 CPUINFO = Path("/proc/cpuinfo")
 FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() else set()
@@ -40,11 +38,7 @@ scores = [dataclasses.asdict(run(recipe).scores) for recipe in recipes]
 print(json.dumps({"openblas": architectures, "torch": torch.backends.cpu.get_cpu_capability(), "scores": scores}))
 """
 LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "SP"]  # refined on rows or not at all
-QUICK_NETWORKS = [
-    key
-    for key, recipe in WANTED.items()
-    if recipe.learning.learner == "both.non" and recipe.refinement.objective == "none" and recipe.data.num_strings <= 2_000
-]
+QUICK_NETWORKS = [key for key in QUICK if WANTED[key].learning.learner == "both.non"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -67,4 +61,4 @@ def test_shipped_results_come_back(kernel: str) -> None:
         pytest.skip(f"numpy computes with {answer['openblas']}, which takes no order")
     assert answer["torch"].lower() == capability
     for key, scores in zip(keys, answer["scores"], strict=True):
-        assert_same_scores(scores, load_result(ASSETS / "results" / key), TOLERANCES[WANTED[key].learning.learner == "SP"])
+        assert_same_scores(scores, WANTED[key])

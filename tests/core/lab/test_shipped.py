@@ -10,28 +10,48 @@ import pytest
 
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.results import load_result
 from nlwfa_core.jobs.runner import Runner
-from nlwfa_core.lab.lessons import read_lessons
+from nlwfa_core.lab.lessons import START, read_lessons
 from nlwfa_core.lab.shipped import ASSETS, make_results, shipped_recipes
 
 RESULTS = ASSETS / "results"
 LESSONS = tuple(read_lessons(ASSETS / "lessons").values())
 WANTED = shipped_recipes(LESSONS)
-# Linear models take no time. Networks are trained again too, but those alone that a moment suffices for.
-QUICK = [
-    key
-    for key, recipe in WANTED.items()
-    if recipe.refinement.objective == "none" and (recipe.learning.learner == "SP" or recipe.data.num_strings <= 2_000)
-]
-# How near scores come on any processor, by whether the model is linear. Linear ones differ in the thirteenth digit, these networks
-# by 1e-6 at most (docs/method-notes.md).
-TOLERANCES = {True: 1e-9, False: 1e-5}
+# How near scores come on any processor (docs/method-notes.md). Linear models differ in the thirteenth digit, networks after at most
+# 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps after a different last digit, and ends at another model, about as good.
+LINEAR, SHORT = 1e-9, 1e-5
+CONVERGED = {"log2_pauto": 0.02, "wer": 0.05, "bits_per_symbol": 0.2}
 
 
-def assert_same_scores(scores: dict[str, Any], kept: Result, near: float) -> None:
+def is_quick(recipe: Recipe) -> bool:
+    """Whether a result is computed again here: linear models, and networks whose training is short and whose scores come back.
+
+    With three states, and on square roots, even the first digits depend on chance.
+    """
+    learning = recipe.learning
+    if recipe.refinement.objective != "none" or learning.learner == "SP":
+        return recipe.refinement.objective == "none"
+    if recipe.data.num_strings > 2_000 or max(learning.epochs_factorisation, learning.epochs_transitions) > 5_000:
+        return False
+    return learning.optimizer == "adamax" or (learning.rank >= 5 and recipe.hankel == START.hankel and recipe.data == START.data)
+
+
+QUICK = [key for key, recipe in WANTED.items() if is_quick(recipe)]
+
+
+def assert_same_scores(scores: dict[str, Any], recipe: Recipe) -> None:
+    shipped = load_result(RESULTS / recipe.key())
+    learning = recipe.learning
+    if learning.kind.networks and learning.optimizer == "lbfgs":
+        for name, near in CONVERGED.items():
+            assert scores[name] == pytest.approx(getattr(shipped.scores, name), abs=near), name
+        assert scores["num_zero"] == 0 == scores["num_nonfinite"]
+        return
+    near = SHORT if learning.kind.networks else LINEAR
     for name, value in scores.items():
-        expected = getattr(kept.scores, name)
+        expected = getattr(shipped.scores, name)
         assert value == (expected if expected is None else pytest.approx(expected, rel=near, abs=near, nan_ok=True)), name
 
 
@@ -53,9 +73,7 @@ def test_each_holds_its_own_recipe(key: str) -> None:
 
 @pytest.mark.parametrize("key", QUICK)
 def test_scores_are_the_same_today(key: str) -> None:
-    assert_same_scores(
-        dataclasses.asdict(run(WANTED[key]).scores), load_result(RESULTS / key), TOLERANCES[WANTED[key].learning.learner == "SP"]
-    )
+    assert_same_scores(dataclasses.asdict(run(WANTED[key]).scores), WANTED[key])
 
 
 def test_the_runner_finds_them_and_writes_elsewhere(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -78,5 +96,5 @@ def test_what_is_missing_is_made_and_what_nobody_wants_goes(tmp_path) -> None:  
     for key in presets:
         (tmp_path / key).mkdir()
         (tmp_path / key / "result.json").write_text(json.dumps({}), encoding="utf-8")
-    assert make_results(tmp_path, few) == ["SP, k = 5, dyck", "SP, k = 10, dyck"] and make_results(tmp_path, few) == []
+    assert make_results(tmp_path, few) == ["SP, k = 3, dyck", "SP, k = 10, dyck"] and make_results(tmp_path, few) == []
     assert not (tmp_path / "old").exists()
