@@ -14,12 +14,12 @@ from ..learning.progress import Progress
 from .pace import Pace
 from .snapshots import Snapshot
 
-CURVE_POINTS = 300
+GROWTH = 1.03  # the least ratio of two epochs of a curve, apart from the last
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A stage's losses so far, thinned to about `CURVE_POINTS`. The newest is always included.
+    """A stage's losses so far, thinned (see `Points`). The newest is always included.
 
     Attributes
     ----------
@@ -83,28 +83,28 @@ class JobStatus:
 
 
 class Points:
-    """Collects the losses of one stage as they arrive, and keeps every 2ⁿ-th and the newest.
+    """Collects the losses of one stage as they arrive. Keeps the newest, and enough of the others for a logarithmic axis.
+
+    An epoch before the newest begins the curve again: the stage was started from other weights.
 
     >>> points = Points("relative loss")
     >>> for epoch in range(1000):
     ...     points.add(epoch, 1 / (1 + epoch))
-    >>> points.curve().epochs[:3], points.curve().epochs[-1], len(points.curve().epochs)
-    ((0, 4, 8), 999, 251)
+    >>> points.curve().epochs[:3], points.curve().epochs[-2:], len(points.curve().epochs)
+    ((0, 1, 2), (980, 999), 136)
     """
 
     def __init__(self, measure: str) -> None:
         self.measure = measure
         self.thinned: list[tuple[int, float]] = []
         self.newest = (0, 0.0)
-        self.num_seen, self.stride = 0, 1
 
     def add(self, epoch: int, loss: float) -> None:
+        if epoch < self.newest[0]:
+            self.thinned = []
         self.newest = (epoch, loss)
-        if self.num_seen % self.stride == 0:
+        if not self.thinned or epoch >= GROWTH * self.thinned[-1][0]:
             self.thinned.append(self.newest)
-            if len(self.thinned) > CURVE_POINTS:
-                self.thinned, self.stride = self.thinned[::2], 2 * self.stride
-        self.num_seen += 1
 
     def curve(self) -> Curve:
         points = self.thinned if self.thinned[-1:] == [self.newest] else [*self.thinned, self.newest]

@@ -19,7 +19,8 @@ COLOURS = {
     "uniform": "#8A8A8A",
     "n-gram": "#8A8A8A",
 }
-DASHES = {"true model": "solid", "uniform": "dot", "n-gram": "dash", "HMM": "dash", "GRU": "dash", "LSTM": "dash"}
+LINEAR_LOSS = "SP, same rank"  # a line in charts of losses
+DASHES = {"true model": "solid", "uniform": "dot"} | dict.fromkeys(("n-gram", "HMM", "GRU", "LSTM", LINEAR_LOSS), "dash")
 PATTERNS = {"uniform": ".", "n-gram": "/"}  # of bars
 MARKERS = {
     "SP": "circle",

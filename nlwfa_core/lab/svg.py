@@ -18,18 +18,18 @@ from scipy import sparse
 
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import FitReport
-from ..learning.progress import RELATIVE
+from ..learning.progress import RELATIVE, curve_from_one
 from ..learning.spectral import truncated_svd, weighted_block
 from ..metrics.seeds import Spread
 from ..strings.words import FloatArray
 from .lens import pool
-from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, MARKERS, MUTED, REDS, colour_of, kind_of
+from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, GREY, LINEAR_LOSS, MARKERS, MUTED, REDS, colour_of, kind_of
 
 # Pixels. The widths are those of a panel in a chart of one, two, and more panels.
 PANEL_WIDTHS, HEIGHT, LEFT, TOP, BOTTOM, GAP = (540, 400, 240), 300, 70, 70, 60, 24
 STROKES = {"solid": "none", "dot": "2 4", "dash": "8 5"}
 TEXT, GRID, FRAME = "#222222", "#dddddd", "#888888"
-MAX_SINGULAR_VALUES = 50
+MAX_SINGULAR_VALUES, MAX_TICKS = 50, 16
 SMALLEST_LOSS = 1e-15  # on a logarithmic axis; smaller losses, negative ones too, are rounding errors
 
 
@@ -75,7 +75,7 @@ def line_chart(
     title, description : str
         For screen readers.
     log_x : bool
-        Whether the x-axis is logarithmic; each x then has its own tick.
+        Whether the x-axis is logarithmic; each x then has its own tick, unless there are too many.
     log_y : bool
         Whether the y-axis is logarithmic; values at or below 0 are then omitted.
     """
@@ -91,10 +91,13 @@ def line_chart(
         left = LEFT + number * (panel_width + GAP)
         right, middle = left + panel_width, left + panel_width / 2
         xs = sorted(set(chain.from_iterable(panel.series.values())))
-        x_low, x_high, x_ticks = (min(xs, default=1), max(xs, default=1), xs) if log_x else _axis([(x, 0.0) for x in xs], log=False)
+        x_low, x_high, x_ticks = _axis([(x, 0.0) for x in xs], log_x)
+        if log_x:
+            x_low, x_high = min(xs, default=1), max(xs, default=1)
+            x_ticks = [tick for tick in (xs if len(xs) <= MAX_TICKS else x_ticks) if tick <= x_high]
         x = Scale(x_low, x_high, left + 14, right - 14, log_x)
         parts += [_line(left, y(tick), right, y(tick), GRID) for tick in ticks]
-        parts += [_text(x(tick), TOP + HEIGHT + 18, f"{tick:,}" if log_x else f"{tick:g}") for tick in x_ticks]
+        parts += [_text(x(tick), TOP + HEIGHT + 18, f"{tick:,.0f}" if log_x else f"{tick:g}") for tick in x_ticks]
         parts += [_text(middle, TOP - 10, panel.title), _text(middle, TOP + HEIGHT + 42, x_title)]
         for name, points in panel.series.items():
             parts += _series(name, _colour(name, names), points, x, y)
@@ -140,21 +143,33 @@ def singular_values_svg(hankel: HankelMatrix, rank: int) -> str:
     return bars(values, rank, title, "number", "singular value")
 
 
-def loss_svgs(report: FitReport) -> dict[str, str]:
-    """Draw loss curves: a figure for each measure of loss, with a line for each stage. Empty if nothing was trained in epochs."""
+def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, str]:
+    """Draw loss curves: a figure for each measure of loss, with a line for each stage. Empty if nothing was trained.
+
+    Parameters
+    ----------
+    linear_loss : float, optional
+        SP's loss at the same rank (`learning.spectral.linear_loss`), for a line beside the factorisation's.
+    """
     figures = {}
     for measure in dict.fromkeys(log.measure for log in report.logs):
-        log_y = measure == RELATIVE
-        series = {log.stage: _curve(*log.thinned(), log_y) for log in report.logs if log.measure == measure}
+        relative = measure == RELATIVE
+        series = {log.stage: _curve(*log.thinned(), relative) for log in report.logs if log.measure == measure}
+        if linear_loss is not None and "factorisation" in series:
+            last = max(epoch for points in series.values() for epoch in points)
+            series[LINEAR_LOSS] = _curve((1, last), (linear_loss, linear_loss), relative)
         title = f"{measure[0].upper()}{measure[1:]}"
         description = "The loss after each epoch, one line per stage."
-        figures[measure] = line_chart([Panel(title, series)], title, description, "epoch", measure, log_x=False, log_y=log_y)
+        figures[measure] = line_chart([Panel(title, series)], title, description, "epoch", measure, relative, relative)
     return figures
 
 
-def _curve(epochs: Iterable[int], losses: Iterable[float], log_y: bool) -> dict[int, Spread]:
-    finite = ((epoch, loss) for epoch, loss in zip(epochs, losses, strict=True) if math.isfinite(loss))
-    return {epoch: Spread(max(loss, SMALLEST_LOSS) if log_y else loss, None, 1, 0) for epoch, loss in finite}
+def _curve(epochs: Iterable[int], losses: Iterable[float], relative: bool) -> dict[int, Spread]:
+    """The points of a curve; with relative losses for logarithmic axes."""
+    points = [(epoch, loss) for epoch, loss in zip(epochs, losses, strict=True) if math.isfinite(loss)]
+    if relative:
+        points = [(epoch, max(loss, SMALLEST_LOSS)) for epoch, loss in curve_from_one(points)]
+    return {epoch: Spread(loss, None, 1, 0) for epoch, loss in points}
 
 
 def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
@@ -215,12 +230,16 @@ def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: S
         parts.append(f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" fill-opacity="0.15"/>')
     path = " ".join(f"{at:.1f},{y(mean):.1f}" for at, mean, _ in finite_points)
     parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
+    if len(finite_points) == 1 and name not in MARKERS:  # a line of one point can't be seen
+        parts.append(f'<circle cx="{finite_points[0][0]:.1f}" cy="{y(finite_points[0][1]):.1f}" r="4.5" fill="{colour}"/>')
     parts += [_marker(name, at, y(mean)) for at, mean, _ in finite_points]
     return [*parts, "</g>"]
 
 
 def _colour(name: str, names: Sequence[str]) -> str:
     """The colour of a series: a model's own, otherwise that of a class, in order."""
+    if name == LINEAR_LOSS:
+        return GREY
     return colour_of(name) if kind_of(name) in COLOURS else CLASSES[names.index(name) % len(CLASSES)]
 
 

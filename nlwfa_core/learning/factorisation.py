@@ -24,7 +24,7 @@ from .names import STARTS
 from .networks import Descent, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
-from .spectral import truncated_svd
+from .spectral import truncated_svd, truncation_loss
 
 # The largest entry of a state at the start from the SVD. Adamax begins where tanh is still the identity. From there L-BFGS gets
 # nowhere, because the scales of the layers are too far apart; so it begins with larger states, and goes back only if it ends with
@@ -170,7 +170,7 @@ def fit_factorisation(
         log = trained()
     else:
         svd = truncated_svd(sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ H.matrix), rank)
-        linear_loss, seeded = max(1 - float(svd.singular_values @ svd.singular_values) / H.squared_norm, 0.0), to_arrays(layers)
+        linear_loss, seeded = truncation_loss(svd, H.squared_norm), to_arrays(layers)
         for largest in MAX_STATE_AT_SVD[options.optimizer]:
             start_at_svd(layers, seeded, svd.right, largest / float(np.abs(H.matrix @ svd.right).max()))
             log = trained() if nonlinear or not closed_forms else solved(loss, "factorisation", report, look)

@@ -176,11 +176,11 @@ class TrainingLog:
         return f"not finished: {change}; {self.epochs:,} more might lower it from {best:.2g} to {expected:.2g}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
-        """Evenly spaced epochs and their losses, for a curve; the last epoch is included."""
+        """Epochs and their losses for a curve over a logarithmic axis: closer at the beginning, the last one included."""
         count = len(self.losses)
-        epochs = (
-            np.unique(np.linspace(0, count - 1, min(num_points, count)).round().astype(int)) if count else np.empty(0, dtype=int)
-        )
+        epochs = np.arange(count)
+        if count > num_points:
+            epochs = np.unique(np.geomspace(1, count, num_points).round().astype(int)) - 1
         return epochs.tolist(), self.losses[epochs].tolist()
 
     @property
@@ -212,6 +212,15 @@ class TrainingLog:
                 f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with; try a smaller learning rate."
             )
         return None
+
+
+def curve_from_one(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Leave out epoch 0, which has no place on a logarithmic axis; a lone point, of a stage solved exactly, moves to epoch 1.
+
+    >>> curve_from_one([(0, 1.0), (1, 0.5), (2, 0.25)]), curve_from_one([(0, 0.5)])
+    ([(1, 0.5), (2, 0.25)], [(1, 0.5)])
+    """
+    return [(max(epoch, 1), loss) for epoch, loss in points if epoch > 0 or len(points) == 1]
 
 
 def training_state(stages: Sequence[str]) -> str:

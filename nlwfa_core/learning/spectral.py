@@ -234,6 +234,30 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     return WFA(rows[0], transitions, V[0].copy())
 
 
+def truncation_loss(svd: TruncatedSVD, squared_norm: float) -> float:
+    """The relative loss of the best matrix of this rank, 1 − Σσ² / ‖H‖² (Eckart and Young 1936)."""
+    return max(1 - float(svd.singular_values @ svd.singular_values) / squared_norm, 0.0)
+
+
+def linear_loss(hankel: HankelMatrix, rank: int) -> float:
+    """The smallest loss of a linear factorisation over P': what SP leaves, measured as the auto-encoder's loss.
+
+    Equal rows are merged, each with the root of its weight, as in `factorisation.fit_factorisation`.
+
+    Raises
+    ------
+    RecipeError
+        If the rank is below 1, or H holds a value that is not finite, or nothing but zeros.
+    """
+    _, firsts, classes = np.unique(hankel.row_classes, return_index=True, return_inverse=True)
+    counts = np.bincount(classes, weights=hankel.row_weights)
+    rows = sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ hankel.matrix[firsts])
+    svd, squared_norm = truncated_svd(rows, rank), float(rows.data @ rows.data)
+    if not squared_norm:
+        raise RecipeError("the Hankel matrix has no entry other than zero: there is nothing to factorise")
+    return truncation_loss(svd, squared_norm)
+
+
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
     """H_λ with each row times the square root of its weight, so that squared errors are weighted as the rows are."""
     if hankel.row_weights is None:

@@ -27,6 +27,7 @@ from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
+from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.words import Words
@@ -102,6 +103,14 @@ def hankel(recipe: DataRecipe, basis: HankelRecipe) -> HankelMatrix:
 @st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
 def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
     return truncated_svd(weighted_block(hankel(recipe, basis)), MAX_SINGULAR_VALUES)
+
+
+@st.cache_data(max_entries=256, show_spinner=False, hash_funcs=KEYED)
+def linear_loss(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> float | None:
+    """SP's loss, for curves of the factorisation; None if the matrix allows none."""
+    with suppress(RecipeError):
+        return spectral_loss(hankel(recipe, basis), rank)
+    return None
 
 
 @st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import Snapshot, picture_of
-from nlwfa_core.lab.figures.live import LOSS_NOTES, loss_options, picture_options
+from nlwfa_core.lab.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import LEARNERS
@@ -66,16 +66,23 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
         st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
 
 
-def loss_charts(losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str) -> None:
-    """Draw a chart for each measure, the newest on top, from stage -> (measure, epochs, losses)."""
+def loss_charts(
+    losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str, linear_loss: float | None = None
+) -> None:
+    """Draw a chart for each measure, the newest on top, from stage -> (measure, epochs, losses).
+
+    SP's loss at the same rank, if it is known, is a line beside the factorisation's.
+    """
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
         for measure in measures:
             curves = {stage: (epochs, values) for stage, (name, epochs, values) in losses.items() if name == measure}
             alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
             height = HEIGHT if len(measures) == 1 else HEIGHT * 2 // 3
-            st.echarts_chart(loss_options(curves, measure), key=f"{key}.{measure}", height=height, alt=alt)
+            st.echarts_chart(loss_options(curves, measure, linear_loss), key=f"{key}.{measure}", height=height, alt=alt)
             st.caption(LOSS_NOTES[measure])
+            if linear_loss is not None and "factorisation" in curves:
+                st.caption(LINEAR_NOTE)
 
 
 def result_charts(recipe: Recipe, result: Result, key: str) -> None:
@@ -86,10 +93,11 @@ def result_charts(recipe: Recipe, result: Result, key: str) -> None:
     status = runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
-    _side_by_side(losses, picture, prefixes, result.alphabet, key)
+    _side_by_side(recipe, losses, picture, prefixes, result.alphabet, key)
 
 
 def _side_by_side(
+    recipe: Recipe,
     losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]],
     picture: Snapshot | None,
     prefixes: Words,
@@ -98,7 +106,7 @@ def _side_by_side(
 ) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        loss_charts(losses, f"{key}.losses")
+        loss_charts(losses, f"{key}.losses", _linear_loss(recipe, losses))
     if picture is not None:
         picture_prefixes = prefixes.take(list(picture.rows))
         classes = colouring("last symbol", picture_prefixes, alphabet)
@@ -110,6 +118,10 @@ def _side_by_side(
             f"The states of the {len(picture.rows)} most frequent prefixes, each scaled to norm 1, along their first two principal "
             f"components, which explain {picture.explained:.0%} of the variance. Colours: the last symbol.{goals}"
         )
+
+
+def _linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
+    return cache.linear_loss(recipe.data, recipe.hankel, recipe.learning.rank) if "factorisation" in stages else None
 
 
 def _start(recipes: list[Recipe], paused: bool = False) -> None:
@@ -165,9 +177,9 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
         data, hankel = status.recipe.data, status.recipe.hankel
         if status.picture:
             alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
-            _side_by_side(losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
+            _side_by_side(status.recipe, losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
         elif losses:
-            loss_charts(losses, f"{key}.live.losses")
+            loss_charts(losses, f"{key}.live.losses", _linear_loss(status.recipe, losses))
 
 
 def _pause_buttons(status: JobStatus, key: str) -> None:

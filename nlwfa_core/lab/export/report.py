@@ -12,6 +12,7 @@ from ...experiment.data import Data
 from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
 from ...learning.progress import UNFINISHED
+from ...learning.spectral import linear_loss
 from ...metrics.diagnostics import Diagnostics
 from ...metrics.scores import SCORES, Scores
 from ...version import __version__
@@ -117,7 +118,8 @@ def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
             f"<figcaption>H_λ, {size}. Dark is large (on a logarithmic scale), white is 0, red is negative.</figcaption></figure>",
             f"<figure>{singular_values_svg(hankel, result.recipe.learning.rank)}</figure>",
         ]
-    losses = loss_svgs(result.report)
+    linear = linear_loss(hankel, result.recipe.learning.rank) if hankel is not None and result.report.logs else None
+    losses = loss_svgs(result.report, linear)
     if losses:
         parts += ["<h2>Learning</h2>", *(f"<figure>{drawing}</figure>" for drawing in losses.values())]
     for log in result.report.logs:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...jobs.snapshots import Snapshot
-from ...learning.progress import BITS, RELATIVE
-from ..palette import ACCENT, COLOURS, MUTED, class_colours
+from ...learning.progress import BITS, RELATIVE, curve_from_one
+from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MUTED, class_colours
 
 # Near zero the loss is a rounding error and may even be negative, but a logarithmic axis needs a lower end.
 LOWEST_LOSS = 1e-15
@@ -20,28 +20,62 @@ LOSS_NOTES = {
 }
 
 
-def loss_options(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], measure: str = RELATIVE) -> dict[str, Any]:
-    """Make the options of curves of one measure: stage -> (epochs, losses). The axis is logarithmic for relative losses only."""
+LINEAR_NOTE = (
+    "The dashed line is the loss of SP at the same rank: that of the best linear factorisation. Below it, tanh describes the rows "
+    "better than any linear model with as many states."
+)
+
+
+def loss_options(
+    curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], measure: str = RELATIVE, linear_loss: float | None = None
+) -> dict[str, Any]:
+    """Make the options of curves of one measure: stage -> (epochs, losses). The axes are logarithmic for relative losses only.
+
+    A logarithmic axis begins at epoch 1. A stage that was solved exactly has no epochs: it is a point there.
+
+    Parameters
+    ----------
+    linear_loss : float, optional
+        SP's loss at the same rank (`learning.spectral.linear_loss`), for a dashed line if the factorisation is among the stages.
+    """
     relative = measure == RELATIVE
-    series = [
-        {
-            "type": "line",
-            "name": stage,
-            "showSymbol": False,
-            "data": [[epoch, max(loss, LOWEST_LOSS)] for epoch, loss in zip(epochs, losses, strict=True) if np.isfinite(loss)],
-            "lineStyle": {"width": 2.5},
-            "color": STAGE_COLOURS.get(stage, ACCENT),
-        }
-        for stage, (epochs, losses) in curves.items()
-    ]
+    series: list[dict[str, Any]] = []
+    for stage, (epochs, losses) in curves.items():
+        points = [(epoch, max(loss, LOWEST_LOSS)) for epoch, loss in zip(epochs, losses, strict=True) if np.isfinite(loss)]
+        points = curve_from_one(points) if relative else points
+        colour = STAGE_COLOURS.get(stage, ACCENT)
+        look = {"showSymbol": len(points) == 1, "symbolSize": 9, "lineStyle": {"width": 2.5}, "color": colour}
+        series.append({"type": "line", "name": stage, "data": [list(point) for point in points], **look})
+    if linear_loss is not None and "factorisation" in curves:
+        series.append(_linear_line(max(linear_loss, LOWEST_LOSS), max(epoch for epochs, _ in curves.values() for epoch in epochs)))
     return {
         "animation": False,
         "grid": {"left": 16, "right": 16, "top": 52, "bottom": 8},
         "legend": {"top": 0},
         "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "value", "name": "epoch", "nameLocation": "middle", "nameGap": 26, "min": 0},
+        "xAxis": {
+            "type": "log" if relative else "value",
+            "name": "epoch",
+            "nameLocation": "middle",
+            "nameGap": 26,
+            "min": 1 if relative else 0,
+        },
         "yAxis": {"type": "log" if relative else "value", "scale": not relative, "name": measure},
         "series": series,
+    }
+
+
+def _linear_line(loss: float, last: int) -> dict[str, Any]:
+    """A dashed horizontal line with its name on it."""
+    label = {"show": True, "formatter": LINEAR_LOSS, "position": "insideEndTop", "color": GREY, "textBorderWidth": 0}
+    return {
+        "type": "line",
+        "name": LINEAR_LOSS,
+        "data": [[1, loss], [max(last, 1), loss]],  # so that the axis has room for it
+        "showSymbol": False,
+        "color": GREY,
+        "lineStyle": {"width": 2, "type": "dashed"},
+        "markLine": {"symbol": "none", "silent": True, "label": label, "lineStyle": {"opacity": 0}, "data": [{"yAxis": loss}]},
     }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.experiment.recipe import Recipe
-from nlwfa_core.jobs.job import CURVE_POINTS, Job, Points
+from nlwfa_core.jobs.job import GROWTH, Job, Points
 from nlwfa_core.jobs.queue import FairQueue
 from nlwfa_core.learning.progress import BITS, RELATIVE, Progress
 
@@ -61,7 +63,7 @@ def test_what_is_removed_does_not_start(sessions: str, data: st.DataObject) -> N
     assert gone not in [queue.pop() for _ in range(len(queue))]
 
 
-@pytest.mark.parametrize("num_values", [1, 2, CURVE_POINTS, CURVE_POINTS + 1, 1000, 4096, 100_000])
+@pytest.mark.parametrize("num_values", [1, 2, 30, 300, 1000, 4096, 100_000])
 def test_curves_are_thin_and_end_with_the_newest(num_values: int) -> None:
     points = Points(BITS)
     for epoch in range(num_values):
@@ -71,7 +73,15 @@ def test_curves_are_thin_and_end_with_the_newest(num_values: int) -> None:
     assert curve.epochs[-1] == num_values - 1
     assert list(curve.epochs) == sorted(set(curve.epochs))
     assert curve.losses == tuple(-epoch for epoch in curve.epochs)
-    assert min(num_values, CURVE_POINTS // 2) <= len(curve.epochs) <= CURVE_POINTS + 1
+    assert min(num_values, 30) <= len(curve.epochs) <= 310
+    assert all(later <= GROWTH * epoch + 1 for epoch, later in pairwise(curve.epochs))
+
+
+def test_a_stage_that_starts_again_has_a_new_curve() -> None:
+    points = Points(RELATIVE)
+    for epoch in (*range(100), 0, 1, 2):
+        points.add(epoch, 0.5)
+    assert points.curve().epochs == (0, 1, 2)
 
 
 def test_what_a_worker_says_after_a_cancel_changes_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from nlwfa_core.jobs.snapshots import Snapshot
-from nlwfa_core.lab.figures.live import loss_options, picture_options
+from nlwfa_core.lab.figures.live import LOWEST_LOSS, loss_options, picture_options
 from nlwfa_core.lab.palette import CLASSES, EMPTY_WORD
 from nlwfa_core.learning.progress import BITS
 
@@ -36,4 +36,17 @@ def test_names_are_drawn_as_text_never_as_html() -> None:
 def test_losses_that_are_no_numbers_are_left_out() -> None:
     options = loss_options({"refinement": ([0, 1, 2], [2.0, float("nan"), 1.0])}, BITS)
     assert options["series"][0]["data"] == [[0, 2.0], [2, 1.0]]
-    assert options["yAxis"]["type"] == "value"
+    assert options["yAxis"]["type"] == options["xAxis"]["type"] == "value" and options["xAxis"]["min"] == 0
+
+
+def test_epochs_of_relative_losses_are_on_a_logarithmic_axis_from_1() -> None:
+    curves = {"factorisation": ((0,), (0.5,)), "transitions": ((0, 1, 2, 100), (1.0, 0.5, 0.0, 0.25))}
+    options = loss_options(curves)
+    assert options["yAxis"]["type"] == options["xAxis"]["type"] == "log" and options["xAxis"]["min"] == 1
+    solved, trained = options["series"]
+    assert solved["data"] == [[1, 0.5]] and solved["showSymbol"]
+    assert trained["data"] == [[1, 0.5], [2, LOWEST_LOSS], [100, 0.25]] and not trained["showSymbol"]
+    *both, line = loss_options(curves, linear_loss=0.125)["series"]
+    assert both == options["series"] and line["data"] == [[1, 0.125], [100, 0.125]] and line["name"] == "SP, same rank"
+    assert loss_options({"transitions": curves["transitions"]}, linear_loss=0.125)["series"] == [trained]
+    json.dumps(loss_options(curves, linear_loss=0.125), allow_nan=False)

@@ -49,8 +49,8 @@ def test_a_chart_of_nothing_and_of_one_value() -> None:
 
 def test_losses_have_a_line_per_stage_and_leave_out_what_is_not_finite() -> None:
     logs = (
-        TrainingLog("factorisation", np.array([1.0, np.inf, np.nan, -1e-20])),
-        TrainingLog("<transitions>", np.array([0.5, 0.25])),
+        TrainingLog("factorisation", np.array([1.0, 0.9, np.inf, np.nan, -1e-20])),
+        TrainingLog("<transitions>", np.array([0.5, 0.25, 0.125])),
         TrainingLog("refinement", np.array([2.0, 1.5, 1.25]), measure="bits per symbol"),
     )
     report = FitReport("both.non", 2, 2, None, None, None, logs, (), {})
@@ -61,6 +61,18 @@ def test_losses_have_a_line_per_stage_and_leave_out_what_is_not_finite() -> None
     assert [line.get("stroke") for line in lines] == list(CLASSES[:2])
     assert "<transitions>" in texts(figures[RELATIVE]) and "epoch" in texts(figures[RELATIVE])
     assert loss_svgs(replace(report, logs=())) == {}
+    compared = ElementTree.fromstring(loss_svgs(report, linear_loss=0.5)[RELATIVE])
+    assert "SP, same rank" in texts(compared) and "SP, same rank" not in loss_svgs(report, linear_loss=0.5)["bits per symbol"]
+    *_, line = compared.iter(f"{SVG}polyline")
+    assert line.get("stroke-dasharray") == "8 5" and len({point.split(",")[1] for point in (line.get("points") or "").split()}) == 1
+
+
+def test_epochs_of_relative_losses_have_powers_of_ten_as_ticks_and_a_stage_solved_exactly_is_a_point() -> None:
+    solved = TrainingLog("factorisation", np.array([0.5]), stopped="exact")
+    report = FitReport("tran.non", 2, 2, None, None, None, (solved, TrainingLog("transitions", 1 / np.arange(1.0, 2001.0))), (), {})
+    figure = ElementTree.fromstring(loss_svgs(report)[RELATIVE])
+    assert {"1", "10", "100", "1,000"} <= set(texts(figure)) and "10,000" not in texts(figure)
+    assert len(list(figure.iter(f"{SVG}circle"))) == 1
 
 
 def test_singular_values_up_to_the_rank_are_coloured() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
@@ -23,6 +24,7 @@ from nlwfa_core.learning.names import TOLERANCE, WINDOW
 from nlwfa_core.learning.networks import Descent, train
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
 from nlwfa_core.learning.progress import BITS, TrainingLog, never, silent
+from nlwfa_core.learning.spectral import linear_loss
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
@@ -53,10 +55,24 @@ def test_a_factorisation_from_the_svd_never_ends_above_it(seed: int, rank: int, 
     rows[0, 0] += 1.0
     values = np.linalg.svd(rows, compute_uv=False)
     best = (values[rank:] ** 2).sum() / (values**2).sum()
+    assert linear_loss(matrix_of(rows), rank) == pytest.approx(best, abs=1e-12)
     log = fit_factorisation(matrix_of(rows), Options(learner, rank, hidden, epochs_factorisation=60)).log
     assert log.losses.min() <= best + 1e-11
     if learner == "tran.non":
         assert log.stopped == "exact" and log.losses.tolist() == pytest.approx([best], abs=1e-12)
+
+
+def test_the_loss_of_sp_is_that_of_a_factorisation_without_tanh() -> None:
+    weighted = build_hankel(
+        Sample.of(Dyck().sample(500, seed=1), ALPHABET),
+        HankelRecipe(num_prefixes=60, num_suffixes=50, statistic="prefix", bounded=True, transform="row"),
+    )
+    assert weighted.row_weights is not None
+    for hankel in (HANKEL, weighted):
+        log = fit_factorisation(hankel, Options("tran.non", 3)).log
+        assert log.losses.tolist() == pytest.approx([linear_loss(hankel, 3)], abs=1e-12)
+    with pytest.raises(RecipeError, match="no entry other than zero"):
+        linear_loss(matrix_of(np.zeros((3, 3))), 1)
 
 
 def test_linear_maps_are_those_of_least_squares() -> None:
