@@ -66,7 +66,7 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
 
 def test_a_teachers_link_shows_another_person_the_same_screen(new_page: Callable[..., Page], lab: str) -> None:
     mine = new_page()
-    visit(mine, lab, "train", **QUICK | {"source": "tomita", "grammar": 4, "rank": 3}, lesson="dyck", step=2)
+    visit(mine, lab, "train", **QUICK | {"source": "tomita", "grammar": 4, "rank": 3}, lesson="dyck", step=3)
     press(mine, "train.start")
     expect(keyed(mine, "train.start")).to_have_count(0)
     settled(mine)
