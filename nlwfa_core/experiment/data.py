@@ -146,7 +146,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
 
 
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
-    """Whether the test file is the training file, as for samples too small to split: then nothing is set aside."""
+    """Whether the test file is the training file, as for samples that are too small to split. Nothing is set aside then."""
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
 

@@ -178,7 +178,7 @@ class LearningRecipe(Record):
         if not symmetric or not 1 <= min(self.hidden) <= max(self.hidden) <= 16:
             text = ",".join(map(str, self.hidden))
             raise ValueError(
-                "hidden must be at most 7 symmetric multiples of the rank, each from 1 to 16, with 1 in the middle, "
+                "hidden must list at most 7 widths as multiples (1 to 16) of the rank, symmetric around a 1 in the middle, "
                 f"such as 2,1,2 or 4,2,1,2,4; got {text}"
             )
         return self

@@ -183,7 +183,7 @@ def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[t
     for line, text in enumerate(lines, first):
         key, colon, value = text.partition(":")
         if not colon or key.strip() not in allowed:
-            raise FormatError(f"expected one of {', '.join(allowed)} and a colon; got {text!r}", line)
+            raise FormatError(f"expected one of these words, followed by a colon: {', '.join(allowed)}; got {text!r}", line)
         yield line, key.strip(), value.strip()
 
 

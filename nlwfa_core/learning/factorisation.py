@@ -76,7 +76,8 @@ def encoder_depth(hidden: Sequence[int]) -> int:
     if len(hidden) % 2 == 0 or list(hidden) != list(reversed(hidden)) or min(hidden) < 1 or hidden[middle] != 1:
         multiples = ",".join(map(str, hidden))
         raise RecipeError(
-            f"hidden must be symmetric multiples of the rank with 1 in the middle, such as 2,1,2 or 4,2,1,2,4; got {multiples}"
+            "hidden must list the layers' widths as multiples of the rank, symmetric around a 1 in the middle, "
+            f"such as 2,1,2 or 4,2,1,2,4; got {multiples}"
         )
     return middle + 1
 

@@ -195,7 +195,7 @@ class _LeastSquares:
         return columns(torch.eye(len(vector), dtype=DTYPE))
 
     def errors(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Relative squared errors, shape (num_vectors,); ∞ in place of nan."""
+        """The relative squared error of the model with each vector of parameters, shape (num_vectors,); ∞ in place of nan."""
         return self._all_residuals(vectors).square().sum(dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
 
     def descend(self, vectors: torch.Tensor, iterations: int, cancelled: CancelCheck) -> tuple[torch.Tensor, torch.Tensor]:

@@ -44,20 +44,20 @@ MAX_DISTINCT = 1_000_000  # distinct strings held, unless the caller asks for an
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each string was read.
+    """How often each string of a file occurs, counted in limited memory: rare strings may be dropped, and counts may be too low.
 
     Attributes
     ----------
     num_symbols : int
     seen : Counter of bytes
-        The strings that are held, in the order in which they were added, with how often each was read since then. A string is its
-        symbols, end to end, as integers of `symbol_type(num_symbols)`.
+        The strings in memory, in the order in which they were added, each with the number of times it was read since it was added.
+        A string is the bytes of its symbols, as integers of `symbol_type(num_symbols)`.
     missed : dict of bytes to int
-        For held strings, how often each can at most have been read before; 0 for strings that are not in it.
+        For a string in memory, an upper bound on how often it was read before it was added; 0 for strings without an entry.
     most_missed : int
-        How often a string that is not held can at most have been read.
+        An upper bound on how often any string that is not in memory was read.
     num_strings : int
-        All strings that were read.
+        The number of strings that were read, repeated ones included.
     notes : tuple of str
         What a user should know about the file, one sentence each.
     """

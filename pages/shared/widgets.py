@@ -104,7 +104,7 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     Parameters
     ----------
     training : mapping of str to str, optional
-        Model -> whether its training is finished, for a column of its own.
+        Model -> text that says whether its training is finished; shown in an additional column.
     """
     scores = list(rows.values())
     table: dict[str, list[Any]] = {"model": list(rows)}

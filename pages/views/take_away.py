@@ -134,7 +134,7 @@ def programs(recipe: Recipe) -> list[Card]:
 
 
 def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
-    """Collect what the files of a finished run are made from. Raises RecipeError if the strings are gone."""
+    """Collect what the downloads of a finished run need. Raises RecipeError if its uploaded strings are no longer on the server."""
     hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
     return FinishedRun(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link)
 

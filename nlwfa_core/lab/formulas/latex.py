@@ -19,7 +19,7 @@ SPECIAL = {"\\": r"\textbackslash ", "^": r"\textasciicircum ", "~": r"\textasci
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number, rounded to this many significant digits.
+    """Write a number as LaTeX, rounded to `digits` significant digits.
 
     >>> number(0.25), number(-1.23456e-5), number(0.0), number(12345.6), number(12345.6, digits=6)
     ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '1.23{\\\\scriptstyle\\\\cdot 10^{4}}', '12345.6')

@@ -76,7 +76,7 @@ BAD = [
     (LearningRecipe, {"schedule": "step"}, "schedule must be 'constant' or 'cosine'; got 'step'"),
     (LearningRecipe, {"colour": "red"}, "unknown field 'colour'"),
     *(
-        (LearningRecipe, {"hidden": shape}, f"^hidden must be at most 7 symmetric multiples .*; got {','.join(map(str, shape))}$")
+        (LearningRecipe, {"hidden": shape}, f"^hidden must list at most 7 widths .*; got {','.join(map(str, shape))}$")
         for shape in ((), (2, 2), (2, 1, 3), (0, 1, 0), (-2, 1, -2), (17, 1, 17), (1, 2, 1), (1,) * 9)
     ),
 ]

@@ -60,7 +60,7 @@ def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
         ("## One\n", 1, "must begin with its heading"),
         (HEAD.replace("title: T\n", ""), 1, "no title"),
         (HEAD.replace("5", "five"), 1, "minutes must be a whole number; got 'five'"),
-        (HEAD.replace("summary", "sumary"), 4, "expected one of title, .* and a colon; got 'sumary: S.'"),
+        (HEAD.replace("summary", "sumary"), 4, "expected one of these words, followed by a colon: title, .*; got 'sumary: S.'"),
         (HEAD, 5, "needs at least one step"),
         (HEAD + "Text\n## One\n", 6, "before the first step"),
         (HEAD + "## One\n\nText\n", 6, "needs a page"),

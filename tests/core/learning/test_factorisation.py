@@ -150,7 +150,7 @@ def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple
 
 @pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])
 def test_other_shapes_are_refused(hidden: tuple[int, ...]) -> None:
-    with pytest.raises(RecipeError, match=f"hidden must be symmetric multiples of the rank .*; got {','.join(map(str, hidden))}$"):
+    with pytest.raises(RecipeError, match=f"hidden must list the layers' widths .*; got {','.join(map(str, hidden))}$"):
         encoder_depth(hidden)
 
 

@@ -71,7 +71,7 @@ def test_options_out_of_range_are_refused(dyck: HankelMatrix, monkeypatch: pytes
         fit(dyck, learner="RNN", rank=3)
     with pytest.raises(RecipeError, match="schedule must be one of constant, cosine; got 'step'"):
         fit(dyck, learner="fac.non", rank=3, schedule="step")
-    with pytest.raises(RecipeError, match="hidden must be symmetric multiples .*; got 2,1$"):
+    with pytest.raises(RecipeError, match="hidden must list the layers' widths .*; got 2,1$"):
         fit(dyck, learner="fac.non", rank=3, hidden=(2, 1))
     monkeypatch.setitem(limits.IN_FORCE, "transition_numbers", 10)
     with pytest.raises(RecipeError, match="symbols × rank² must be at most 10; got 18"):
