@@ -18,6 +18,7 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
+from nlwfa_core.lab.tables import as_sentence
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
@@ -257,9 +258,9 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
         widths = st.selectbox(options=LAYERS, **_control("hidden"))
         values["hidden"] = whole_numbers("hidden", widths)
         values["optimizer"] = _choice("optimizer", OPTIMIZERS, default.optimizer)
-        st.caption(f"{OPTIMIZERS[values['optimizer']]}.")
+        st.caption(as_sentence(OPTIMIZERS[values["optimizer"]]))
         values["start"] = _choice("start", STARTS, default.start)
-        st.caption(f"{STARTS[values['start']].capitalize()}.")
+        st.caption(as_sentence(STARTS[values["start"]]))
         for field in ("epochs_factorisation", "epochs_transitions"):
             values[field] = _whole(field, getattr(default, field), limits.most("epochs"), smallest=0)
         if values["optimizer"] == "lbfgs":
@@ -281,8 +282,7 @@ def _hidden_values(fields: list[str]) -> dict[str, Any]:
 def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
     values: dict[str, Any] = dict(default)
     values["objective"] = _choice("refine", REFINEMENTS, default.objective)
-    text = REFINEMENTS[values["objective"]]
-    st.caption(f"{text[0].upper()}{text[1:]}.")
+    st.caption(as_sentence(REFINEMENTS[values["objective"]]))
     if values["objective"] == "none":
         return values | _hidden_values(REFINING)
     with st.expander("Options of the refinement"):

@@ -80,9 +80,8 @@ def loss_charts(
             alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
             height = HEIGHT if len(measures) == 1 else HEIGHT * 2 // 3
             st.echarts_chart(loss_options(curves, measure, linear_loss), key=f"{key}.{measure}", height=height, alt=alt)
-            st.caption(LOSS_NOTES[measure])
-            if linear_loss is not None and "factorisation" in curves:
-                st.caption(LINEAR_NOTE)
+            has_line = linear_loss is not None and "factorisation" in curves
+            st.caption(f"{LOSS_NOTES[measure]} {LINEAR_NOTE if has_line else ''}")
 
 
 def result_charts(recipe: Recipe, result: Result, key: str) -> None:

@@ -89,13 +89,16 @@ def dark() -> bool:
 
 
 def training_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Draw a line for each stage of a training, from its state and its summary; a warning if it is not finished."""
+    """Draw a line for each stage of a training, from its state and its summary; those not finished are in a warning."""
+    unfinished = []
     for state, summary in lines:
         text = escape_markdown(as_sentence(summary))
         if state == UNFINISHED:
-            st.warning(text, icon=":material/hourglass_bottom:")
+            unfinished.append(text)
         else:
             st.caption(f":material/check: {text}")
+    if unfinished:
+        st.warning("\n\n".join(unfinished), icon=":material/hourglass_bottom:")
 
 
 def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str] | None = None) -> None:

@@ -51,7 +51,7 @@ def loss_options(
     return {
         "animation": False,
         "grid": {"left": 16, "right": 16, "top": 52, "bottom": 8},
-        "legend": {"top": 0},
+        "legend": {"top": 0, "data": list(curves)},
         "tooltip": {"trigger": "axis"},
         "xAxis": {
             "type": "log" if relative else "value",
@@ -67,15 +67,14 @@ def loss_options(
 
 def _linear_line(loss: float, last: int) -> dict[str, Any]:
     """A dashed horizontal line with its name on it."""
-    label = {"show": True, "formatter": LINEAR_LOSS, "position": "insideEndTop", "color": GREY, "textBorderWidth": 0}
+    text = {"show": True, "formatter": LINEAR_LOSS, "position": [4, -18], "align": "left", "color": GREY, "textBorderWidth": 0}
     return {
         "type": "line",
         "name": LINEAR_LOSS,
-        "data": [[1, loss], [max(last, 1), loss]],  # so that the axis has room for it
-        "showSymbol": False,
+        "data": [{"value": [1, loss], "label": text}, [max(last, 1), loss]],
+        "symbolSize": 0.1,  # without symbols there are no labels
         "color": GREY,
         "lineStyle": {"width": 2, "type": "dashed"},
-        "markLine": {"symbol": "none", "silent": True, "label": label, "lineStyle": {"opacity": 0}, "data": [{"yAxis": loss}]},
     }
 
 

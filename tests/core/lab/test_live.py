@@ -47,6 +47,8 @@ def test_epochs_of_relative_losses_are_on_a_logarithmic_axis_from_1() -> None:
     assert solved["data"] == [[1, 0.5]] and solved["showSymbol"]
     assert trained["data"] == [[1, 0.5], [2, LOWEST_LOSS], [100, 0.25]] and not trained["showSymbol"]
     *both, line = loss_options(curves, linear_loss=0.125)["series"]
-    assert both == options["series"] and line["data"] == [[1, 0.125], [100, 0.125]] and line["name"] == "SP, same rank"
+    assert both == options["series"] and line["name"] == "SP, same rank"
+    assert line["data"][0]["value"] == [1, 0.125] and line["data"][1] == [100, 0.125]
+    assert line["data"][0]["label"]["formatter"] == "SP, same rank" and options["legend"]["data"] == list(curves)
     assert loss_options({"transitions": curves["transitions"]}, linear_loss=0.125)["series"] == [trained]
     json.dumps(loss_options(curves, linear_loss=0.125), allow_nan=False)
