@@ -52,7 +52,7 @@ class Run:
     scores, validation, diagnostics : dict or None
         As `metrics.Scores` and `diagnostics.Diagnostics`.
     curves : dict or None
-        Stage -> {"epochs": …, "losses": …, "measure": …}, thinned.
+        Stage -> {"epochs": …, "losses": …, "measure": …, "state": …, "summary": …}, thinned.
     seconds : dict or None
         Stage -> wall time.
     sentences : list of str or None
