@@ -204,8 +204,8 @@ def test_numbers_of_the_race() -> None:
     best = score("true_log2_pauto", learner="SP", rank=5)
     linear = result(learner="SP", rank=5).scores
     said(lesson, 0, f"it gives {linear.num_zero} of the {linear.num_words} test strings the weight 0")
-    said(lesson, 0, "fac.non scores {:.2f}, tran.non {:.2f} and both.non {:.2f}; {:.2f} is the best possible".format(*three, best))
-    assert linear.log2_pauto == np.inf and linear.num_negative == 0
+    said(lesson, 0, f"fac.non and tran.non score {three[0]:.1f}, both.non {three[2]:.2f}; {best:.2f} is the best possible")
+    assert linear.log2_pauto == np.inf and linear.num_negative == 0 and f"{three[0]:.1f}" == f"{three[1]:.1f}"
 
     depth_four = {name: brackets(4, 5, name) for name in ("SP", *NETWORKS)}
     truth = load_data(START.data).true_model
@@ -214,10 +214,9 @@ def test_numbers_of_the_race() -> None:
     said(lesson, 1, f"it gives `[[[[]]]]` {depth_four['both.non']:.3f}, and the truth is {exact:.3f}")
     assert depth_four["SP"] == 0 and max(abs(depth_four[name]) for name in ("fac.non", "tran.non")) < 1e-6
 
-    wer = {name: score("wer", learner=name, rank=5) for name in NETWORKS}
-    said(lesson, 2, f"{linear.wer:.3f} for SP, {wer['both.non']:.2f} for both.non, {wer['fac.non']:.2f} for the other two")
-    assert f"{wer['tran.non']:.2f}" == f"{wer['fac.non']:.2f}"
-    said(lesson, 2, f"SP guesses after {linear.share_tied:.0%} of the prefixes".replace("%", " %"))
+    wer = [score("wer", learner=name, rank=5) for name in NETWORKS]
+    said(lesson, 2, f"{linear.wer:.3f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
+    said(lesson, 2, f"SP only guesses after {linear.share_tied:.0%} of the prefixes".replace("%", " %"))
     negative = [result(learner=name, rank=5).scores.num_negative for name in NETWORKS]
     said(lesson, 2, f"each network does so for {min(negative)} to {max(negative)} of the 250")
 
@@ -252,7 +251,7 @@ def test_numbers_of_the_groups() -> None:
         assert score("num_negative", learner=learner, rank=5, transform="sqrt") == 0
     assert score("num_zero", learner="SP", rank=5, transform="sqrt") == five.num_zero
     assert float(two("both.non", 2, transform="sqrt")) > float(two("both.non", 2)) + 0.02
-    said(lesson, 4, f"SP {two('SP', 3, **refined)} without any zero, both.non {two('both.non', 2, **refined)}")
+    said(lesson, 4, f"SP {two('SP', 2, **refined)} without any zero, both.non {two('both.non', 2, **refined)}")
     assert score("num_zero", learner="SP", rank=5, **refined) == 0
     rates = [score("wer", learner="both.non", **BEST), score("wer", learner="SP", rank=5, statistic="prefix")]
     said(lesson, 5, "word error rate {:.2f} against {:.2f} for SP".format(*rates))
@@ -269,7 +268,7 @@ def test_numbers_of_the_lesson_on_the_square() -> None:
     nonlinear = {name: score("kl", learner=name, rank=2, **SQUARED) for name in NETWORKS}
     said(lesson, 4, f"both.non with two states ends at KL {nonlinear['both.non']:.4f}, SP with two at {two.kl:.3f}")
     said(lesson, 4, f"tran.non ends at {nonlinear['tran.non']:.3f}")
-    assert two.kl < nonlinear["fac.non"] and f"{nonlinear['fac.non']:.2f}" in "0.05 0.06"
+    assert two.kl < nonlinear["fac.non"] and nonlinear["fac.non"] == pytest.approx(0.055, abs=0.003)
     unfinished = score("kl", learner="both.non", rank=2, **SQUARED, **adamax(600, 300))
     said(lesson, 5, f"SP with two states (KL {two.kl:.3f})", f"KL {unfinished:.2f}, seven times as far off as SP")
     assert 6.5 < unfinished / two.kl < 7.5

@@ -20,9 +20,10 @@ RESULTS = ASSETS / "results"
 LESSONS = tuple(read_lessons(ASSETS / "lessons").values())
 WANTED = shipped_recipes(LESSONS)
 # How near scores come on any processor (docs/method-notes.md). Linear models differ in the thirteenth digit, networks after at most
-# 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps after a different last digit, and ends at another model, about as good.
-LINEAR, SHORT = 1e-9, 1e-5
-CONVERGED = {"log2_pauto": 0.02, "wer": 0.05, "bits_per_symbol": 0.2}
+# 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps after a different last digit: a refined linear model then differs in the
+# fifth digit, and a network is another one, about as good.
+LINEAR, REFINED, SHORT = 1e-9, 1e-3, 1e-5
+CONVERGED = {"log2_pauto": 0.05, "wer": 0.05, "bits_per_symbol": 0.2}
 
 
 def is_quick(recipe: Recipe) -> bool:
@@ -49,7 +50,7 @@ def assert_same_scores(scores: dict[str, Any], recipe: Recipe) -> None:
             assert scores[name] == pytest.approx(getattr(shipped.scores, name), abs=near), name
         assert scores["num_zero"] == 0 == scores["num_nonfinite"]
         return
-    near = SHORT if learning.kind.networks else LINEAR
+    near = SHORT if learning.kind.networks else LINEAR if recipe.refinement.objective == "none" else REFINED
     for name, value in scores.items():
         expected = getattr(shipped.scores, name)
         assert value == (expected if expected is None else pytest.approx(expected, rel=near, abs=near, nan_ok=True)), name
