@@ -23,5 +23,5 @@ st.subheader("Or begin with an experiment", anchor=False)
 view.presets()
 st.caption(
     "All settings are in the sidebar, and the address in your browser records them: *Share* makes a link, and anyone "
-    "who opens it sees the same numbers."
+    "who opens it here sees the same numbers."
 )

@@ -7,7 +7,7 @@ from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
     "Take away",
-    "What you made here is yours: files that give the same numbers elsewhere, without this server.",
+    "What you made here is yours: files that repeat the experiment elsewhere, without this server.",
 )
 name, run_recipe = view.chosen_run(recipe)
 

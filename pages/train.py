@@ -4,7 +4,7 @@ import streamlit as st
 
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LBFGS_DEPENDENT, LEARNERS
 from pages.shared import cache, sidebar, training, widgets
 from pages.views import train as view
 
@@ -28,6 +28,8 @@ widgets.warnings(*result.report.messages)
 if result.report.logs:
     training.result_charts(recipe, result, "train")
     widgets.training_lines((log.state, log.summary) for log in result.report.logs)
+    if kind.networks and recipe.learning.optimizer == "lbfgs":
+        st.caption(LBFGS_DEPENDENT)
 radius = None if kind.networks else result.report.spectral_radius
 if radius is not None and radius < 1:  # else a warning above says so
     st.caption(f"The sum of all weights converges (spectral radius of ΣA {tables.format_score(radius)} < 1).")

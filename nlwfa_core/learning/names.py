@@ -82,6 +82,11 @@ PROCESSOR_DEPENDENT = (
     "hundredths. fac.non and both.non with the row transform do not, because a softmax keeps their outputs positive."
 )
 
+LBFGS_DEPENDENT = (
+    "On another type of processor, L-BFGS ends at another model with nearly the same loss: its word error rate may differ by a few "
+    "hundredths, and with very few states so may every score."
+)
+
 
 def check_learner(name: str, allowed: tuple[str, ...] = HANKEL_LEARNERS) -> None:
     """Raise RecipeError unless `name` is one of the allowed learners."""

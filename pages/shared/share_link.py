@@ -93,7 +93,7 @@ def _contents(only: bool, slide: bool, step: bool) -> str:
         *(["which controls are shown (the others keep their values)"] if only else []),
         *(["the slide view"] if slide else []),
     ]
-    text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it sees the same numbers."
+    text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it on this server sees the same numbers."
     if st.query_params.get("source") == "upload":
         text += " Uploaded strings are not in the link: they must be on the server that opens it."
     return text

@@ -217,8 +217,8 @@ def test_numbers_of_the_race() -> None:
     wer = [score("wer", learner=name, rank=5) for name in NETWORKS]
     said(lesson, 2, f"{linear.wer:.3f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
     said(lesson, 2, f"SP only guesses after {linear.share_tied:.0%} of the prefixes".replace("%", " %"))
-    negative = [result(learner=name, rank=5).scores.num_negative for name in NETWORKS]
-    said(lesson, 2, f"each network does so for {min(negative)} to {max(negative)} of the 250")
+    assert min(result(learner=name, rank=5).scores.num_negative for name in NETWORKS) > 0
+    said(lesson, 2, "each network does so for some")
 
 
 def test_numbers_of_few_and_of_many_states() -> None:
