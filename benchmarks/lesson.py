@@ -64,7 +64,7 @@ class Lesson:
         scores_by_learner: Scores = {}
         options = {"epochs_factorisation": self.epochs[0], "epochs_transitions": self.epochs[1], "cache": FitCache()}
         for learner in HANKEL_LEARNERS:
-            scores = evaluate(fit(hankel, learner=learner, rank=self.work.rank, **options).model, test)
+            scores = evaluate(fit(hankel, learner=learner, rank=self.work.rank, **AS_IN_THE_PAPER, **options).model, test)
             scores_by_learner[learner] = tuple(getattr(scores, name) for name in SCORES)
         return scores_by_learner
 

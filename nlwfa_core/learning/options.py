@@ -46,8 +46,6 @@ class Refinement:
     """
 
     objective: str = "none"
-    optimizer: str = "adamax"
-    tolerance: float = TOLERANCE
     epochs: int = 40
     rate: float = 0.01
     batch: int = 500
@@ -55,6 +53,8 @@ class Refinement:
     dropout: float = 0.0
     restarts: int = 0
     seed: int = 0
+    optimizer: str = "adamax"
+    tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
         check_one_of("refine", self.objective, REFINEMENTS | VALUE_REFINEMENTS)

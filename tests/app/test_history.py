@@ -257,7 +257,8 @@ def test_what_the_sidebar_can_not_say_is_told() -> None:
 
 def test_what_is_under_way_is_not_deleted() -> None:
     recipe = made(318).with_learner("fac.non")
-    going = recipe.changed(learning=recipe.learning.changed(epochs_factorisation=100_000))
+    endless = {"optimizer": "adamax", "start": "random", "epochs_factorisation": 100_000}
+    going = recipe.changed(learning=recipe.learning.changed(**endless))
     runs.runner().submit(going, "somebody")
     recorded(going, "running")
     app = tick(find(open_lab("history"), going), 0)

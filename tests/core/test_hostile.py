@@ -222,7 +222,7 @@ def test_an_invalid_address_of_a_database(url: str) -> None:
     try:
         engine_of(url).dispose()
     except RecipeError as error:
-        assert "NLWFA_DATABASE_URL is not the address of a database" in str(error)
+        assert "NLWFA_DATABASE_URL must be the address of a supported database" in str(error)
 
 
 @pytest.mark.parametrize("data", [b"key,x\r\n", b'"a\rb"\x00c\rd', b"\r\n\rx", b"a" * 200_000 + b","])

@@ -97,10 +97,10 @@ def test_values(rows: list[tuple[str, float]]) -> None:
     clash = [(word, first[word], value) for word, value in rows if first.setdefault(word, value) != value]
     data = "".join(f"{word},{value!r}\n" for word, value in [*rows, ("ab", first.get("ab", 2.0))]).encode()
     if clash:
-        with pytest.raises(RecipeError, match=r"has the values") as caught:
+        with pytest.raises(RecipeError, match=r"must have one value") as caught:
             read_values(data)
         word, one, other = clash[0]
-        assert str(caught.value) == f"string {word or 'λ'!r} has the values {one} and {other}, one is allowed"
+        assert str(caught.value) == f"string {word or 'λ'!r} must have one value; got {one} and {other}"
     else:
         read = read_values(data).strings
         first.setdefault("ab", 2.0)
