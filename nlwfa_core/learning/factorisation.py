@@ -60,8 +60,13 @@ class Factorisation:
 def options_used(options: Options) -> tuple[object, ...]:
     """The options that change the auto-encoder. The others may differ between learners that share one."""
     descent = (options.epochs_factorisation, options.rate_factorisation, options.schedule, options.optimizer, options.tolerance)
-    projected = options.optimizer == "lbfgs" and options.kind.nonlinear_transitions
-    return (options.rank, options.hidden, options.kind.nonlinear_factorisation, options.start, options.seed, projected, *descent)
+    shape = (options.rank, options.hidden, options.kind.nonlinear_factorisation)
+    return (*shape, options.start, options.seed, solves_last_layer(options), *descent)
+
+
+def solves_last_layer(options: Options) -> bool:
+    """Whether the decoder's last layer is solved in every epoch (see `fit_factorisation`)."""
+    return options.optimizer == "lbfgs" and options.kind.nonlinear_transitions
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
@@ -154,7 +159,7 @@ def fit_factorisation(
         return projected_error(H, decode()[0]) / H.squared_norm
 
     def trained() -> TrainingLog:
-        descent, projected = Descent.of(options, "factorisation"), closed_forms and options.kind.nonlinear_transitions
+        descent, projected = Descent.of(options, "factorisation"), solves_last_layer(options) and not masked
         free, error_of = (layers[:-1], projected_loss) if projected else (layers, loss)
         log = train(free, error_of, "factorisation", descent, report, cancelled, look=look)
         if closed_forms:

@@ -21,7 +21,7 @@ from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_ca
 
 SCHEDULES = ("constant", "cosine")
 CORRECTIONS = 30  # pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
-STEPS_PER_CALL = 20  # of torch's L-BFGS, which evaluates its starting point anew in each call
+STEPS_PER_CALL = 20  # of torch's L-BFGS, which evaluates its starting point again in each call
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few steps, small beside what is
 # learned.
 NUDGE = 1e-3

@@ -20,10 +20,6 @@ class Refinement:
     ----------
     objective : str
         One of `REFINEMENTS`, or of `VALUE_REFINEMENTS` for `fit_values`.
-    optimizer : str
-        "hankel": one of `OPTIMIZERS`.
-    tolerance : float
-        "hankel", with "lbfgs": training ends when `names.WINDOW` epochs lowered the loss by less than this share.
     epochs : int
         "hankel": evaluations of the loss and its gradient, at most; "likelihood": passes over the training strings.
     rate : float
@@ -38,6 +34,10 @@ class Refinement:
         "likelihood", "values": random starts besides the model of the two steps. The best result wins: on the validation strings if
         there are any, else on the data it was trained on.
     seed : int
+    optimizer : str
+        "hankel": one of `OPTIMIZERS`.
+    tolerance : float
+        "hankel", with "lbfgs": training ends when `names.WINDOW` epochs lowered the loss by less than this share.
 
     Raises
     ------

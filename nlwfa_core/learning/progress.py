@@ -204,12 +204,14 @@ class TrainingLog:
         if self.diverged_at is not None:
             return (
                 f"Training diverged: the {self.stage} loss was no longer a finite number after epoch {self.diverged_at}. "
-                f"The model keeps the weights of its best epoch (loss {best:.4g}); try a smaller learning rate."
+                f"The model keeps the weights of its best epoch (loss {best:.4g}). "
+                "If it was trained by Adamax, try a smaller learning rate."
             )
         if len(self.losses) > 1 and self.losses[-1] > self.losses[0] == best:
             return (
                 f"Training made the {self.stage} worse: its {self.measure} was {best:.4g} before the first epoch, never less, "
-                f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with; try a smaller learning rate."
+                f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with. "
+                "If it was trained by Adamax, try a smaller learning rate."
             )
         return None
 

@@ -635,7 +635,7 @@ class StringFile:
 
     @property
     def words(self) -> Words:
-        """All words, made anew at each call."""
+        """All words, made again at each call."""
         return Words.joined(self.parts)
 
     @property

@@ -107,13 +107,13 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     Parameters
     ----------
     training : mapping of str to str, optional
-        Model -> text that says whether its training is finished; shown in an additional column.
+        Model -> text that says whether its training is finished; shown beside its name.
     """
     scores = list(rows.values())
     table: dict[str, list[Any]] = {"model": list(rows)}
-    table |= {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
     if training is not None:
         table["training"] = [training[name] for name in rows]
+    table |= {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
     columns = {score.short_title: st.column_config.Column(help=score.meaning, alignment="right") for score in SCORES}
     columns["model"] = st.column_config.Column(pinned=True)
     alt = "Scores of the models on the test strings"

@@ -128,7 +128,8 @@ def rows(page: Page, table: int = 0) -> list[list[str]]:
 def scores(page: Page, table: int = 0) -> dict[str, dict[str, str]]:
     """A table of scores: model -> short title of a score -> cell."""
     columns = [score.short_title for score in SCORES]
-    return {model: dict(zip(columns, cells, strict=False)) for model, *cells in rows(page, table)}
+    # A column that says whether training is finished may stand between the model and its scores.
+    return {model: dict(zip(columns, cells[len(cells) - len(columns) :], strict=True)) for model, *cells in rows(page, table)}
 
 
 def tick(page: Page, row: int = 0) -> None:

@@ -118,7 +118,7 @@ def test_divergence_is_told_and_the_best_weights_are_kept(dyck: HankelMatrix, le
     assert log.diverged_at == len(log.losses) == 1
     assert np.isfinite(log.losses).all()
     assert f"Training diverged: the {stage} loss was no longer a finite number after epoch 1." in learned.report.messages[0]
-    assert f"(loss {log.losses.min():.4g}); try a smaller learning rate" in learned.report.messages[0]
+    assert f"(loss {log.losses.min():.4g}). If it was trained by Adamax, try a smaller learning rate" in learned.report.messages[0]
     assert all(np.isfinite(a).all() for a in arrays(learned))
     untrained = fit(dyck, learner=learner, rank=3, **{**QUICK, f"epochs_{stage}": 0})
     kept, first = arrays(learned), arrays(untrained)
@@ -138,7 +138,7 @@ def test_tanh_transitions_do_not_diverge(dyck: HankelMatrix) -> None:
 def test_a_loss_that_is_never_finite_is_told() -> None:
     assert TrainingLog("transitions", np.empty(0), 0).message == (
         "Training diverged: the transitions loss was no longer a finite number after epoch 0. "
-        "The model keeps the weights of its best epoch (loss nan); try a smaller learning rate."
+        "The model keeps the weights of its best epoch (loss nan). If it was trained by Adamax, try a smaller learning rate."
     )
     assert TrainingLog("transitions", np.ones(3)).message is None
 
