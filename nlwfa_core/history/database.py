@@ -7,6 +7,7 @@ killed, lose no acknowledged write, and readers never wait.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
@@ -29,6 +30,8 @@ BUSY_SECONDS = 30
 # How often a start that collides with another server's start is retried.
 ATTEMPTS = 20
 MIGRATIONS = Path(__file__).with_name("migrations")
+# Stands in a row for JSON that can't be read: of no type that a row has.
+NOT_JSON = object()
 ADVISORY = 0x6E6C776661  # "nlwfa": the number of PostgreSQL's lock for writers
 
 log = logging.getLogger(__name__)
@@ -69,9 +72,15 @@ def engine_of(url: str | sa.URL) -> sa.Engine:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SAWarning)  # a part of the address without meaning
-            return sa.create_engine(url, pool_pre_ping=True)  # the database server may have been restarted since
+            # The database server may have been restarted since. A damaged row must not hide the others.
+            return sa.create_engine(url, pool_pre_ping=True, json_deserializer=_json)
     except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
         raise RecipeError(f"{VARIABLE} must be the address of a supported database: {error}") from None
+
+
+def is_own(engine: sa.Engine, home: Path) -> bool:
+    """Whether a database is the lab's own file, and not one that somebody named."""
+    return engine.url.database == str(home / FILE)
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
@@ -106,8 +115,13 @@ def _set_aside_damaged(file: Path) -> None:
         inode = file.stat().st_ino
     except OSError:
         return  # there is none
-    if _is_sound(file) or file.stat().st_ino != inode:  # or another process was quicker
-        return
+    if not _is_sound(file) and file.stat().st_ino == inode:  # otherwise another process was quicker
+        set_aside(file)
+
+
+def set_aside(file: Path) -> None:
+    """Rename the lab's own database, so that a new one is begun."""
+    inode = file.stat().st_ino
     aside = file.with_name(f"{file.stem}-damaged-{inode}{file.suffix}")
     for end in ("", "-wal", "-shm"):  # the side files of a damaged file must not be used with the new one
         with suppress(FileNotFoundError):
@@ -125,7 +139,7 @@ def _is_sound(file: Path) -> bool:
             return connection.execute("PRAGMA quick_check(1)").fetchone() == (b"ok",) and bool(versions or b"runs" not in tables)
     except sqlite3.OperationalError:
         return True  # locked, or it can't be opened: that says nothing about its contents
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # the second where SQLite quotes damaged text
         return False
 
 
@@ -159,8 +173,17 @@ def migrate(engine: sa.Engine) -> None:
             sleep(0.1)  # two processes are switching a new file to WAL: SQLite does not wait then
 
 
+def _json(text: str) -> Any:
+    """Read a column's JSON; `NOT_JSON` if it can't be read."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return NOT_JSON
+
+
 def _settings(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # otherwise the driver begins transactions of its own
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged text must not hide the others
     for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {setting}")
 

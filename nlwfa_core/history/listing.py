@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ..errors import check_one_of
 from ..metrics.scores import SCORE_OF, Scores
-from .runs import OWNED, RUNS, History, Run
+from .runs import OWNED, RUNS, History, Run, run_of_row
 
 FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
@@ -77,17 +77,17 @@ def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) 
     """A page of a query's runs. Raises RecipeError if its order is unknown."""
     conditions = [*_on_list(query.owner), *_conditions(query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
-    rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(query)).offset(offset).limit(limit)
+    rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(history, query)).offset(offset).limit(limit)
     count = _from(sa.select(sa.func.count()), query.owner).where(*conditions)
     with history.reading.connect() as connection:
-        return Listing(tuple(Run(**row._mapping) for row in connection.execute(rows)), connection.scalar(count) or 0)
+        return Listing(tuple(run_of_row(row._mapping) for row in connection.execute(rows)), connection.scalar(count) or 0)
 
 
 def get_runs(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
     """Whole runs by their keys, in the order of these; for an owner, only those on the owner's list, with the owner's names."""
     rows = _from(sa.select(*_columns(owner)), owner).where(*_on_list(owner), RUNS.c.key.in_(keys))
     with history.reading.connect() as connection:
-        runs = {row.key: Run(**row._mapping) for row in connection.execute(rows)}
+        runs = {row.key: run_of_row(row._mapping) for row in connection.execute(rows)}
     return {key: runs[key] for key in keys if key in runs}
 
 
@@ -98,7 +98,7 @@ def choices(history: History, owner: str | None = None) -> Choices:
     lists = _from(sa.select(tags), owner).where(*_on_list(owner), tags != "[]").distinct()
     with history.reading.connect() as connection:
         rows = connection.execute(kinds.where(*_on_list(owner)).group_by(RUNS.c.state, RUNS.c.learner, RUNS.c.source)).all()
-        used_tags = {tag for text in connection.scalars(lists) for tag in json.loads(text)}
+        used_tags = {tag for text in connection.scalars(lists) for tag in _tags(text)}
     states: dict[str, int] = {}
     for state, _, _, count in rows:
         states[state] = states.get(state, 0) + count
@@ -143,13 +143,22 @@ def _conditions(query: Query) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
+def _tags(text: str) -> list[str]:
+    """The texts of a JSON list; none if it is damaged."""
+    try:
+        tags = json.loads(text)
+    except ValueError:
+        return []
+    return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+
+
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
     """Whether a JSON list contains a text. All databases have `replace`, and it is case-sensitive in all of them."""
     quoted_tag = json.dumps(tag)
     return sa.or_(*(sa.func.replace(tags, f"{before}{quoted_tag}", "") != tags for before in ("[", ", ")))
 
 
-def _order(query: Query) -> list[sa.ColumnElement[Any]]:
+def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
     """The columns to sort by: a total order, so that no run is on two pages."""
     moment = _labels(query.owner)["submitted"]
     newest = [moment.desc(), RUNS.c.key]
@@ -157,6 +166,8 @@ def _order(query: Query) -> list[sa.ColumnElement[Any]]:
         return [moment.asc(), RUNS.c.key] if query.last else newest
     check_one_of("order", query.order, (NEWEST, *FIELDS))
     text = RUNS.c.scores[query.order].as_string()
+    if history.engine.dialect.name == "sqlite":  # which stores JSON as text, and fails where that is damaged
+        text = sa.case((sa.func.json_valid(RUNS.c.scores), text))
     rank = sa.case(
         (text.is_(None), 3), (text == "nan", 2), (text.in_(UNUSUAL), 0 if query.last else 1), else_=1 if query.last else 0
     )

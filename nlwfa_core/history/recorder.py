@@ -11,7 +11,6 @@ This distinguishes the runs of a dead server from those of a slow one.
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import shutil
 from collections import deque
@@ -24,17 +23,13 @@ from threading import Condition, Thread
 from time import time
 from typing import TypeVar
 
+from filelock import BaseFileLock, FileLock, Timeout
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..files import make_directory
 from .runs import Event, History, Run, read_run
-
-try:
-    import fcntl
-except ImportError:  # on Windows, a server assumes that it is the only one
-    fcntl = None  # type: ignore[assignment]
 
 SERVERS = "servers"
 RETRY_SECONDS = 1.0
@@ -166,20 +161,31 @@ class Recorder:
 
 
 class Presence:
-    """Shows other servers on the same folder that this process is alive, until it closes or dies."""
+    """Shows other servers on the same folder that this process is alive, until it closes or dies.
+
+    A server's file is locked for as long as the server lives. `.guard` is locked while a file is made or looked at, so that nobody
+    sees a file before it is locked.
+
+    Parameters
+    ----------
+    home : Path
+        The lab's folder.
+    name : str
+        The server's name, and its file's.
+    """
 
     def __init__(self, home: Path, name: str) -> None:
         self.name = name
         self._folder = home / SERVERS
         make_directory(self._folder)
-        hidden = self._folder / f".{self.name}"
-        self._file = os.open(hidden, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        _lock(self._file)
-        hidden.rename(self._folder / self.name)  # so that nobody sees it before it is locked
+        self._lock = FileLock(self._folder / name, thread_local=False)
+        with self._guard():
+            self._lock.acquire(blocking=False)
 
     def stopped_servers(self) -> tuple[str, ...]:
         """Servers that have died. Their files stay until `forget`, so a crash in between loses none."""
-        return tuple(path.name for path in self._folder.iterdir() if not path.name.startswith(".") and self._has_stopped(path))
+        with self._guard():
+            return tuple(path.name for path in self._folder.iterdir() if not path.name.startswith(".") and self._has_stopped(path))
 
     def forget(self, servers: tuple[str, ...]) -> None:
         for name in servers:
@@ -188,29 +194,19 @@ class Presence:
     def close(self, keep_file: bool = False) -> None:
         """Remove the file, or leave it unlocked, so that the next server cleans up. Raises nothing."""
         with suppress(OSError):
-            if not keep_file:
+            self._lock.release()
+        if not keep_file:
+            with suppress(OSError):
                 (self._folder / self.name).unlink(missing_ok=True)
-        with suppress(OSError):
-            os.close(self._file)
+
+    def _guard(self) -> BaseFileLock:
+        return FileLock(self._folder / ".guard")
 
     def _has_stopped(self, path: Path) -> bool:
         if path.name == self.name:
             return False
         try:
-            file = os.open(path, os.O_RDWR)
-        except OSError:
+            with FileLock(path, blocking=False):
+                return True
+        except (Timeout, OSError):
             return False
-        try:
-            return _lock(file)
-        finally:
-            os.close(file)
-
-
-def _lock(file: int) -> bool:
-    """Try to lock an open file; returns false if someone else has locked it."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True

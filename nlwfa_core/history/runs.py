@@ -6,25 +6,43 @@ Models and whole results stay in their folders, from which missing rows can be m
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from time import time
-from typing import Any, Self
+from typing import Annotated, Any, Literal, NotRequired, Self
 
 import sqlalchemy as sa
+from pydantic import Field, TypeAdapter, ValidationError
+from sqlalchemy.exc import OperationalError
+from typing_extensions import TypedDict
 
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
 from ..files import SHA256, plain
 from ..limits import check_at_most
 from ..version import __version__
-from .database import connect, reading
+from .database import FILE, connect, is_own, reading, set_aside
 
 STATES = ("queued", "running", "done", "failed", "cancelled", "interrupted")
 MAX_NAME, MAX_TAGS, MAX_TAG = 200, 20, 40
 
+# A number in JSON, and a moment, in seconds since 1970, that a calendar can show.
+Number = float | Literal["inf", "-inf", "nan"]
+Moment = Annotated[float, Field(ge=0, le=4e9)]
+DAMAGED = "A part of this row of the history is damaged, and is left out."
+
 log = logging.getLogger(__name__)
+
+
+class Curve(TypedDict):
+    """A stage's losses."""
+
+    epochs: list[int]
+    losses: list[Number]
+    measure: str
+    state: NotRequired[str]
+    summary: NotRequired[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +110,49 @@ class Run:
     def read_recipe(self) -> Recipe:
         """Read the recipe of a row. Raises RecipeError if this version can't read it."""
         return Recipe(**self.recipe)
+
+
+# What pages rely on in a row. Rows of other versions may lack scores or have more of them.
+SOUND: dict[str, Any] = {
+    "state": Literal["queued", "running", "done", "failed", "cancelled", "interrupted"],
+    "tags": list[str],
+    "scores": dict[str, Number | None] | None,
+    "validation": dict[str, Number | None] | None,
+    "diagnostics": dict[str, Number | list[str] | None] | None,
+    "curves": dict[str, Curve] | None,
+    "seconds": dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None,
+    "sentences": list[str] | None,
+    "recipe": dict[str, Any],
+    **dict.fromkeys(("key", "version", "source", "learner", "name", "note", "server"), str),
+    "message": str | None,
+    **dict.fromkeys(("rank", "num_strings", "seed"), int),
+    "submitted": Moment,
+    **dict.fromkeys(("started", "ended", "deleted"), Moment | None),
+}
+SOUND_VALUES = {name: TypeAdapter(kind) for name, kind in SOUND.items()}
+BLANK: dict[str, Any] = {"state": "failed", "recipe": {}, **dict.fromkeys(("rank", "num_strings", "seed"), 0)}
+
+
+def run_of_row(row: Mapping[Any, Any]) -> Run:
+    """Read a row of the table. Values that are damaged are left out, and the run's message says so."""
+    values, is_damaged = dict(row), False
+    for name, value in row.items():
+        try:
+            SOUND_VALUES[name].validate_python(value, strict=True)
+        except ValidationError:
+            is_damaged = True
+            values[name] = BLANK.get(name, _default(name))
+    if is_damaged:
+        log.warning("The history's row of run %s is damaged", values["key"])
+        values["message"] = " ".join(filter(None, (values.get("message"), DAMAGED)))
+    return Run(**values)
+
+
+def _default(name: str) -> Any:
+    column = Run.__dataclass_fields__[name]
+    if column.default_factory is not MISSING:
+        return column.default_factory()
+    return "" if column.default is MISSING else column.default
 
 
 JSON = sa.JSON(none_as_null=True)
@@ -176,7 +237,18 @@ class History(RunLabels):
     @classmethod
     def open(cls, home: Path) -> Self:
         """Open the history of a lab's folder. Raises what `history.database.connect` raises."""
-        return cls(connect(home))
+        engine = connect(home)
+        try:
+            with reading(engine).connect() as connection:
+                for table in (RUNS, OWNED):
+                    connection.execute(sa.select(table).limit(0))
+        except OperationalError:
+            if not is_own(engine, home):
+                raise
+            engine.dispose()
+            set_aside(home / FILE)  # its tables have other columns than they should: the file is damaged
+            engine = connect(home)
+        return cls(engine)
 
     def close(self) -> None:
         self.engine.dispose()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -448,7 +447,7 @@ def _later(seconds: float, function: Callable[..., None], *arguments: object) ->
 
 
 def num_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The cores that this process may use: those of its affinity, and no more than a container's quota allows."""
+    from joblib import cpu_count
+
+    return int(cpu_count())

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.history.runs import RUNS, History, Run
+from nlwfa_core.history.runs import RUNS, History, Run, run_of_row
 
 posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by POSIX signals")
 
@@ -38,7 +38,7 @@ def all_runs(history: History, deleted: bool = False) -> list[Run]:
     """The rows that are not deleted, or those that are, the newest first."""
     with history.reading.connect() as connection:
         rows = connection.execute(sa.select(RUNS).order_by(RUNS.c.submitted.desc(), RUNS.c.key)).all()
-    return [Run(**row._mapping) for row in rows if (row.deleted is not None) == deleted]
+    return [run_of_row(row._mapping) for row in rows if (row.deleted is not None) == deleted]
 
 
 def run_of(history: History, key: str) -> Run | None:

@@ -15,6 +15,8 @@ from time import time
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy.exc import DatabaseError
 
 from nlwfa_core.errors import RecipeError
@@ -23,9 +25,11 @@ from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE, connect
+from nlwfa_core.history.listing import Query, choices, get_runs, list_runs
 from nlwfa_core.history.recorder import Presence, Recorder
-from nlwfa_core.history.runs import Event, History, Run, run_of_result
+from nlwfa_core.history.runs import SOUND, Event, History, Run, run_of_result
 from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.lab import history as lab_history
 from nlwfa_core.metrics.diagnostics import diagnostics
 from tests.core.small import all_runs, posix, recipe_of, run_of, states, wait_for
 
@@ -284,11 +288,20 @@ def test_an_address_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
     mine, other = Presence(tmp_path, "mine"), Presence(tmp_path, "other")
     assert mine.stopped_servers() == other.stopped_servers() == ()
-    os.close(other._file)
-    assert mine.stopped_servers() == (other.name,)
-    mine.forget((other.name,))
+    program = "import sys, pathlib; from nlwfa_core.history.recorder import Presence\n"
+    program += "presence = Presence(pathlib.Path(sys.argv[1]), 'third'); print(flush=True); sys.stdin.read()"
+    third = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert third.stdout is not None and third.stdout.readline()
+    assert mine.stopped_servers() == other.stopped_servers() == ()
+    third.kill()
+    third.communicate()
+    assert mine.stopped_servers() == other.stopped_servers() == ("third",)
+    mine.forget(("third",))
+    other.close(keep_file=True)
+    assert mine.stopped_servers() == ("other",)
+    mine.forget(("other",))
     mine.close()
-    assert list((tmp_path / "servers").iterdir()) == []
+    assert [path.name for path in (tmp_path / "servers").iterdir() if not path.name.startswith(".")] == []
 
 
 WRITER = """
@@ -356,3 +369,76 @@ def test_a_file_that_is_whole_stays_whoever_opens_it(tmp_path: Path) -> None:
         assert states(tmp_path) == {}
     history.close()
     assert not list(tmp_path.glob("history-damaged-*"))
+
+
+DAMAGED_TEXTS = [
+    "",
+    "{",
+    "[]",
+    "null",
+    "3",
+    '"x"',
+    '{"wer": "abc"}',
+    '{"wer": [1]}',
+    '{"epochs": 1}',
+    '{"scores": {"a": {}}}',
+    "[1, {}]",
+]
+
+
+def look_at(history: History) -> list[Run]:
+    """Everything that the History page reads of its runs."""
+    orders = [Query(), *(Query(order=order, last=last) for order in ("wer", "kl") for last in (False, True))]
+    choices(history)
+    listings = [list_runs(history, query).runs for query in orders]
+    assert len({frozenset(run.key for run in listing) for listing in listings}) == 1
+    for listing in listings:
+        lab_history.runs_table(listing, "wer")
+    runs = list(get_runs(history, [run.key for run in listings[0]]).values())
+    for row in runs:
+        for shown in (lab_history.scores_of, lab_history.loss_curves, lab_history.training_lines, lab_history.diagnostics_table):
+            shown(row)
+        for text in (lab_history.messages, lab_history.reason, lab_history.format_duration):
+            text(row)
+    return runs
+
+
+@pytest.fixture(scope="module")
+def three_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a history with three finished runs."""
+    home = tmp_path_factory.mktemp("three")
+    for recipe in (recipe_of(), recipe_of("both.non"), recipe_of("fac.non")):
+        save(home, recipe)
+    assert Recorder(home).close(60)
+    with sqlite3.connect(home / FILE) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return home / FILE
+
+
+@pytest.mark.parametrize("column", [column for column in SOUND if column != "key"])
+def test_a_damaged_value_hides_no_other_run(three_runs: Path, tmp_path: Path, column: str) -> None:
+    shutil.copy(three_runs, tmp_path / FILE)
+    history = History.open(tmp_path)
+    damaged, *others = (run.key for run in look_at(history))
+    for text in DAMAGED_TEXTS:
+        with history.writing() as connection:
+            connection.exec_driver_sql(f"UPDATE runs SET {column} = ? WHERE key = ?", (text, damaged))
+        runs = {run.key: run for run in look_at(history)}
+        assert all(runs[key].scores is not None and runs[key].message is None for key in others)
+        assert (damaged in runs) == (column != "deleted")
+    history.close()
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_flipped_bit_leaves_the_history_readable(three_runs: Path, tmp_path: Path, place: float, bit: int) -> None:
+    """The history is read, or set aside. (A bit of the tree of rows may hide one row, or two; the next start adds them again.)"""
+    for file in tmp_path.iterdir():
+        file.unlink()
+    data = bytearray(three_runs.read_bytes())
+    data[int(place * len(data))] ^= 1 << bit
+    (tmp_path / FILE).write_bytes(data)
+    history = History.open(tmp_path)
+    runs = look_at(history)
+    history.close()
+    assert len(runs) >= 1 or list(tmp_path.glob("history-damaged-*.sqlite"))
