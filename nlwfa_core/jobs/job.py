@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
@@ -200,7 +200,7 @@ class Job:
         self.held, self.waited, self.pace, self.picture = False, 0.0, Pace(), None
         self.report(self.key, self.recipe, self.state)
 
-    def note(self, message: dict[str, Any]) -> bool:
+    def note(self, message: Mapping[str, Any]) -> bool:
         """Record progress from a worker, which may still arrive after a cancel. Returns whether `held` has changed."""
         if self.over:
             return False
@@ -214,7 +214,7 @@ class Job:
         if self.progress.loss is not None:
             self.pace.note(self.progress.stage, self.progress.step, self.progress.total, now, held)
         if message.get("picture"):
-            self.picture = Snapshot.of(message["picture"])
+            self.picture = message["picture"]
         return changed
 
     def end(self, state: str, message: str | None = None) -> None:

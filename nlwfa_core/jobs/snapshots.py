@@ -8,7 +8,6 @@ States are divided by their lengths first: those of rare prefixes are short and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -43,12 +42,6 @@ class Snapshot:
     points: tuple[tuple[float, float], ...]
     targets: tuple[tuple[float, float], ...]
     explained: float
-
-    @classmethod
-    def of(cls, record: dict[str, Any]) -> Snapshot:
-        """Make a snapshot from JSON."""
-        pairs = {name: tuple((x, y) for x, y in record[name]) for name in ("points", "targets")}
-        return cls(**{**record, **pairs, "rows": tuple(record["rows"])})
 
 
 def snapshot(stage: str, epoch: int, states: RowStates, before: Snapshot | None = None) -> Snapshot | None:

@@ -17,7 +17,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +25,10 @@ from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Condition, Event, Lock, Thread, local
 from time import monotonic, sleep
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, NotRequired, final
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from ..errors import Cancelled, RecipeError, sentence_of
 from ..experiment.data import no_files
@@ -44,6 +47,27 @@ SECONDS_BETWEEN_PICTURES = 0.5
 SECONDS_BETWEEN_LOOKS = 1.0  # of a sweep's worker, for its parent
 
 log = logging.getLogger(__name__)
+
+
+@final
+class ProgressMessage(TypedDict):
+    """What a worker sends while it runs an experiment."""
+
+    progress: tuple[str, int, int, float | None, str]
+    losses: list[tuple[str, int, float, str]]
+    held: NotRequired[bool]
+    picture: NotRequired[Snapshot | None]
+
+
+@final
+class EndMessage(TypedDict):
+    """What a worker sends at the end of an experiment."""
+
+    end: Literal["done", "failed", "cancelled"]
+    message: str | None
+
+
+MESSAGE: TypeAdapter[ProgressMessage | EndMessage] = TypeAdapter(ProgressMessage | EndMessage)
 
 
 class WorkerProcess:
@@ -86,12 +110,10 @@ class WorkerProcess:
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
                 self._process.stdin.flush()
 
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """The process's messages, until it dies."""
+    def messages(self) -> Iterator[ProgressMessage | EndMessage]:
+        """The process's messages, until it dies or sends anything else."""
         if self._process is not None and self._process.stdout is not None:
-            for line in self._process.stdout:
-                if line.endswith(b"\n"):  # otherwise it was cut off when the process died
-                    yield json.loads(line)
+            yield from read_messages(self._process.stdout)
 
     def dismiss(self) -> None:
         """Close the process's input, so that it exits by itself."""
@@ -111,6 +133,19 @@ class WorkerProcess:
             self._process.stdout.close()
             self.dismiss()
         self._process = None
+
+
+def read_messages(stream: Iterable[bytes]) -> Iterator[ProgressMessage | EndMessage]:
+    """Read a worker's lines, up to the first that is not a message: whatever wrote it can't be trusted any more."""
+    for line in stream:
+        if not line.endswith(b"\n"):
+            return  # it was cut off when the process died
+        try:
+            message = MESSAGE.validate_python(json.loads(line))
+        except (ValueError, RecursionError) as error:  # pydantic's errors are ValueErrors
+            log.warning("a worker sent a line that is not a message: %.100r (%.200s)", line, error)
+            return
+        yield message
 
 
 class Pause:
@@ -167,21 +202,29 @@ class Inbox:
         Thread(target=self._listen, args=(stream,), daemon=True).start()
 
     def _listen(self, stream: BinaryIO) -> None:
-        for line in stream:
-            if not line.endswith(b"\n"):
-                break  # the server died while writing it
-            message = json.loads(line)
-            if "cancel" in message:
-                self.cancelled.set()
-                self.pause.hold_after(None)
-            elif "recipe" in message:
-                self.cancelled.clear()  # a cancel that came too late for the previous run
-                self.pause.hold_after(message.get("hold"))
-                self.orders.put(message)
-            else:
-                self.pause.hold_after(message["hold"])
-        with self.saving:
-            os._exit(0)  # sys.exit would wait for the run
+        code = 1
+        try:
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break  # the server died while writing it
+                self._follow(json.loads(line))
+            code = 0
+        except Exception:  # a worker that no longer listened would outlive its server
+            log.exception("the server sent a line that is not a message")
+        finally:
+            with self.saving:
+                os._exit(code)  # sys.exit would wait for the run
+
+    def _follow(self, message: dict[str, Any]) -> None:
+        if "cancel" in message:
+            self.cancelled.set()
+            self.pause.hold_after(None)
+        elif "recipe" in message:
+            self.cancelled.clear()  # a cancel that came too late for the previous run
+            self.pause.hold_after(message.get("hold"))
+            self.orders.put(message)
+        else:
+            self.pause.hold_after(message["hold"])
 
 
 class Outbox:

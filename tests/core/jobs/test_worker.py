@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nlwfa_core.experiment import pipeline as experiment
 from nlwfa_core.experiment.pipeline import prepare, run
 from nlwfa_core.experiment.recipe import LearningRecipe, Recipe
 from nlwfa_core.jobs import worker
+from nlwfa_core.jobs.job import Job
+from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.learning.progress import BITS, Progress
-from tests.core.small import recipe_of
+from tests.core.small import recipe_of, wait_for
 
 SMALL = recipe_of()
 
@@ -140,3 +144,68 @@ def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
 def test_the_end_of_the_input_is_its_end(cut: bytes) -> None:
     done = subprocess.run([sys.executable, "-m", "nlwfa_core.jobs.worker"], input=cut, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+SAID = [
+    {"progress": ["factorisation", 3, 10, 0.5, "loss"], "losses": [["factorisation", 2, 0.6, "loss"]], "held": False},
+    {"progress": ["data", 0, 0, None, "relative loss"], "losses": [], "held": True, "picture": None},
+    {"end": "failed", "message": "why"},
+    {"end": "done", "message": None},
+]
+names = st.sampled_from(["end", "message", "progress", "losses", "x"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(names, values, max_size=3),
+    max_leaves=6,
+)
+lines = st.binary(max_size=40) | json_values.map(lambda value: json.dumps(value).encode())
+
+
+@given(st.lists(st.sampled_from(SAID), max_size=3), lines)
+@settings(deadline=None)
+def test_a_line_that_is_no_message_ends_the_messages(sound: list[dict[str, Any]], line: bytes) -> None:
+    """Whatever a worker writes, its server reads the messages before it, and then counts the worker as dead."""
+    stream = io.BytesIO(b"".join(json.dumps(message).encode() + b"\n" for message in sound) + line + b"\n")
+    received = list(worker.read_messages(stream))
+    assert json.loads(json.dumps(received[: len(sound)])) == sound
+    job = Job("key", SMALL, report=lambda *_: None)
+    for message in received:
+        if "end" in message:
+            assert message["end"] in ("done", "failed", "cancelled")
+        else:
+            job.note(message)
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(deadline=None)
+def test_a_flipped_bit_in_a_message_is_read_or_ends_the_messages(place: float, bit: int) -> None:
+    text = bytearray(b"".join(json.dumps(message).encode() + b"\n" for message in SAID))
+    text[int(place * len(text))] ^= 1 << bit
+    assert len(list(worker.read_messages(io.BytesIO(bytes(text))))) <= len(SAID)
+
+
+def test_a_worker_that_sends_nonsense_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job is tried again with a new process; the next job is not affected."""
+    program = tmp_path / "once.py"
+    program.write_text(
+        "import pathlib, runpy, sys\n"
+        f"first = pathlib.Path({str(tmp_path / 'first')!r})\n"
+        "if not first.exists():\n"
+        "    first.touch(); sys.stdin.readline(); print('no message', flush=True); sys.stdin.read()\n"
+        "else:\n"
+        "    sys.argv = ['worker']; runpy.run_module('nlwfa_core.jobs.worker', run_name='__main__')\n"
+    )
+    popen = subprocess.Popen
+    monkeypatch.setattr(worker.subprocess, "Popen", lambda command, **options: popen([command[0], str(program)], **options))
+    runner = Runner(tmp_path / "home", num_workers=1)
+    try:
+        for recipe in (SMALL, SMALL.changed(learning=LearningRecipe(rank=2))):
+            runner.submit(recipe, "me")
+            wait_for(lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "done")
+    finally:
+        runner.close()
+
+
+def test_a_line_that_is_no_order_ends_the_worker() -> None:
+    process = subprocess.run([sys.executable, "-m", "nlwfa_core.jobs.worker"], input=b"no order\n", capture_output=True)
+    assert process.returncode == 1 and b"JSONDecodeError" in process.stderr
