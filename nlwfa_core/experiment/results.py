@@ -13,7 +13,7 @@ from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomi
 from ..learning.learners import FitReport
 from ..learning.progress import TrainingLog
 from ..metrics.diagnostics import Diagnostics, diagnostics
-from ..metrics.scores import Scores
+from ..metrics.scores import Scores, names_today
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
 from ..strings.words import Alphabet
 from .recipe import Recipe
@@ -85,7 +85,7 @@ def load_result(directory: Path) -> Result:
 
 
 def _scores_of(record: dict[str, Any]) -> Scores:
-    scores = Scores(**{name: _number(value) for name, value in record.items()})
+    scores = Scores(**{name: _number(value) for name, value in names_today(record).items()})
     check_at_least("num_words", scores.num_words, 1)
     return scores
 

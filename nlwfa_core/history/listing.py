@@ -165,7 +165,7 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
     if query.order == NEWEST:
         return [moment.asc(), RUNS.c.key] if query.last else newest
     check_one_of("order", query.order, (NEWEST, *FIELDS))
-    text = RUNS.c.scores[query.order].as_string()
+    text = _score(query.order)
     if history.engine.dialect.name == "sqlite":  # which stores JSON as text, and fails where that is damaged
         text = sa.case((sa.func.json_valid(RUNS.c.scores), text))
     rank = sa.case(
@@ -174,3 +174,15 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
     value = sa.case((text.not_in(UNUSUAL), sa.cast(text, sa.Float)))
     rising = query.last == (query.order in SCORE_OF and SCORE_OF[query.order].higher_is_better)
     return [rank, value.asc() if rising else value.desc(), *newest]
+
+
+def _score(field: str) -> sa.ColumnElement[Any]:
+    """A score as text, under its name of today: `metrics.scores.names_today` as SQL."""
+    text: sa.ColumnElement[Any] = RUNS.c.scores[field].as_string()
+    ranking, truth = RUNS.c.scores["ndcg5_true"].as_string(), RUNS.c.scores["next_kl"].as_string()
+    renamed = sa.and_(ranking.is_(None), truth.is_not(None))
+    if field == "ndcg5":
+        return sa.case((renamed, sa.null()), else_=text)
+    if field == "ndcg5_true":
+        return sa.case((renamed, RUNS.c.scores["ndcg5"].as_string()), else_=text)
+    return text

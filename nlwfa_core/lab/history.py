@@ -16,7 +16,7 @@ from ..files import SHA256
 from ..history.listing import NEWEST
 from ..history.runs import Run
 from ..jobs.folders import RUN_STAGES
-from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores
+from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
 from .options import LABELS, NO_EFFECT, differing, options
 from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
 
@@ -113,13 +113,14 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
 
 def score(run: Run, metric: str) -> float | None:
     """Read a score as a number, even if the row holds "inf" or "nan"; None if there is no score."""
-    value = (run.scores or {}).get(metric)
+    value = names_today(run.scores or {}).get(metric)
     return None if value is None else float(value)
 
 
 def scores_of(run: Run) -> Scores | None:
     """Read a run's scores; None if it is not done, or if another version stored other scores."""
-    values: dict[str, Any] = {name: float(value) if isinstance(value, str) else value for name, value in (run.scores or {}).items()}
+    stored = names_today(run.scores or {})
+    values: dict[str, Any] = {name: float(value) if isinstance(value, str) else value for name, value in stored.items()}
     try:
         return Scores(**values)
     except (TypeError, ValueError):

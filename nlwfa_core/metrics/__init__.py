@@ -3,8 +3,9 @@
 - `perplexity`: the Pautomac score of whole strings, and public conventions for outputs that are not positive.
 - `next_symbols`: word error rate, bits per symbol and NDCG@5, along the strings.
 - `scores`: `evaluate`, all scores of a model on a test set, and what each is called.
+- `intervals`: how far scores would move with other test strings, and whether two models differ by more than that.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
-- `seeds`: scores over several seeds in a few numbers, and which model is best.
+- `seeds`: scores over several seeds in a few numbers, which model is best, and by how much two models differ.
 
 Where test strings come from, and how they are split off, is up to `experiment`.
 """

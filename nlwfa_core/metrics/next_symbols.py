@@ -1,11 +1,13 @@
 """Score predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5, distance to the truth.
 
-Every logarithm is to base 2. The end of the string counts as a symbol, the last one, unless a score says otherwise.
+`score_next` scores all strings together, `score_next_by_string` says what each string adds to these scores. Every logarithm is to
+base 2. The end of the string counts as a symbol, the last one, unless a score says otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from ..strings.words import FloatArray, IntArray
 from .perplexity import check_floor
 
 BoolArray = npt.NDArray[np.bool_]
+TOP = 5  # ranks that NDCG@5 counts
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class NextSymbolScore:
     ndcg5 : float
         Mean over the same predictions of Σ_{j ≤ 5} p(a_j) / log₂(j + 1), divided by its largest possible value, where a_1, a_2 …
         are the next symbols by descending score, the end included (Balle et al. 2016, SPiCe). For equal scores, the mean over all
-        orders. p is the true next-symbol distribution if it is known, else 1 for what followed and 0 for the rest. 1 is best. nan
-        if the true model gives a prefix 0.
+        orders. p is 1 for what followed and 0 for the rest. 1 is best.
+    ndcg5_true : float or None
+        The same with p the true next-symbol distribution. nan if the true model gives a prefix 0; None if the truth is not known.
     next_kl : float or None
         Mean over the same predictions of Σ_a p(a) log₂ (p(a) / q(a)), in bits, p the true next-symbol distribution, q the
         model's, |scores| normalised. ∞ and nan as in `bits_per_symbol`; None if the truth is not known.
@@ -60,6 +64,7 @@ class NextSymbolScore:
     num_impossible: int
     num_negative: int
     ndcg5: float
+    ndcg5_true: float | None
     next_kl: float | None
 
 
@@ -77,23 +82,10 @@ def score_next(
     truth : array, shape (num_nodes, num_symbols + 1), optional
         The true probabilities of what follows each prefix; rows sum to 1.
     """
-    check_floor(floor)
     begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
     num_predictions, num_ends = int(begins.sum()), int(ends.sum())
-    with np.errstate(invalid="ignore", over="ignore"):
-        magnitudes = np.abs(scores)
-        ranked, largest = scores, magnitudes.max(axis=1)
-        if not np.isfinite(largest).all():
-            # A score that is nan predicts nothing: it must not win the arg max.
-            ranked = np.where(np.isnan(scores), -np.inf, scores)
-            largest = np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
-        tolerance = RELATIVE_ERROR * largest
-        likeliest, inner = _highest(ranked, tolerance), _highest(ranked[:, :-1], tolerance)
-        if floor:
-            probabilities = next_distributions(magnitudes)
-            probabilities[np.isnan(magnitudes).any(axis=1)] = 0.0
-            magnitudes = np.maximum(probabilities, floor)
-        normaliser = magnitudes.sum(axis=1)
+    guesses = _Guesses.of(scores, floor)
+    magnitudes, normaliser, likeliest, inner = guesses.magnitudes, guesses.normaliser, guesses.likeliest, guesses.inner
     num_likeliest = np.count_nonzero(likeliest, axis=1)
     right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
     right_inner = _followed(inner, trie, begins, ends) / np.maximum(np.count_nonzero(inner, axis=1), 1)
@@ -111,6 +103,10 @@ def score_next(
         bits = float("inf")
     else:
         bits = float(times @ (np.log2(total) - np.log2(followed)) / num_predictions)
+    true_gains = None
+    if truth is not None:
+        gains, largest = _true_gains(guesses, truth)
+        true_gains = begins * gains / largest
     return NextSymbolScore(
         wer=float(1 - right.sum() / num_predictions),
         wer_without_end=float(1 - right_inner.sum() / max(num_predictions - num_ends, 1)),
@@ -119,9 +115,151 @@ def score_next(
         num_predictions=num_predictions,
         num_impossible=int(times[impossible].sum()),
         num_negative=int((scores < 0).sum()),
-        ndcg5=float(_gains(ranked, tolerance, likeliest, trie, begins, ends, truth).sum() / num_predictions),
+        ndcg5=float(_gains(guesses, trie, begins, ends).sum() / num_predictions),
+        ndcg5_true=None if true_gains is None else float(true_gains.sum() / num_predictions),
         next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class NextSymbolsByString:
+    """What each string adds to the scores of next symbols: sums over its prefixes, shape (num_words,) each.
+
+    For strings with counts c, `NextSymbolScore.bits_per_symbol` is (c @ bits) / (c @ num_predictions), and so on.
+
+    Attributes
+    ----------
+    num_predictions : array
+        The length of the string, plus 1 for its end.
+    right, right_without_end : array
+        Expected number of right predictions, with the end as a symbol and without it.
+    bits : array
+        −log₂ of the probability of what followed; ∞ if that is 0 anywhere, nan if a score is not a finite number.
+    gains : array
+        NDCG@5 against what followed.
+    true_gains, next_kl : array or None
+        NDCG@5 against the true next symbols, and the divergence from them; None if they are not known.
+    """
+
+    num_predictions: FloatArray
+    right: FloatArray
+    right_without_end: FloatArray
+    bits: FloatArray
+    gains: FloatArray
+    true_gains: FloatArray | None
+    next_kl: FloatArray | None
+
+
+def score_next_by_string(
+    scores: FloatArray, trie: Trie, floor: float = 0.0, truth: FloatArray | None = None
+) -> NextSymbolsByString:
+    """Say what each word of the tree adds to the scores of `score_next`, with the same parameters."""
+    guesses = _Guesses.of(scores, floor)
+    parents, symbols = trie.parent[1:], trie.symbol[1:]
+    share = guesses.likeliest / np.maximum(np.count_nonzero(guesses.likeliest, axis=1), 1)[:, None]
+    share_inner = guesses.inner / np.maximum(np.count_nonzero(guesses.inner, axis=1), 1)[:, None]
+    gains = np.zeros(scores.shape)  # of each symbol, if it is what follows
+    for equal, discount in guesses.groups:
+        gains += np.where(equal & (discount > 0)[:, None], discount[:, None], 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = np.log2(guesses.normaliser)[:, None] - np.log2(guesses.magnitudes)
+    bits[guesses.magnitudes == 0] = np.inf
+    bits[~np.isfinite(guesses.normaliser)] = np.nan
+
+    def along(followed: FloatArray, end: bool = True) -> FloatArray:
+        """Sum over each string the values of the symbols that follow its prefixes, given values of shape (num_nodes, num_next)."""
+        at_nodes = np.concatenate(([0.0], followed[parents, symbols]))
+        return _path_sums(at_nodes, trie) + (followed[trie.ends, -1] if end else 0.0)
+
+    true_gains = None
+    if truth is not None:
+        gain, largest = _true_gains(guesses, truth)
+        true_gains = _path_sums(gain / largest, trie)
+    return NextSymbolsByString(
+        num_predictions=np.diff(trie.starts).astype(np.float64),
+        right=along(share),
+        right_without_end=along(share_inner, end=False),
+        bits=along(bits),
+        gains=along(gains),
+        true_gains=true_gains,
+        next_kl=None if truth is None else _path_sums(_relative_entropies(truth, guesses.magnitudes), trie),
+    )
+
+
+def _path_sums(at_nodes: FloatArray, trie: Trie) -> FloatArray:
+    """Sum the nodes' values along each word, from λ to the whole word: shape (num_words,)."""
+    sums: FloatArray = np.add.reduceat(at_nodes[trie.paths], trie.starts[:-1])
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class _Guesses:
+    """What a model's scores say of each prefix.
+
+    Attributes
+    ----------
+    ranked : array, shape (num_nodes, num_symbols + 1)
+        Scores, −∞ for nan: a score that is nan predicts nothing, so it must not win the arg max.
+    tolerance : array, shape (num_nodes,)
+        Scores that differ by less are equal.
+    likeliest : array of bool, shape (num_nodes, num_symbols + 1)
+        The highest scores.
+    inner : array of bool, shape (num_nodes, num_symbols)
+        The highest scores of symbols, without the end.
+    magnitudes : array, shape (num_nodes, num_symbols + 1)
+        |scores|; with a floor normalised, and raised to it.
+    normaliser : array, shape (num_nodes,)
+        Their sum.
+    """
+
+    ranked: FloatArray
+    tolerance: FloatArray
+    likeliest: BoolArray
+    inner: BoolArray
+    magnitudes: FloatArray
+    normaliser: FloatArray
+
+    @classmethod
+    def of(cls, scores: FloatArray, floor: float) -> _Guesses:
+        check_floor(floor)
+        with np.errstate(invalid="ignore", over="ignore"):
+            magnitudes = np.abs(scores)
+            ranked, largest = scores, magnitudes.max(axis=1)
+            if not np.isfinite(largest).all():
+                ranked = np.where(np.isnan(scores), -np.inf, scores)
+                largest = np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
+            tolerance = RELATIVE_ERROR * largest
+            likeliest, inner = _highest(ranked, tolerance), _highest(ranked[:, :-1], tolerance)
+            if floor:
+                probabilities = next_distributions(magnitudes)
+                probabilities[np.isnan(magnitudes).any(axis=1)] = 0.0
+                magnitudes = np.maximum(probabilities, floor)
+            return cls(ranked, tolerance, likeliest, inner, magnitudes, magnitudes.sum(axis=1))
+
+    @cached_property
+    def groups(self) -> tuple[tuple[BoolArray, FloatArray], ...]:
+        """The symbols of equal score, the highest first, with the discount of NDCG@5 that each of them gets at a node.
+
+        Equal scores share the discounts of their ranks; ranks beyond the fifth have none.
+        """
+        size = min(TOP, self.ranked.shape[1])
+        summed = np.concatenate(([0.0], np.cumsum(_discounts(size))))
+        left, equal, rank = self.ranked.copy(), self.likeliest, np.zeros(len(self.ranked), dtype=np.int64)
+        groups = []
+        while True:
+            number = np.count_nonzero(equal, axis=1)
+            share = (summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]) / np.maximum(number, 1)
+            groups.append((equal, share))
+            rank += number
+            if not (number[rank < size] > 0).any():  # the remaining scores are nan or −∞
+                return tuple(groups)
+            left[equal] = -np.inf
+            equal = _highest(left, self.tolerance)
+
+
+def _discounts(size: int) -> FloatArray:
+    discounts: FloatArray = 1 / np.log2(np.arange(size) + 2)
+    return discounts
 
 
 def _highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
@@ -155,35 +293,21 @@ def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) 
     return followed + np.where(guesses[:, -1], ends, 0) if guesses.shape[1] > trie.num_symbols else followed
 
 
-def _gains(
-    scores: FloatArray,
-    tolerance: FloatArray,
-    equal: BoolArray,
-    trie: Trie,
-    begins: IntArray,
-    ends: IntArray,
-    truth: FloatArray | None,
-    size: int = 5,
-) -> FloatArray:
-    """NDCG@5 of each node times its predictions, shape (num_nodes,). Equal scores share the discounts of their ranks.
+def _gains(guesses: _Guesses, trie: Trie, begins: IntArray, ends: IntArray) -> FloatArray:
+    """NDCG@5 of each node against what followed, summed over its predictions: shape (num_nodes,)."""
+    gains = np.zeros(trie.num_nodes)
+    for equal, share in guesses.groups:
+        gains += np.where(share > 0, share * _followed(equal, trie, begins, ends), 0.0)
+    return gains
 
-    `equal` are the highest scores of each row.
-    """
-    size = min(size, scores.shape[1])
-    discounts = 1 / np.log2(np.arange(size) + 2)
-    summed = np.concatenate(([0.0], np.cumsum(discounts)))
-    left, rank, gains = scores.copy(), np.zeros(len(scores), dtype=np.int64), np.zeros(len(scores))
-    while True:
-        number = np.count_nonzero(equal, axis=1)
-        share = (summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]) / np.maximum(number, 1)
-        weights = np.einsum("ij,ij->i", equal, truth) if truth is not None else _followed(equal, trie, begins, ends)
-        gains += np.where(share > 0, share * weights, 0.0)
-        rank += number
-        if not (number[rank < size] > 0).any():  # the remaining scores are nan or −∞
-            break
-        left[equal] = -np.inf
-        equal = _highest(left, tolerance)
-    return gains if truth is None else begins * gains / (discounts @ -np.sort(-truth, axis=1)[:, :size].T)
+
+def _true_gains(guesses: _Guesses, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The discounted gain of each node against the truth, and its largest possible value: shape (num_nodes,) each."""
+    gains = np.zeros(len(truth))
+    for equal, share in guesses.groups:
+        gains += np.where(share > 0, share * np.einsum("ij,ij->i", equal, truth), 0.0)
+    size = min(TOP, truth.shape[1])
+    return gains, _discounts(size) @ -np.sort(-truth, axis=1)[:, :size].T
 
 
 def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray:

@@ -219,32 +219,29 @@ class Divergence:
         word with mass has output 0.
     total_variation : float
         ½ Σ |P*(x) − P_M(x)|, in 0 … 1; at most √(kl · ln 2 / 2) (Pinsker).
-    rmse : float
-        √ mean (f(x) − P*(x))² of the raw outputs and the target, neither of them normalised.
 
-    All are nan if an output is not a finite number.
+    Both are nan if an output is not a finite number.
     """
 
     kl: float
     total_variation: float
-    rmse: float
 
 
 def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2_outputs: FloatArray | None = None) -> Divergence:
     """The distance between outputs and the target on the same words; parameters and errors are those of `pautomac_score`.
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
-    Divergence(kl=1.0, total_variation=0.5, rmse=0.7905694150420949)
+    Divergence(kl=1.0, total_variation=0.5)
     """
     least = pautomac_score(target, target).log2
     # Only rounding can make it negative (Gibbs' inequality).
     kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
     variation = float(np.abs(shares(target) - shares(outputs, floor)).sum() / 2)
-    return Divergence(kl, variation, root_mean_square(outputs, target))
+    return Divergence(kl, variation)
 
 
 def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
-    """√ mean (f(x) − value(x))²: the error on (string, value) data of any sign. nan if an output is not a finite number.
+    """√ mean (f(x) − value(x))²: the error of raw outputs, of any sign. nan if an output is not a finite number.
 
     >>> root_mean_square(np.array([1.0, -2.0]), np.array([1.0, 0.0]))
     1.4142135623730951

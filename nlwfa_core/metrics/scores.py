@@ -6,8 +6,10 @@ zero, negative and non-finite outputs always accompany a score, because they dec
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
-from .perplexity import divergence, pautomac_score
+from .perplexity import divergence, pautomac_score, root_mean_square
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,18 @@ SCORES = (
     ),
     Score(
         "ndcg5",
-        "NDCG@5 (end counted; higher is better)",
+        "NDCG@5 against what followed (end counted; higher is better)",
         "NDCG@5",
         "",
-        "How well the five likeliest next symbols are ranked, against the true probabilities or what followed; 1 is best (SPiCe).",
+        "How well the five likeliest next symbols are ranked, against what followed; 1 is best.",
+        higher_is_better=True,
+    ),
+    Score(
+        "ndcg5_true",
+        "NDCG@5 against the true model (end counted; higher is better)",
+        "NDCG@5, true",
+        "",
+        "The same against the true probabilities of the next symbol, as SPiCe scores; 1 is best.",
         higher_is_better=True,
     ),
     Score(
@@ -137,7 +147,8 @@ SCORES = (
         "RMSE of raw outputs",
         "RMSE",
         "",
-        "Root mean squared error of raw outputs against the target as given. A normalised solution has another scale.",
+        "Root mean squared error of raw outputs against the true probabilities. – if these are known only up to a factor, as from "
+        "a solution that is normalised over the test file: raw outputs have another scale.",
         form=".3g",
     ),
     Score(
@@ -170,8 +181,10 @@ SCORES = (
 )
 SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
-# Where there is room for three.
 RANK_METRICS = ("wer", "log2_pauto")  # what a rank may be chosen by
+# True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's solutions are, to 1e-12.)
+NORMALISED = 1e-6
+# Where there is room for three.
 MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log2_pauto"))
 
 
@@ -210,6 +223,18 @@ class TestSet:
     sample: Sample
     target_is_true: bool
     true_model: Model | None = None
+
+    @cached_property
+    def true_weights(self) -> FloatArray | None:
+        """What raw outputs should be on the words of T, shape (num_words,).
+
+        None if it is not known, or only up to a factor: a target that sums to 1 over T is taken for normalised over T, as
+        PAutomaC's solutions are.
+        """
+        if self.true_model is not None:
+            return self.true_model.weights(self.words)
+        normalised = abs(float(self.target.sum()) - 1) <= NORMALISED
+        return self.target if self.target_is_true and not normalised else None
 
     @cached_property
     def next_truth(self) -> FloatArray | None:
@@ -287,6 +312,20 @@ class Scores:
     rmse: float | None = None
     next_kl: float | None = None
     share_tied: float | None = None
+    ndcg5_true: float | None = None
+
+
+def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored scores under their names of today: a score that was renamed keeps its value.
+
+    Earlier versions had no `ndcg5_true`: their `ndcg5` was against the true model wherever that was known, so beside a `next_kl`.
+
+    >>> names_today({"wer": 0.5, "ndcg5": 0.75, "next_kl": 0.0})
+    {'wer': 0.5, 'ndcg5': None, 'next_kl': 0.0, 'ndcg5_true': 0.75}
+    """
+    if stored.get("next_kl") is not None and stored.get("ndcg5_true") is None:
+        return {**stored, "ndcg5": None, "ndcg5_true": stored.get("ndcg5")}
+    return dict(stored)
 
 
 @on_one_thread
@@ -298,17 +337,10 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     RecipeError
         If the test set is empty or has symbols that the model does not know, or the true model has another number of symbols.
     """
-    if not len(test.words):
-        raise RecipeError("the test set has no strings")
-    if test.sample.num_symbols > model.num_symbols:
-        used = int(test.sample.words.symbols.max(initial=-1)) + 1
-        if used > model.num_symbols:
-            raise RecipeError(f"the test strings use {used} symbols, but the model has {model.num_symbols}")
-    if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
-        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, but the model has {model.num_symbols}")
+    check_fits(model, test)
     trie = test.trie(model.num_symbols)
     next_scores = model.next_scores(trie)
-    weights, logs = _weights(model, test, trie, next_scores)
+    weights, logs = outputs_on(model, test, next_scores)
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
     following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
     gap = divergence(weights, test.target, floor, logs) if test.target_is_true else None
@@ -330,15 +362,31 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
         ndcg5=following.ndcg5,
         kl=gap.kl if gap else None,
         total_variation=gap.total_variation if gap else None,
-        rmse=gap.rmse if gap else None,
+        rmse=None if test.true_weights is None else root_mean_square(weights, test.true_weights),
         next_kl=following.next_kl,
         share_tied=following.share_tied,
+        ndcg5_true=following.ndcg5_true,
     )
 
 
-def _weights(model: Model, test: TestSet, trie: Trie, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """f(x) of the words of T, shape (num_words,), and log₂ |f(x)| where a model sums logarithms."""
-    ends = test.ends(model.num_symbols)
+def check_fits(model: Model, test: TestSet) -> None:
+    """Raise RecipeError if the test set is empty or has symbols that the model does not know, or the true model has others."""
+    if not len(test.words):
+        raise RecipeError("the test set has no strings")
+    if test.sample.num_symbols > model.num_symbols:
+        used = int(test.sample.words.symbols.max(initial=-1)) + 1
+        if used > model.num_symbols:
+            raise RecipeError(f"the test strings use {used} symbols, but the model has {model.num_symbols}")
+    if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
+        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, but the model has {model.num_symbols}")
+
+
+def outputs_on(model: Model, test: TestSet, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """f(x) of the words of T, shape (num_words,), and log₂ |f(x)| where a model sums logarithms.
+
+    `next_scores` are the model's at the nodes of `test.trie`, shape (num_nodes, num_symbols + 1).
+    """
+    trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     if ends is None or not isinstance(model, SharedModel):
         return model.weights(test.words), model.log2_weights(test.words) if isinstance(model, LogModel) else None
     if model.is_chain:

@@ -1,4 +1,9 @@
-"""Scores over seeds in a few numbers: mean and standard deviation, with infinite values counted apart, and which model is best."""
+"""Scores over seeds in a few numbers: mean and standard deviation, with infinite values counted apart, and which model is best.
+
+Two models on the same seeds are compared by their differences seed by seed: `paired_t_interval`, or `signed_rank_interval`, which
+needs no normal distribution and takes infinite scores. These intervals hold what changes with the seed (the start of a training;
+the strings too, where a seed draws them). `intervals` has those over test strings.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
+
+from scipy.special import stdtrit
+
+from ..errors import RecipeError, check_between
+from .intervals import CONFIDENCE, Interval
 
 
 @dataclass(frozen=True)
@@ -73,3 +83,95 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float
     """
     value = mean(scores)
     return value if math.isfinite(value) else math.inf, mean(zeros)
+
+
+def paired_t_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Compute Student's t interval of the mean difference, first − second, of two models over the same seeds.
+
+    It assumes that the differences are close to normally distributed. One seed says nothing: its interval is all numbers. If a
+    difference is infinite, so is the mean, and the interval is all numbers, too: use `signed_rank_interval`. Two infinite scores
+    of one seed have the difference 0.
+
+    >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
+    '1.000 [-1.484, 3.484]'
+
+    Parameters
+    ----------
+    first, second : sequence of float
+        One score for each seed, in the same order.
+    confidence : float
+
+    Raises
+    ------
+    RecipeError
+        If there is no seed, or the numbers of scores differ.
+    """
+    differences = _differences(first, second, confidence)
+    number, estimate = len(differences), _mean(differences)
+    infinite = any(map(math.isinf, differences))
+    if math.isnan(estimate):
+        return Interval(estimate, estimate, estimate)
+    if number < 2 or infinite:
+        return Interval(estimate, -math.inf, math.inf)
+    half = float(stdtrit(number - 1, (1 + confidence) / 2)) * stdev(differences) / math.sqrt(number)
+    return Interval(estimate, estimate - half, estimate + half)
+
+
+def signed_rank_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Compute the interval that belongs to Wilcoxon's signed-rank test, for two models over the same seeds.
+
+    The estimate is the median of the means of all pairs of differences, each with itself included (Hodges and Lehmann 1963), and
+    the interval's ends are two of these means (Hollander and Wolfe, *Nonparametric Statistical Methods*, §3.3). The differences
+    need not be normally distributed, and may be infinite; two infinite scores of one seed have the difference 0. Fewer than six
+    seeds can't give a 95 % interval: it is all numbers then.
+
+    >>> signed_rank_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], [0.0] * 6).text("g")
+    '3.5 [1, ∞]'
+
+    Parameters and errors are those of `paired_t_interval`.
+    """
+    differences = _differences(first, second, confidence)
+    number = len(differences)
+    if any(map(math.isnan, differences)):
+        return Interval(math.nan, math.nan, math.nan)
+    means = sorted(_mean([differences[i], differences[j]]) for i in range(number) for j in range(i, number))
+    middle = len(means) // 2
+    estimate = means[middle] if len(means) % 2 else _mean([means[middle - 1], means[middle]])
+    place = _signed_rank_place(number, (1 - confidence) / 2)
+    if not place:
+        return Interval(estimate, -math.inf, math.inf)
+    return Interval(estimate, means[place - 1], means[-place])
+
+
+def _differences(first: Sequence[float], second: Sequence[float], confidence: float) -> list[float]:
+    if len(first) != len(second) or not len(first):
+        raise RecipeError(f"a paired interval needs one score of each model for every seed; got {len(first)} and {len(second)}")
+    check_between("confidence", confidence, 0, 1)
+    return [0.0 if one == other else float(one) - float(other) for one, other in zip(first, second, strict=True)]
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean; 0 if both +∞ and −∞ are among the values, so that neither side counts more."""
+    total = sum(values)
+    return 0.0 if math.isnan(total) and not any(map(math.isnan, values)) else total / len(values)
+
+
+def _signed_rank_place(number: int, tail: float) -> int:
+    """The largest place such that no more than `tail` of all sums of signed ranks are below it; 0 if there is none.
+
+    >>> [_signed_rank_place(number, 0.025) for number in (5, 6, 8, 10, 20)]  # critical values 0, 3, 8, 52, plus 1
+    [0, 1, 4, 9, 53]
+    """
+    ways = [1]  # of choosing ranks 1 … number with a given sum
+    for rank in range(1, number + 1):
+        ways = [
+            (ways[total] if total < len(ways) else 0) + (ways[total - rank] if total >= rank else 0)
+            for total in range(len(ways) + rank)
+        ]
+    below, place = 0, 0
+    for count in ways:
+        below += count
+        if below > tail * 2**number:
+            break
+        place += 1
+    return place

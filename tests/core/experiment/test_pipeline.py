@@ -156,11 +156,24 @@ def test_damaged_results_are_refused(tmp_path: Path, learned: Result, change: An
 def test_results_saved_before_a_score_was_known_have_none_of_it(tmp_path: Path, learned: Result) -> None:
     save_result(tmp_path, learned)
     record = json.loads((tmp_path / "result.json").read_bytes())
-    for name in ("ndcg5", "kl", "total_variation", "rmse", "next_kl"):
+    for name in ("ndcg5", "ndcg5_true", "kl", "total_variation", "rmse", "next_kl"):
         del record["scores"][name]
     (tmp_path / "result.json").write_text(json.dumps(record))
     loaded = load_result(tmp_path).scores
     assert (loaded.ndcg5, loaded.kl, loaded.wer) == (None, None, learned.scores.wer)
+
+
+def test_results_saved_before_a_score_was_renamed_have_it_under_its_name_of_today(tmp_path: Path, learned: Result) -> None:
+    """NDCG@5 against the true model was called ndcg5."""
+    save_result(tmp_path, learned)
+    record = json.loads((tmp_path / "result.json").read_bytes())
+    for scores in (record["scores"], record["validation"]):
+        scores["ndcg5"] = scores.pop("ndcg5_true")
+    (tmp_path / "result.json").write_text(json.dumps(record))
+    loaded = load_result(tmp_path)
+    assert (loaded.scores.ndcg5, loaded.scores.ndcg5_true) == (None, learned.scores.ndcg5_true)
+    assert loaded.validation is not None and learned.validation is not None
+    assert loaded.validation.ndcg5_true == learned.validation.ndcg5_true
 
 
 def test_missing_results_are_named(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.history.listing import FIELDS, Query, choices, get_runs, list_runs
 from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.runs import History, Run
+from nlwfa_core.lab.history import score
 from tests.core.small import all_runs
 
 RECIPE = Recipe().model_dump(mode="json")
@@ -107,6 +108,32 @@ def test_the_best_come_first_and_runs_without_a_score_last(history: History, met
     # What is not finite is no good score, whatever its sign; what is no number at all comes last either way.
     edge = real[: len(real) - len(finite)] if last else real[len(finite) :]
     assert not any(map(math.isfinite, edge)) and values[: len(real)] == real
+
+
+def test_a_score_against_the_truth_is_listed_as_such_whoever_wrote_it(tmp_path: Path) -> None:
+    """Earlier versions wrote it as ndcg5, beside a next_kl; without a true model, ndcg5 was and is against what followed."""
+    stored = {
+        "before": {"ndcg5": 0.7, "next_kl": 0.1},
+        "before, nothing": {"ndcg5": "nan", "next_kl": "inf"},
+        "before, no truth": {"ndcg5": 0.6, "next_kl": None},
+        "now": {"ndcg5": 0.5, "next_kl": 0.1, "ndcg5_true": 0.8},
+        "now, no truth": {"ndcg5": 0.4, "next_kl": None, "ndcg5_true": None},
+    }
+    history = History.open(tmp_path)
+    rows = [Run(**{**vars(row(number)), "name": name, "scores": stored[name]}) for number, name in enumerate(stored)]
+    history.note(rows)
+
+    def names(order: str) -> list[str]:
+        return [run.name for run in list_runs(history, Query(order=order)).runs]
+
+    assert names("ndcg5")[:3] == ["before, no truth", "now", "now, no truth"]
+    assert names("ndcg5_true")[:3] == ["now", "before", "before, nothing"]
+    by_name = {run.name: run for run in rows}
+    assert {name: score(by_name[name], "ndcg5_true") for name in ("before", "now", "now, no truth")} == {
+        "before": 0.7, "now": 0.8, "now, no truth": None,
+    }  # fmt: skip
+    assert [score(by_name[name], "ndcg5") for name in stored if name != "before, nothing"] == [None, 0.6, 0.5, 0.4]
+    history.close()
 
 
 @pytest.mark.parametrize("query", [Query(), Query(order="wer"), Query(order="wer", last=True), Query(last=True)], ids=str)

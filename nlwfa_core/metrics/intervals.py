@@ -1,0 +1,374 @@
+"""How far scores would move with other test strings: bootstrap intervals, and paired differences between two models.
+
+**What is resampled** are the test strings as drawn, as many as there are, with replacement. A string that occurs three times is
+three draws, so weights of strings are the numbers of draws that they stand for. Next-symbol scores follow the strings: all
+predictions along a string enter or leave together, because they are not independent of each other.
+
+With true probabilities, T of the Pautomac score is the rows as drawn, so a resampled row takes its probability with it, and both
+sides are normalised over the resampled rows. Without them, T is the set of distinct strings: T and the model's normaliser over it
+stay as they are, and only the frequencies P* are resampled.
+
+**What an interval covers** is the draw of the test strings, and nothing else: not the draw of the training strings, not the seed
+of a training, not strings from another source. `seeds` has intervals over seeds.
+
+**How**: each string's contribution to each score is computed once (`string_scores`); the scores of all resamples are then products
+of a matrix of numbers of draws with these contributions. Percentile intervals: Efron and Tibshirani, *An Introduction to the
+Bootstrap* (1993), §13.3; two models on the same resamples: Koehn, *Statistical significance tests for machine translation
+evaluation* (EMNLP 2004). Intervals of few strings are too short: docs/method-notes.md has the coverage that was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RecipeError, check_at_least, check_between
+from ..models.model import Model
+from ..strings.words import FloatArray, IntArray
+from ..threads import on_one_thread
+from .next_symbols import score_next_by_string
+from .perplexity import shares
+from .scores import SCORE_OF, TestSet, check_fits, outputs_on
+
+CONFIDENCE = 0.95
+# Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the resamples.
+NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
+MANY_STRINGS = 100_000  # from here on there are few resamples
+CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score, or a difference of two scores, and its interval.
+
+    Attributes
+    ----------
+    estimate : float
+        On the strings themselves. A difference of two infinite scores is 0.
+    low, high : float
+        The ends, which belong to the interval; ∞ if the score is ∞, nan if it is nan.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def level(self) -> bool:
+        """Whether 0 lies in the interval: for a difference, that neither model is ahead. True if the ends are not known."""
+        return not (self.low > 0 or self.high < 0)
+
+    def text(self, form: str = ".3f") -> str:
+        """Write the estimate and the interval.
+
+        >>> Interval(0.25, 0.125, math.inf).text(), Interval(math.nan, math.nan, math.nan).text()
+        ('0.250 [0.125, ∞]', 'undefined')
+        """
+        if math.isnan(self.estimate):
+            return "undefined"
+        estimate, low, high = (f"{value:{form}}".replace("inf", "∞") for value in (self.estimate, self.low, self.high))
+        return f"{estimate} [{low}, {high}]"
+
+
+@dataclass(frozen=True, eq=False)
+class StringScores:
+    """What each distinct test string adds to a model's scores, computed once for all resamples.
+
+    Attributes
+    ----------
+    counts : array, shape (num_distinct,)
+        How often each distinct string was drawn.
+    next_symbols : mapping of str to array
+        Sums over a string's predictions, shape (num_distinct,); see `next_symbols.NextSymbolsByString`.
+    target : array, shape (num_distinct,)
+        P* of T for each draw of the string.
+    output, log2_output : array, shape (num_distinct,)
+        |f(x)| for each draw, divided by the largest, and log₂ of the same.
+    entropy : array, shape (num_distinct,)
+        −P* log₂ P* for each draw.
+    rows : array, shape (num_distinct,)
+        Rows of T for each draw: 1 where T is the rows as drawn.
+    squared_error : array, shape (num_distinct,), or None
+        (f(x) − true weight)² for each draw, in units of `largest_error`²; None if the true weights are not known.
+    largest_error : float
+    log2_normaliser : float or None
+        log₂ of the sum of the outputs over T, where T stays as it is; None where T is resampled.
+    has_truth, is_finite : bool
+        Whether the target is the true probability, and whether all outputs are finite numbers.
+    """
+
+    counts: IntArray
+    next_symbols: Mapping[str, FloatArray]
+    target: FloatArray
+    output: FloatArray
+    log2_output: FloatArray
+    entropy: FloatArray
+    rows: FloatArray
+    squared_error: FloatArray | None
+    largest_error: float
+    log2_normaliser: float | None
+    has_truth: bool
+    is_finite: bool
+
+    def scores(self, draws: FloatArray) -> dict[str, FloatArray]:
+        """Compute the scores of some resamples: field of `Scores` -> array, shape (num_resamples,).
+
+        Parameters
+        ----------
+        draws : array, shape (num_resamples, num_distinct)
+            How often each string is drawn. With `counts`, the scores are those of `evaluate`.
+        """
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return self._next_scores(draws) | self._word_scores(draws)
+
+    def _next_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
+        sums = _sums(draws, self.next_symbols)
+        number, symbols = sums["num_predictions"], sums["num_symbols"]
+        scores = {
+            "wer": 1 - sums["right"] / number,
+            "wer_without_end": 1 - sums["right_without_end"] / np.maximum(symbols, 1),
+            "bits_per_symbol": sums["bits"] / number,
+            "ndcg5": sums["gains"] / number,
+        }
+        optional = {"ndcg5_true": "true_gains", "next_kl": "next_kl"}
+        return scores | {field: sums[column] / number for field, column in optional.items() if column in sums}
+
+    def _word_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
+        likely = self.target > 0
+        columns = {
+            "mass": self.target,
+            "output": self.output,
+            "cross": np.where(likely, -self.target * self.log2_output, 0.0),
+            "entropy": self.entropy,
+            "rows": self.rows,
+        }
+        if self.squared_error is not None:
+            columns["squared_error"] = self.squared_error
+        sums = _sums(draws, columns)
+        mass = sums["mass"]
+        normaliser = np.log2(sums["output"]) if self.log2_normaliser is None else self.log2_normaliser
+        log2 = np.where(np.isinf(sums["cross"]), np.inf, sums["cross"] / mass + normaliser)
+        scores = {"log2_pauto": log2}
+        if self.has_truth:
+            scores["kl"] = np.maximum(log2 - (sums["entropy"] / mass + np.log2(mass)), 0.0)
+            gaps = np.abs(self.target / mass[:, None] - self.output / np.where(sums["output"] > 0, sums["output"], 1.0)[:, None])
+            scores["total_variation"] = np.einsum("ij,ij->i", draws, gaps) / 2
+        if self.squared_error is not None:
+            scores["rmse"] = np.sqrt(sums["squared_error"] / sums["rows"]) * self.largest_error
+        return scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
+
+
+@on_one_thread
+def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScores:
+    """Compute what each test string adds to a model's scores.
+
+    Parameters
+    ----------
+    model : Model
+    test : TestSet
+        Its T must be its test strings: as drawn, or distinct.
+    floor : float
+        As in `evaluate`. Outputs are raised to it once, over the whole of T.
+
+    Raises
+    ------
+    RecipeError
+        If the model and the test set do not fit (see `evaluate`), or T has a string that is not among the test strings.
+    """
+    check_fits(model, test)
+    trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
+    number = np.full(trie.num_nodes, -1)
+    number[trie.ends] = np.arange(len(trie.ends))
+    if ends is None or (number[ends] < 0).any():
+        raise RecipeError("intervals need test strings that are those of the Pautomac score: a string of T is not among them")
+    counts = test.sample.counts.astype(np.int64)
+    next_scores = model.next_scores(trie)
+    sums = score_next_by_string(next_scores, trie, floor, test.next_truth)
+    columns = {name: values for name, values in vars(sums).items() if values is not None}
+    columns["num_symbols"] = sums.num_predictions - 1
+
+    weights, logs = outputs_on(model, test, next_scores)
+    is_finite = bool(np.isfinite(weights).all())
+    if not is_finite:  # no score of whole strings is defined
+        weights, logs = np.ones(len(weights)), None
+    error = None if test.true_weights is None else np.abs(weights - test.true_weights)
+    if floor:
+        weights, logs = shares(weights, floor), None
+
+    def per_draw(rows: FloatArray) -> FloatArray:
+        """The sum over the rows of T with each distinct string, for each of its draws."""
+        total: FloatArray = np.bincount(number[ends], rows, minlength=len(counts)) / counts
+        return total
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log2 = np.log2(np.abs(weights)) if logs is None else logs
+        log2 = log2 - (largest if np.isfinite(largest := float(log2.max())) else 0.0)
+        outputs = np.exp2(log2)
+        log2_normaliser = None if test.target_is_true else float(np.log2(outputs.sum()))
+        entropy = np.where(test.target > 0, -test.target * np.log2(test.target), 0.0)
+    largest_error = 0.0 if error is None else float(error.max()) or 1.0
+    return StringScores(
+        counts=counts,
+        next_symbols=columns,
+        target=per_draw(test.target),
+        output=per_draw(outputs),
+        log2_output=_first(log2, number[ends], len(counts)),
+        entropy=per_draw(entropy),
+        rows=per_draw(np.ones(len(weights))),
+        squared_error=None if error is None else per_draw((error / largest_error) ** 2),
+        largest_error=largest_error,
+        log2_normaliser=log2_normaliser,
+        has_truth=test.target_is_true,
+        is_finite=is_finite,
+    )
+
+
+def _first(values: FloatArray, number: IntArray, size: int) -> FloatArray:
+    """The value of each distinct string, which is the same in all of its rows; 0 for a string without a row."""
+    first = np.zeros(size)
+    first[number] = values
+    return first
+
+
+def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Sum each column over the drawn strings: name -> array, shape (num_resamples,). ∞ if an infinite value is drawn."""
+    finite = np.stack([np.where(np.isinf(column), 0.0, column) for column in columns.values()], axis=1)
+    sums = dict(zip(columns, (draws @ finite).T, strict=True))
+    for name, column in columns.items():
+        if (infinite := np.isinf(column)).any():
+            sums[name] = np.where(draws @ infinite.astype(np.float64) > 0, np.inf, sums[name])
+    return sums
+
+
+def intervals(
+    model: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
+) -> dict[str, Interval]:
+    """Compute the interval of each score of a model over test strings: field of `Scores` -> interval.
+
+    Scores that need a truth which is not known are left out, as are counts and shares.
+
+    Parameters
+    ----------
+    model : StringScores
+        From `string_scores`.
+    num_resamples : int, optional
+        By default `NUM_RESAMPLES`, or `FEW_RESAMPLES` for more than `MANY_STRINGS` test strings.
+    seed : int
+        Equal seeds give equal intervals.
+    confidence : float
+        The share of intervals that should hold the true score.
+
+    Raises
+    ------
+    RecipeError
+        If the number of resamples is below 1, or the confidence is not between 0 and 1.
+    """
+    (resampled,) = _resampled((model,), num_resamples, seed)
+    own = _own(model)
+    return {field: _interval(values, own[field], confidence) for field, values in resampled.items()}
+
+
+def paired_differences(
+    first: StringScores, second: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
+) -> dict[str, Interval]:
+    """Compute the interval of the difference of two models' scores, first − second, on the same test strings.
+
+    Both models are scored on the same resamples, so what both find hard cancels. If the interval holds 0, the models are level:
+    these test strings do not tell which is better (`Interval.level`, `leader`). A difference of two infinite scores is 0.
+
+    Parameters
+    ----------
+    first, second : StringScores
+        From `string_scores`, with the same test set.
+    num_resamples, seed, confidence
+        As in `intervals`.
+
+    Raises
+    ------
+    RecipeError
+        As in `intervals`, or if the models were scored on other strings.
+    """
+    if not np.array_equal(first.counts, second.counts) or not np.array_equal(first.target, second.target):
+        raise RecipeError("a paired difference needs two models that are scored on the same test strings")
+    one, other = _resampled((first, second), num_resamples, seed)
+    own, other_own = _own(first), _own(second)
+    return {
+        field: _interval(_difference(one[field], other[field]), float(_difference(own[field], other_own[field])), confidence)
+        for field in one
+        if field in other
+    }
+
+
+def leader(field: str, difference: Interval) -> str:
+    """Say which of two models is ahead by a score: "first", "second" or "level".
+
+    >>> lower = Interval(-0.1, -0.2, -0.01)
+    >>> leader("wer", lower), leader("ndcg5", lower), leader("wer", Interval(-0.1, -0.3, 0.1))
+    ('first', 'second', 'level')
+    """
+    if difference.level:
+        return "level"
+    return "first" if (difference.low > 0) == SCORE_OF[field].higher_is_better else "second"
+
+
+def _own(model: StringScores) -> dict[str, float]:
+    """The scores on the strings as they are."""
+    return {field: float(values[0]) for field, values in model.scores(model.counts[None].astype(np.float64)).items()}
+
+
+@on_one_thread
+def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: int) -> list[dict[str, FloatArray]]:
+    """Score each model on the same resamples: field -> array, shape (num_resamples,)."""
+    counts = models[0].counts
+    if num_resamples is None:
+        num_resamples = NUM_RESAMPLES if int(counts.sum()) <= MANY_STRINGS else FEW_RESAMPLES
+    check_at_least("num_resamples", num_resamples, 1)
+    blocks: list[list[dict[str, FloatArray]]] = [[] for _ in models]
+    for draws in resamples(counts, num_resamples, seed):
+        for block, model in zip(blocks, models, strict=True):
+            block.append(model.scores(draws))
+    return [{field: np.concatenate([block[field] for block in blocks_of]) for field in blocks_of[0]} for blocks_of in blocks]
+
+
+def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[FloatArray]:
+    """Draw strings with replacement, as many as there are: how often each is drawn, in blocks of resamples.
+
+    Parameters
+    ----------
+    counts : array, shape (num_distinct,)
+        How often each distinct string occurs.
+
+    Yields
+    ------
+    array, shape (size of the block, num_distinct)
+        Rows sum to the sum of the counts. How they are cut into blocks does not change the numbers.
+    """
+    rng, total = np.random.default_rng(seed), int(counts.sum())
+    block = max(1, CELLS_AT_ONCE // max(len(counts), 1))
+    for start in range(0, num_resamples, block):
+        size = min(block, num_resamples - start)
+        yield rng.multinomial(total, counts / total, size=size).astype(np.float64)
+
+
+def _difference(first: FloatArray | float, second: FloatArray | float) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        difference: FloatArray = np.where(np.equal(first, second), 0.0, np.subtract(first, second))
+    return difference
+
+
+def _interval(values: FloatArray, estimate: float, confidence: float) -> Interval:
+    """The percentile interval of resampled values, shape (num_resamples,).
+
+    Its ends are two of the values, so that ∞ needs no arithmetic; an end is ∞ if any resample is.
+    """
+    check_between("confidence", confidence, 0, 1)
+    if math.isnan(estimate) or np.isnan(values).any():
+        return Interval(estimate, math.nan, math.nan)
+    ordered = np.sort(values)
+    place = max(1, math.floor((len(ordered) + 1) * (1 - confidence) / 2 + 1e-9))  # 1 − 0.95 is not exact
+    low = -math.inf if ordered[0] == -math.inf else float(ordered[place - 1])
+    high = math.inf if ordered[-1] == math.inf else float(ordered[-place])
+    return Interval(estimate, low, high)

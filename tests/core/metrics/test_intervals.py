@@ -1,0 +1,253 @@
+"""Intervals over test strings: against `evaluate`, scipy, cases by hand, and by how often they hold the true score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics import intervals as module
+from nlwfa_core.metrics.intervals import Interval, intervals, leader, paired_differences, resamples, string_scores
+from nlwfa_core.metrics.scores import METRICS, TestSet, evaluate
+from nlwfa_core.models.model import Model
+from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
+from tests.references import COIN, SIGNED, random_nlwfa, ring
+
+AB = Alphabet(("a", "b"))
+WORDS = Dyck().sample(300, seed=3)
+SAMPLE = Sample.of(WORDS, ALPHABET)
+TRIGRAM = NGram.fit(Sample.of(Dyck().sample(2_000, seed=4), ALPHABET), 3)
+TEST_SETS: dict[str, Callable[[], TestSet]] = {
+    "true model": lambda: TestSet.as_drawn(WORDS, Dyck().weights(WORDS), SAMPLE, Dyck()),
+    "solution": lambda: TestSet.as_drawn(WORDS, Dyck().weights(WORDS), SAMPLE),
+    "solution, normalised": lambda: TestSet.as_drawn(WORDS, Dyck().weights(WORDS) / Dyck().weights(WORDS).sum(), SAMPLE),
+    "frequencies": lambda: TestSet.empirical(SAMPLE),
+    "distinct, true model": lambda: TestSet(SAMPLE.words, Dyck().weights(SAMPLE.words), SAMPLE, True, Dyck()),
+}
+MODELS = [Dyck(), TRIGRAM, Uniform(2), COIN.wfa, ring(3), SIGNED.wfa, random_nlwfa(3, 2, 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A model with the same scores after every prefix, and one weight for all strings."""
+
+    scores: tuple[float, ...]
+    weight: float = 0.5
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.scores) - 1
+
+    def weights(self, words: Words) -> FloatArray:
+        return np.full(len(words), self.weight)
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        return np.tile(np.array(self.scores, dtype=float), (trie.num_nodes, 1))
+
+
+@pytest.mark.parametrize("floor", [0.0, 1e-3])
+@pytest.mark.parametrize("kind", TEST_SETS)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_the_estimates_are_the_scores(model: Model, kind: str, floor: float) -> None:
+    """All strings drawn once give what `evaluate` computes without any contribution of single strings."""
+    test = TEST_SETS[kind]()
+    scores, found = evaluate(model, test, floor), intervals(string_scores(model, test, floor), num_resamples=39)
+    assert set(found) == {score.field for score in METRICS if getattr(scores, score.field) is not None}
+    for field, interval in found.items():
+        assert interval.estimate == pytest.approx(getattr(scores, field), abs=1e-12, rel=1e-9, nan_ok=True), field
+
+
+def per_string(model: Model, sample: Sample) -> FloatArray:
+    """−log₂ of each drawn string's share of the distinct strings, computed without the module."""
+    weights = np.abs(model.weights(sample.words))
+    return np.repeat(-np.log2(weights / weights.sum()), sample.counts)
+
+
+def test_the_interval_of_a_mean_is_that_of_scipy() -> None:
+    """Over distinct strings and their frequencies, the Pautomac score is a plain mean over the strings drawn."""
+    values = per_string(TRIGRAM, SAMPLE)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=9_999, method="percentile", rng=1).confidence_interval
+    ours = intervals(string_scores(TRIGRAM, TestSet.empirical(SAMPLE)), num_resamples=9_999)["log2_pauto"]
+    noise = 0.06 * (theirs.high - theirs.low)
+    assert ours.estimate == pytest.approx(values.mean())
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=noise), pytest.approx(theirs.high, abs=noise))
+
+
+def test_the_interval_of_a_paired_difference_is_that_of_scipy() -> None:
+    values = per_string(TRIGRAM, SAMPLE) - per_string(Dyck(), SAMPLE)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=9_999, method="percentile", rng=1).confidence_interval
+    one, other = (string_scores(model, TestSet.empirical(SAMPLE)) for model in (TRIGRAM, Dyck()))
+    ours = paired_differences(one, other, num_resamples=9_999)["log2_pauto"]
+    noise = 0.06 * (theirs.high - theirs.low)
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=noise), pytest.approx(theirs.high, abs=noise))
+    apart = [intervals(string_scores(model, TestSet.empirical(SAMPLE)))["log2_pauto"] for model in (TRIGRAM, Dyck())]
+    assert ours.high - ours.low < apart[0].high - apart[0].low  # what is hard for both models cancels
+
+
+def test_rates_are_resampled_by_whole_strings() -> None:
+    """A ratio of sums over strings, resampled by scipy from the lengths and errors that a plain loop counts."""
+    few = Dyck().sample(60, seed=3)
+    right, lengths = [], []
+    for word in few:
+        guesses = [
+            TRIGRAM.next_scores(trie := Trie.of(Words.of([word[:i]]), 2))[trie.ends[0]].argmax() for i in range(len(word) + 1)
+        ]
+        right.append(sum(guess == symbol for guess, symbol in zip(guesses, (*word, 2), strict=True)))
+        lengths.append(len(word) + 1)
+
+    def rate(right: FloatArray, lengths: FloatArray, axis: int) -> FloatArray:
+        return 1 - right.sum(axis=axis) / lengths.sum(axis=axis)
+
+    theirs = stats.bootstrap(
+        (np.array(right), np.array(lengths)), rate, n_resamples=4_999, method="percentile", paired=True, vectorized=True, rng=1
+    ).confidence_interval
+    ours = intervals(string_scores(TRIGRAM, TestSet.empirical(Sample.of(few, ALPHABET))), num_resamples=4_999)["wer"]
+    noise = 0.08 * (theirs.high - theirs.low)
+    assert ours.estimate == pytest.approx(1 - sum(right) / sum(lengths))
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=noise), pytest.approx(theirs.high, abs=noise))
+
+
+TWO = Sample.of(Words.of([(0,), (1, 1)]), AB)
+
+
+def test_two_strings_by_hand() -> None:
+    """Always a: 1 of 2 right in a, none of 3 in bb. Drawn are a a (¼), a bb (½) or bb bb (¼), so the ends are the extremes."""
+    always = string_scores(Fixed((3, 2, 1)), TestSet.empirical(TWO))
+    assert intervals(always)["wer"] == Interval(1 - 1 / 5, 1 - 1 / 2, 1.0)
+    ends = string_scores(Fixed((2, 1, 3)), TestSet.empirical(TWO))  # always the end: 1 of 2, 1 of 3
+    assert intervals(ends)["wer"] == Interval(1 - 2 / 5, pytest.approx(1 / 2), pytest.approx(2 / 3))
+    gap = paired_differences(always, ends)["wer"]  # with a a both are right once of two
+    assert gap == Interval(pytest.approx(1 / 5), pytest.approx(0), pytest.approx(1 / 3)) and gap.level
+    assert paired_differences(ends, always, confidence=0.4)["wer"].text() == "-0.200 [-0.200, -0.200]"
+
+
+def test_the_frequencies_of_strings_are_resampled_with_them() -> None:
+    """With p(a) = ¾ and p(bb) = ¼ over T = {a, bb}, the score is between log₂ 4/3 (a alone is drawn) and 2 bits (bb alone)."""
+    halves = string_scores(TwoWeights(3.0, 1.0), TestSet.empirical(TWO))
+    assert intervals(halves)["log2_pauto"] == Interval(
+        pytest.approx(np.log2(4 / 3) / 2 + 1), pytest.approx(np.log2(4 / 3)), pytest.approx(2)
+    )
+    # With true probabilities, T is the rows drawn: two equal rows have a half of the mass each, which is 1 bit.
+    rows = TestSet.as_drawn(Words.of([(0,), (1, 1)]), np.array([0.5, 0.25]), TWO)
+    score = intervals(string_scores(TwoWeights(3.0, 1.0), rows))["log2_pauto"]
+    assert score == Interval(pytest.approx(2 / 3 * np.log2(4 / 3) + 2 / 3), pytest.approx(score.estimate), pytest.approx(1))
+
+
+class TwoWeights(Fixed):
+    """The weights of strings that begin with a, and of the others."""
+
+    def __init__(self, first: float, other: float) -> None:
+        super().__init__((1, 1, 1))
+        object.__setattr__(self, "two", (first, other))
+
+    def weights(self, words: Words) -> FloatArray:
+        return np.array([self.two[word[:1] != (0,)] for word in words])
+
+
+def test_an_infinite_score_has_an_infinite_end() -> None:
+    """b is impossible. Without the one string that has it, the score is finite; ten such strings are never all left out."""
+    rare = string_scores(Fixed((1, 0, 1)), TestSet.empirical(Sample.of(Words.of([(0,)] * 9 + [(1,)]), AB)))
+    found = intervals(rare)
+    assert found["bits_per_symbol"] == Interval(np.inf, 1.0, np.inf)
+    common = string_scores(Fixed((1, 0, 1)), TestSet.empirical(Sample.of(Words.of([(1,)] * 9 + [(0,)]), AB)))
+    assert intervals(common)["bits_per_symbol"] == Interval(np.inf, np.inf, np.inf)
+    nothing = string_scores(TwoWeights(1.0, 0.0), TestSet.empirical(TWO))
+    assert intervals(nothing)["log2_pauto"] == Interval(np.inf, 0.0, np.inf)
+    everything = intervals(string_scores(Fixed((0, 0, 0), 0.0), TestSet.empirical(TWO)))
+    assert everything["log2_pauto"] == everything["bits_per_symbol"] == Interval(np.inf, np.inf, np.inf)
+
+
+def test_infinite_scores_are_compared() -> None:
+    test = TestSet.empirical(TWO)
+    none, half, full = (string_scores(TwoWeights(*pair), test) for pair in ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)))
+    assert paired_differences(none, none)["log2_pauto"] == Interval(0, 0, 0)
+    worse = paired_differences(none, full)["log2_pauto"]
+    assert worse == Interval(np.inf, np.inf, np.inf) and leader("log2_pauto", worse) == "second"
+    better = paired_differences(full, none)["log2_pauto"]
+    assert better == Interval(-np.inf, -np.inf, -np.inf) and leader("log2_pauto", better) == "first"
+    assert paired_differences(half, full)["log2_pauto"] == Interval(np.inf, -1.0, np.inf)  # ahead where bb is not drawn
+
+
+def test_no_numbers_have_no_interval() -> None:
+    found = intervals(string_scores(Fixed((1, np.nan, 1), np.nan), TEST_SETS["true model"]()))
+    for field in ("log2_pauto", "kl", "total_variation", "rmse", "bits_per_symbol"):
+        assert np.isnan([found[field].estimate, found[field].low, found[field].high]).all() and found[field].level
+    assert 0 < found["wer"].low <= found["wer"].high < 1
+
+
+def test_a_model_is_level_with_itself() -> None:
+    own = string_scores(TRIGRAM, TEST_SETS["true model"]())
+    assert set(paired_differences(own, own).values()) == {Interval(0, 0, 0)}
+
+
+def test_the_true_model_is_ahead_of_a_trigram_and_not_of_itself_by_another_name() -> None:
+    truth, trigram = (string_scores(model, TEST_SETS["true model"]()) for model in (Dyck(), TRIGRAM))
+    found = paired_differences(trigram, truth)
+    assert {field: leader(field, gap) for field, gap in found.items()} == dict.fromkeys(found, "second")
+    assert found["ndcg5_true"].high < 0 < found["wer"].low
+
+
+def test_draws_do_not_depend_on_blocks_and_have_the_binomial_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.array([5, 1, 14])
+    (whole,) = resamples(counts, 1_999, seed=0)
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", 100)
+    np.testing.assert_array_equal(np.concatenate(list(resamples(counts, 1_999, seed=0))), whole)
+    share = counts / 20
+    assert (whole.sum(axis=1) == 20).all()
+    np.testing.assert_allclose(whole.mean(axis=0), counts, rtol=0.05)
+    np.testing.assert_allclose(whole.var(axis=0), 20 * share * (1 - share), rtol=0.1)
+    assert intervals(string_scores(TRIGRAM, TestSet.empirical(SAMPLE)), seed=1) != intervals(
+        string_scores(TRIGRAM, TestSet.empirical(SAMPLE)), seed=2
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 1), max_size=4).map(tuple), min_size=1, max_size=8))
+def test_the_scores_of_a_resample_are_those_of_its_strings(words: list[tuple[int, ...]]) -> None:
+    """Score the drawn strings as a test set of their own."""
+    sample = Sample.of(Words.of(words), AB)
+    rows = sample.words.take(np.repeat(np.arange(len(sample.words)), sample.counts))
+    own = string_scores(ring(3), TestSet.as_drawn(rows, COIN.wfa.weights(rows), sample, COIN.wfa))
+    draws = next(iter(resamples(sample.counts, 1, seed=len(words))))
+    drawn = sample.words.take(np.repeat(np.arange(len(sample.words)), draws[0].astype(int)))
+    scores = evaluate(ring(3), TestSet.as_drawn(drawn, COIN.wfa.weights(drawn), Sample.of(drawn, AB), COIN.wfa))
+    for field, values in own.scores(draws).items():
+        assert values[0] == pytest.approx(getattr(scores, field), abs=1e-12, nan_ok=True), field
+
+
+def test_intervals_hold_the_true_score_about_as_often_as_they_say() -> None:
+    """200 test sets of 100 strings; the true rates are those of 20,000 other strings."""
+    many = evaluate(TRIGRAM, TestSet.empirical(Sample.of(Dyck().sample(20_000, seed=1), ALPHABET)))
+    hits = {"wer": 0, "bits_per_symbol": 0, "ndcg5": 0}
+    for seed in range(200):
+        test = TestSet.empirical(Sample.of(Dyck().sample(100, seed=1_000 + seed), ALPHABET))
+        found = intervals(string_scores(TRIGRAM, test), num_resamples=199)
+        for field in hits:
+            hits[field] += found[field].low <= getattr(many, field) <= found[field].high
+    assert all(0.88 <= hit / 200 <= 0.99 for hit in hits.values()), hits
+
+
+def test_strings_that_do_not_fit_are_refused() -> None:
+    apart = TestSet.as_drawn(Words.of([(0, 1)]), np.ones(1), Sample.of(Words.of([(0,), (1,)]), AB))
+    with pytest.raises(RecipeError, match="a string of T is not among them"):
+        string_scores(COIN.wfa, apart)
+    prefix = TestSet.as_drawn(Words.of([(0,)]), np.ones(1), Sample.of(Words.of([(0, 1)]), AB))
+    with pytest.raises(RecipeError, match="a string of T is not among them"):
+        string_scores(COIN.wfa, prefix)
+    with pytest.raises(RecipeError, match="scored on the same test strings"):
+        paired_differences(string_scores(TRIGRAM, TestSet.empirical(TWO)), string_scores(TRIGRAM, TestSet.empirical(SAMPLE)))
+    one = string_scores(TRIGRAM, TestSet.empirical(TWO))
+    with pytest.raises(RecipeError, match="num_resamples must be at least 1; got 0"):
+        intervals(one, num_resamples=0)
+    with pytest.raises(RecipeError, match="confidence must be between 0 and 1; got 95"):
+        intervals(one, confidence=95)
