@@ -51,7 +51,7 @@ from nlwfa_core.strings.words import Alphabet
 from .. import ROOT
 from .mutations import Mutation, of_bytes, of_json
 
-FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
+FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 # Bytes of memory for each byte of a file of characters. Four bytes (three characters and a line end) become five numbers of eight
 # bytes: three symbols, an offset and a count. Other formats have more bytes for each symbol.
 CHARACTERS_MEMORY = 13
@@ -67,6 +67,9 @@ STRINGS = (
     b"tokens,count\r\na b,3\r\nb,2\r\n",
     "\ufeffé\U0001f600λ\n".encode() * 3,
     b"3 1000\n" + b"20 " + b"7 " * 20 + b"\n1 999\n0\n",
+    b"the cat;3\na;2\nb;1\n",
+    b'["a", "b"]\n[]\n[1, "b"]\n',
+    b'{"text": "abba", "count": 3}\n{"text": "", "count": 1}\n',
 )
 AUTOMATON = b"""I: (state)
 \t(0) 0.5

@@ -32,9 +32,9 @@ from ..strings.words import Alphabet, Words
 BAD_INPUT, INTERRUPTED = 2, 130
 
 # Options that several commands have.
-STRINGS = "PAutomaC or SPiCe, a string a line, or CSV with counts."
+STRINGS = "PAutomaC or SPiCe, a string a line, CSV with counts, or JSON lines."
 Seed = Annotated[int, typer.Option(help="Equal seeds, equal results.")]
-Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens or csv.")]
+Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens, csv or json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

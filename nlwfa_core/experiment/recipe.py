@@ -102,7 +102,7 @@ class DataRecipe(Record):
     upload_test: ContentHash = ""
     upload_solution: ContentHash = ""
     upload_model: ContentHash = ""
-    upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv"] = "auto"
+    upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv", "json"] = "auto"
 
     @cached_property
     def _key(self) -> str:

@@ -4,7 +4,8 @@
 - `dyck`: well-bracketed strings, which no finite automaton computes, with exact probabilities.
 - `tomita`: seven small regular languages, each with a distribution.
 - `automata`: random automata, squares of them, and exact sampling from any automaton.
-- `files`: strings from the bytes of a file, in any of four formats.
+- `recognition`: what a file is, from its first lines: its kind, the columns of a table, lines of JSON.
+- `files`: strings from the bytes of a file, in any of five formats.
 - `values`: CSV files of strings and values.
 - `pautomac`: solutions and models of the PAutomaC competition, and writing its files.
 - `counting`: strings of corpora that do not fit into memory, counted within a proven bound.

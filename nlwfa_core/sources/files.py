@@ -1,8 +1,8 @@
-"""Reading strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters or tokens, CSV with counts.
+"""Reading strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or JSON, CSV with counts.
 
 This module is in the order in which a file is processed: its bytes are checked and cleaned once; lines are read a block at a time;
 PAutomaC's numbers become words directly, while lines and CSV rows first become cells, whose symbols are then numbered.
-`read_strings` does all of this, and can guess the format.
+`read_strings` does all of this, and can guess the format with the rules of `recognition`.
 
 In the three text formats white space around a string is ignored, and a string that is empty, or λ alone, is the empty word.
 Symbols are numbered in the order of their written forms (numbers by size), so an alphabet does not depend on the order of lines.
@@ -32,16 +32,30 @@ from ..errors import FormatError, RecipeError, check_one_of, listed, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
+from .recognition import (
+    DELIMITERS,
+    INTEGER,
+    KNOWN_HEADERS,
+    MOST_ROWS,
+    STRINGS,
+    JsonLines,
+    Table,
+    check_kind,
+    check_text,
+    has_header,
+    json_lines_of,
+    known_header,
+    num_tokens,
+    states_its_length,
+    table_of,
+)
 
-FORMATS = ("auto", "pautomac", "characters", "tokens", "csv")
-CSV_HEADERS = ("string", "characters", "tokens")  # names of the first column; "string" leaves open what a symbol is
+FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"
 
+HEAD_BYTES = 400  # of which an encoding or a binary file is recognised
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK = re.compile(rb"[ \t\n\v\f]")
-COMMA = re.compile(",")
-TOKEN = re.compile(r"\S+")
-INTEGER = re.compile(r"[+-]?[0-9]+")
 MAX_DIGITS = 18  # integers of this many digits fit into an int64
 # Bytes that are parsed at once: few enough for the resulting arrays to stay in the processor's cache.
 PIECE_BYTES = 2**17
@@ -64,6 +78,7 @@ def clean(data: bytes) -> bytes:
         If the file is empty, too large, or not UTF-8.
     """
     check_at_most("the file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
+    check_text(data[:HEAD_BYTES])
     cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
     check_at_most("the number of lines", cleaned.count(b"\n"), limits.most("strings") + 1, WHOLE_FILE)
     if not _is_visible(_decode(cleaned)):
@@ -90,6 +105,8 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     num_lines = num_bytes = 0
     visible = False
     for raw in _whole_lines_of(reads):
+        if not num_bytes:
+            check_text(raw[:HEAD_BYTES])
         cleaned = _with_plain_line_ends(raw if num_bytes else raw.removeprefix(BYTE_ORDER_MARK))
         visible = _is_visible(_decode(cleaned, num_lines)) or visible
         yield num_lines, cleaned
@@ -213,11 +230,6 @@ def finite(text: str, line: int, at_least: float = -np.inf) -> float:
     return value
 
 
-def _num_tokens(row: str) -> int:
-    """The length of `row.split()`, without making that list, which may take twenty times the line's size."""
-    return sum(1 for _ in TOKEN.finditer(row))
-
-
 # PAutomaC and SPiCe: a first line `number_of_strings alphabet_size`, then one line per string, `length s₁ s₂ …`, symbols from 0.
 # λ is the line `0`. Source: Verwer, Eyraud, de la Higuera, *PAutomaC*, Mach. Learn. 2014, and the files themselves.
 
@@ -291,17 +303,7 @@ def begins_as_pautomac(head: bytes) -> bool:
     """Whether a file with these first bytes has a PAutomaC header, and a first string that states its length."""
     text = _with_plain_line_ends(head.removeprefix(BYTE_ORDER_MARK)).decode("utf-8", "replace")
     rows = [row for row in text.split("\n")[:-1] if row.strip()]
-    return len(rows) > 1 and _has_header(rows[0]) and _states_its_length(rows[1])
-
-
-def _has_header(row: str) -> bool:
-    tokens = row.split(maxsplit=2)
-    return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
-
-
-def _states_its_length(row: str) -> bool:
-    whole = all(INTEGER.fullmatch(token[0]) for token in TOKEN.finditer(row))
-    return whole and row.split(maxsplit=1)[0] == str(_num_tokens(row) - 1)
+    return len(rows) > 1 and has_header(rows[0]) and states_its_length(rows[1])
 
 
 def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -> tuple[int, int, int]:
@@ -415,14 +417,8 @@ def _end_of_strings(cleaned: bytes) -> int:
     return end
 
 
-def csv_header(row: Sequence[str], second_column: str) -> str | None:
-    """The first column's name, if this row is a header whose second column has the given name."""
-    names = [cell.strip(' "\t')[:20].lower() for cell in row]
-    return names[0] if len(names) == 2 and names[0] in CSV_HEADERS and names[1] == second_column else None
-
-
 class CsvCells:
-    """The strings of a CSV file with two columns.
+    """The strings of a table: a CSV file with two columns, or with those that `recognition.table_of` found.
 
     The file is parsed twice: once to check it, pass on the second column and find out whether strings hold tokens, and once for
     the cells. Holding all cells in between would take many times the file's size.
@@ -435,6 +431,8 @@ class CsvCells:
         Takes the second cells of some rows and the line of each; may raise FormatError.
     notes : list
         Gets a sentence if there are blank lines.
+    table : Table, optional
+        The columns, if they are not a string and a number with a comma between them.
 
     Attributes
     ----------
@@ -454,8 +452,10 @@ class CsvCells:
         alphabet: Alphabet | None,
         notes: list[str],
         read: Callable[[list[str], list[int]], None],
+        table: Table | None = None,
     ) -> None:
         self._cleaned, self._second_column, self._first_column, self._num_blank = cleaned, second_column, "string", 0
+        self._table = table or Table()
         tokens, empty = False, True
         error: FormatError | None = None  # raised last: wrong columns anywhere in the file are reported first
         for cells, numbers, lines in self._blocks():
@@ -480,6 +480,7 @@ class CsvCells:
     def _blocks(self) -> Iterator[tuple[list[str], list[str], list[int]]]:
         """Stripped strings, the cells of the second column, and their lines, a block at a time."""
         cells, numbers, lines = list[str](), list[str](), list[int]()
+        table, is_first = self._table, True
         self._num_blank = num_read = num_done = 0  # blocks of lines
 
         def physical_lines() -> Iterator[str]:
@@ -491,18 +492,21 @@ class CsvCells:
                         raise self._too_long(row, reader.line_num + 1)
                     yield row + "\n"
 
-        reader = csv.reader(physical_lines(), strict=True)
+        reader = csv.reader(physical_lines(), strict=True, delimiter=table.delimiter)
         try:
             for row in reader:
                 if num_read > num_done + 1 and cells:
                     yield cells, numbers, lines
                     cells, numbers, lines, num_done = [], [], [], num_read - 1
-                if len(row) == 2 and (cells or num_done or not (name := csv_header(row, self._second_column))):
-                    numbers.append(row[1])
-                    cells.append(row[0].strip())
+                if len(row) == table.num_columns and not (is_first and self._is_header(row)):
+                    numbers.append("1" if table.counts is None else row[table.counts])
+                    cells.append(row[table.strings].strip())
                     lines.append(reader.line_num)
-                elif len(row) == 2:
-                    self._first_column = str(name)
+                    is_first = False
+                elif len(row) == table.num_columns:
+                    is_first = False
+                    name = row[table.strings].strip().lower()
+                    self._first_column = name if name in KNOWN_HEADERS else "string"
                 elif len(row) < 2 and not any(cell.strip() for cell in row):
                     self._num_blank += 1
                 else:
@@ -512,16 +516,66 @@ class CsvCells:
         if cells:
             yield cells, numbers, lines
 
+    def _is_header(self, row: list[str]) -> bool:
+        return self._table.has_header or bool(known_header(row, self._second_column))
+
     def _wrong_columns(self, num_columns: int, line: int) -> FormatError:
-        return FormatError(f"expected 2 columns, string and {self._second_column}; got {plural(num_columns, 'column')}", line)
+        number = self._table.num_columns
+        columns = f"2 columns, string and {self._second_column}" if number == 2 else f"{number} columns"
+        separator = "" if self._table.delimiter == "," else f" separated by {DELIMITERS[self._table.delimiter]}s"
+        return FormatError(f"expected {columns}{separator}; got {plural(num_columns, 'column')}", line)
 
     def _too_long(self, row: str, line: int) -> FormatError:
         """The error for a line that is too long for two cells. It may have millions, which are counted a chunk at a time."""
         try:
-            num_columns = 1 + sum(len(part) - 1 for part in csv.reader(chunks(row, COMMA, BLOCK_BYTES), strict=True))
+            parts = chunks(row, re.compile(self._table.delimiter), BLOCK_BYTES)
+            num_columns = 1 + sum(len(part) - 1 for part in csv.reader(parts, strict=True, delimiter=self._table.delimiter))
         except csv.Error as error:
             return FormatError(f"not a CSV file: {error}", line)
         return self._wrong_columns(num_columns, line)
+
+
+class JsonCells:
+    """The strings of lines of JSON, parsed twice for the same reason as those of `CsvCells`.
+
+    Parameters
+    ----------
+    read : callable
+        Takes the counts of some lines, as text, and their lines; may raise FormatError.
+
+    Attributes
+    ----------
+    in_tokens : bool
+        Whether the strings hold tokens.
+
+    Raises
+    ------
+    FormatError
+        If a line is not such JSON, or `read` raises one.
+    """
+
+    def __init__(
+        self, cleaned: bytes, layout: JsonLines, alphabet: Alphabet | None, read: Callable[[list[str], list[int]], None]
+    ) -> None:
+        self._cleaned, self._layout = cleaned, layout
+        self.in_tokens = False
+        for cells, counts, lists, lines in self._blocks():
+            self.in_tokens = self.in_tokens or lists or hold_tokens(cells, alphabet)
+            read(counts, lines)
+
+    def cells(self) -> Cells:
+        return ((cells, lines) for cells, _, _, lines in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[list[str], list[str], bool, list[int]]]:
+        """Strings and counts as text, whether any of them is a list of symbols, and their lines, a block at a time."""
+        first = 1
+        for rows in line_blocks(self._cleaned):
+            lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
+            values = [self._layout.cell(rows[line - first], line) for line in lines]
+            if values:
+                cells, counts, are_lists = (list(column) for column in zip(*values, strict=True))
+                yield cells, counts, any(are_lists), lines
+            first += len(rows)
 
 
 def hold_tokens(cells: Iterable[str], alphabet: Alphabet | None) -> bool:
@@ -602,7 +656,7 @@ def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tu
 def _symbols_of(cell: str, tokens: bool) -> Sequence[str]:
     if cell in ("", LAMBDA):
         return ()
-    if tokens and len(cell) > BLOCK_BYTES and (length := _num_tokens(cell)) > limits.most("string_length"):
+    if tokens and len(cell) > BLOCK_BYTES and (length := num_tokens(cell)) > limits.most("string_length"):
         return " " * length  # a stand-in of the same length, for which it will be refused
     return cell.split() if tokens else cell
 
@@ -625,6 +679,8 @@ class StringFile:
         One of FORMATS, never "auto".
     notes : tuple of str
         What a user should know, one sentence each.
+    detail : str
+        How strings and counts stand in the lines of a table or of JSON, as the end of a sentence.
     """
 
     parts: Sequence[Words]
@@ -632,6 +688,7 @@ class StringFile:
     alphabet: Alphabet
     format: str
     notes: tuple[str, ...] = ()
+    detail: str = ""
 
     @property
     def words(self) -> Words:
@@ -639,8 +696,17 @@ class StringFile:
         return Words.joined(self.parts)
 
     @property
+    def reading(self) -> str:
+        """How the file was read, as pages and commands say it: `read_as` of its own symbols."""
+        seen = np.zeros(len(self.alphabet), dtype=bool)
+        for part in self.parts:
+            seen[part.symbols] = True
+        own = [symbol for symbol, is_own in zip(self.alphabet.symbols, seen.tolist(), strict=True) if is_own]
+        return read_as(self.format, self.alphabet.symbols if self.format == "pautomac" else own, self.detail)
+
+    @property
     def counts(self) -> IntArray:
-        """How often each was seen, shape (num_words,): all 1, except in a CSV file."""
+        """How often each was seen, shape (num_words,): all 1, except in a CSV file or lines of JSON."""
         return np.ones(sum(map(len, self.parts)), dtype=np.int64) if self.weights is None else self.weights.astype(np.int64)
 
     def sample(self) -> Sample:
@@ -653,6 +719,20 @@ class StringFile:
     def packed_sample(self) -> Sample:
         """The same in the smallest integers, to be split: the parts of a split are in int64."""
         return Sample.merged(self.parts, self.alphabet, self.weights)
+
+
+SYMBOLS_NAMED, SYMBOL_LENGTH = 12, 20  # in a sentence
+
+
+def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
+    """Say how a file of strings was read.
+
+    >>> read_as("tokens", ["a", "big", "cat"])
+    'read as tokens: 3 symbols: a big cat'
+    """
+    names = (symbol if len(symbol) <= SYMBOL_LENGTH else f"{symbol[: SYMBOL_LENGTH - 1]}…" for symbol in symbols[:SYMBOLS_NAMED])
+    more = " …" if len(symbols) > SYMBOLS_NAMED else ""
+    return f"read as {format}: {plural(len(symbols), 'symbol')}: {' '.join(names)}{more}{detail and f'; {detail}'}"
 
 
 def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
@@ -680,32 +760,58 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     """
     check_one_of("format", format, FORMATS)
     cleaned = clean(data)
-    chosen = _guess_format(cleaned, alphabet) if format == "auto" else format
+    rows = first_rows(cleaned)
+    if format in ("auto", "pautomac"):
+        check_kind(rows, STRINGS)
+    chosen, layout = _guess_format(cleaned, rows, alphabet) if format == "auto" else _layout(format, rows)
     if chosen == "pautomac":
         return _read_pautomac(cleaned, alphabet)
     notes: list[str] = []
     weights: IntArray | None = None
-    if chosen == "csv":
+    if isinstance(layout, Table | JsonLines):
         counts = _CountColumn()
-        table = CsvCells(cleaned, "count", alphabet, notes, counts.read)
+        table = (
+            CsvCells(cleaned, "count", alphabet, notes, counts.read, layout)
+            if isinstance(layout, Table)
+            else JsonCells(cleaned, layout, alphabet, counts.read)
+        )
         cells, tokens, weights = table.cells(), table.in_tokens, np.concatenate(counts.blocks)
     else:
         cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
     parts, full = encode_cells(cells, tokens, alphabet)
-    return StringFile(parts, weights, full, chosen, (*notes, *new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])))
+    notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
+    return StringFile(parts, weights, full, chosen, tuple(notes), layout.detail if layout else "")
 
 
-def _guess_format(cleaned: bytes, alphabet: Alphabet | None) -> str:
-    rows = _visible_rows(cleaned)
-    head = list(islice(rows, 21))
-    if _has_header(head[0]):
-        promised = head[0].split()[0]
-        if len(head) == 1 or _states_its_length(head[1]) or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1):
-            return "pautomac"
-    first = head[1:] if csv_header(head[0].split(",", 2), "count") else head[:20]
-    if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
-        return "csv"
-    return "tokens" if hold_tokens(chain(head, rows), alphabet) else "characters"
+def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None]:
+    """The format that was asked for, and how strings stand in lines of it."""
+    all_rows = len(rows) < MOST_ROWS
+    if format == "csv":
+        return format, table_of(rows, all_rows) or Table()
+    if format == "json":
+        # A file of one list is a string, now that the format is known.
+        return format, json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()
+    return format, None
+
+
+def _guess_format(cleaned: bytes, rows: list[str], alphabet: Alphabet | None) -> tuple[str, Table | JsonLines | None]:
+    """The format that a file seems to have, and how strings stand in its lines. docs/files.md states the rules, in this order."""
+    all_rows = len(rows) < MOST_ROWS
+    if has_header(rows[0]):
+        promised = rows[0].split()[0]
+        if len(rows) == 1 or states_its_length(rows[1]) or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1):
+            return "pautomac", None
+    # Brackets and quotation marks that are symbols are no JSON.
+    if not set('[{"').intersection(alphabet.symbols if alphabet else ()) and (lines := json_lines_of(rows, all_rows)):
+        return "json", lines
+    if table := table_of(rows, all_rows):
+        return "csv", table
+    return "tokens" if hold_tokens(_visible_rows(cleaned), alphabet) else "characters", None
+
+
+def first_rows(cleaned: bytes) -> list[str]:
+    """The first lines of a cleaned file that are not blank, as many as `recognition` looks at."""
+    return list(islice(_visible_rows(cleaned), MOST_ROWS))
 
 
 def _visible_rows(cleaned: bytes) -> Iterator[str]:

@@ -17,7 +17,8 @@ from ..errors import FormatError, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, Words, check_symbols
-from .files import clean, finite, line_blocks, positive_count, quoted
+from .files import clean, finite, first_rows, line_blocks, positive_count, quoted
+from .recognition import MODEL, SOLUTION, check_kind
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # number of indices of an entry
 HEADING = re.compile(r"([IFST])\s*:.*")
@@ -56,6 +57,7 @@ def read_solution(data: bytes) -> FloatArray:
         If a line is not a finite number of at least 0, or the count in the first line is wrong.
     """
     cleaned = clean(data)
+    check_kind(first_rows(cleaned), SOLUTION)
     filled = ((line, row) for line, row in enumerate(map(str.strip, chain.from_iterable(line_blocks(cleaned))), start=1) if row)
     first, number = next(filled)
     promised = positive_count(number, first)
@@ -91,7 +93,9 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     FormatError
         If a line is malformed, a section is missing, an entry occurs twice, or the automaton would be too large.
     """
-    entries = _model_entries(clean(data).decode("utf-8").split("\n"))
+    cleaned = clean(data)
+    check_kind(first_rows(cleaned), MODEL)
+    entries = _model_entries(cleaned.decode("utf-8").split("\n"))
     num_states = 1 + max(max(key[0], key[-1] if name != "S" else 0) for name in SECTIONS for key in entries[name])
     emitted = 1 + max((key[1] for name in "ST" for key in entries[name]), default=0)
     size = emitted if num_symbols is None else num_symbols

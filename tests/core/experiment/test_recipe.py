@@ -29,7 +29,7 @@ recipes = st.builds(
         seed=st.integers(0, 2**31 - 1),
         split_probability=st.floats(0, 1),
         upload=st.sampled_from(["", "0" * 64, "a1" * 32]),
-        upload_format=st.sampled_from(["auto", "pautomac", "characters", "tokens", "csv"]),
+        upload_format=st.sampled_from(["auto", "pautomac", "characters", "tokens", "csv", "json"]),
     ),
     hankel=st.builds(HankelRecipe, num_prefixes=st.integers(1, limits.most("basis")), transform=st.sampled_from(list(TRANSFORMS))),
     refinement=st.builds(RefinementRecipe, objective=st.sampled_from(list(REFINEMENTS)), dropout=st.floats(0, 0.9)),

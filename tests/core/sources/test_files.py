@@ -120,7 +120,7 @@ BAD_FILES = [
     (b"", "auto", None, "the file is empty: it has 0 bytes"),
     (b"\xef\xbb\xbf \r\n\n", "auto", None, "the file is empty"),
     (b"ab\nc\xe9d\n", "auto", 2, "byte 0xe9 is not UTF-8"),
-    (b"ab\n", "json", None, "format must be one of auto, pautomac, .*; got 'json'"),
+    (b"ab\n", "xml", None, "format must be one of auto, pautomac, .*; got 'xml'"),
     (b"2\n1 0\n", "pautomac", 1, "the header must be number_of_strings and alphabet_size; got 1 number"),
     (b"3 2\n1 0\n1 1\n", "auto", 1, "the header promises 3 strings, but 2 follow"),
     (b"1 2\n1 0\n1 1\n", "auto", 1, "the header promises 1 string, but 2 follow"),

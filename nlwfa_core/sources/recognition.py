@@ -1,0 +1,448 @@
+"""Recognising what a file is from its first bytes and lines, so that no file is read as something else without a word.
+
+`check_text` refuses bytes that are not UTF-8 text and names what they are. `check_kind` refuses another kind of file than the one
+that is wanted, such as a solution in place of strings. `Table` says how the strings of a table of text stand in its columns, and
+`JsonLines` how they stand in lines of JSON. All of them look only at the first lines; what contradicts them later in the file is an
+error with its line. docs/files.md states the rules for users.
+
+A rule must not change how a file of characters or tokens is read, so each asks for more than a single line can show by chance: the
+same number of columns in every line and numbers below each other, or valid JSON in every line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import FormatError, listed, plural
+
+MOST_ROWS = 21  # visible lines that are looked at: a header and twenty others
+LONGEST_ROW = 2**16  # characters; longer lines are not tried as rows of a table
+LONGEST_JSON = 2**17  # characters of a line of JSON: parsed, it takes up to twenty times its size
+
+INTEGER = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
+TOKEN = re.compile(r"\S+")
+DECIMAL = re.compile(r"[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|0|1")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+# Bytes that are not text
+
+
+def check_text(head: bytes) -> None:
+    """Raise FormatError if a file with these first bytes is text in another encoding than UTF-8, or a well-known binary file."""
+    if encoding := _encoding(head):
+        raise FormatError(f"the file is {encoding} text; files must be saved as UTF-8 (in Excel: CSV UTF-8)")
+    for beginning, title in MAGIC.items():
+        if head.startswith(beginning):
+            raise FormatError(f"the file is {title}; a text file is wanted, saved as UTF-8")
+    if head[8:9] == b"{" and head[4:8] == bytes(4):
+        raise FormatError("the file is a safetensors file (a model's arrays); a text file is wanted, saved as UTF-8")
+
+
+MAGIC = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"\x1f\x8b": "compressed (gzip)",
+    b"%PDF": "a PDF document",
+}
+
+
+def _encoding(head: bytes) -> str:
+    """The name of an encoding with two or four bytes for a character; empty for others."""
+    marks = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+    for mark, name in marks.items():
+        if head.startswith(mark):
+            return name
+    # Without a mark, letters of the Latin alphabet have a zero in every second byte.
+    pairs = head[:400][: len(head[:400]) // 2 * 2]
+    zeros = pairs[::2].count(0), pairs[1::2].count(0)
+    return "UTF-16" if min(zeros) == 0 and 2 * max(zeros) > len(pairs) // 2 > 1 else ""
+
+
+# Kinds of files
+
+STRINGS, SOLUTION, MODEL = "a PAutomaC file of strings", "a PAutomaC solution", "a PAutomaC model"
+TARGET = "a SPiCe target file (the next symbols of prefixes)"
+
+
+def check_kind(rows: Sequence[str], wanted: str) -> None:
+    """Raise FormatError if a file is recognised as another kind than the one that is wanted.
+
+    >>> check_kind(["2", "0.5", "0.25"], wanted=STRINGS)
+    Traceback (most recent call last):
+    nlwfa_core.errors.FormatError: this is a PAutomaC solution; a file of strings is wanted
+
+    Parameters
+    ----------
+    rows : sequence of str
+        The first lines that are not blank.
+    wanted : str
+        STRINGS, which stands for strings in any format, SOLUTION or MODEL.
+    """
+    kind = kind_of(rows)
+    if kind not in ("", wanted):
+        raise FormatError(f"this is {kind}; {'a file of strings' if wanted == STRINGS else wanted} is wanted")
+
+
+def kind_of(rows: Sequence[str]) -> str:
+    """Recognise a competition's file by its first lines that are not blank; empty for any other file."""
+    first, second = (*rows[:2], "", "")[:2]
+    if SECTION.fullmatch(first.strip()) and ("(state" in first or ENTRY.fullmatch(second.strip())):
+        return MODEL
+    if second and has_header(first) and states_its_length(second):
+        return STRINGS
+    if second and re.fullmatch("[0-9]+", first.strip()) and all(DECIMAL.fullmatch(row.strip()) for row in rows[1:]):
+        # Strings of single digits must not look like this.
+        return SOLUTION if any("." in row or "e" in row.lower() for row in rows[1:]) else ""
+    return TARGET if rows and all(len(row) < LONGEST_ROW and _is_target(row.split()) for row in rows) else ""
+
+
+SECTION = re.compile(r"[IFST]\s*:.*")
+ENTRY = re.compile(r"\(\s*[0-9]+(?:\s*,\s*[0-9]+)*\s*\)\s+\S+")
+
+
+def _is_target(tokens: list[str]) -> bool:
+    """Whether a line holds a score and then pairs of a symbol and its probability."""
+    pairs = len(tokens) >= 3 and len(tokens) % 2 == 1
+    return (
+        pairs
+        and all(DECIMAL.fullmatch(token) and not token.isdigit() for token in tokens[::2])
+        and all(re.fullmatch("-1|[0-9]+", token) for token in tokens[1::2])
+    )
+
+
+def has_header(row: str) -> bool:
+    """Whether a line is a PAutomaC header: number of strings, size of the alphabet."""
+    tokens = row.split(maxsplit=2)
+    return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
+
+
+def states_its_length(row: str) -> bool:
+    """Whether a line that is not blank is a PAutomaC string: its length, then as many numbers."""
+    whole = all(INTEGER.fullmatch(token[0]) for token in TOKEN.finditer(row))
+    return whole and row.split(maxsplit=1)[0] == str(num_tokens(row) - 1)
+
+
+def num_tokens(row: str) -> int:
+    """The length of `row.split()`, without making that list, which may take twenty times the line's size."""
+    return sum(1 for _ in TOKEN.finditer(row))
+
+
+# Tables: columns of strings and of counts
+
+DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
+SEMICOLON = re.compile(r";\s*[0-9]+,[0-9]+\s*$")  # before a decimal comma
+INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
+KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" leaves open what a symbol is
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a table.
+
+    Attributes
+    ----------
+    delimiter : str
+        Between two columns: one of `DELIMITERS`.
+    num_columns : int
+    strings : int
+        The column of the strings, from 0.
+    counts : int or None
+        The column of the counts; None: each string counts once.
+    has_header : bool
+        Whether the first row that is not blank names the columns.
+    detail : str
+        What a user should know about this reading, as the end of a sentence.
+    """
+
+    delimiter: str = ","
+    num_columns: int = 2
+    strings: int = 0
+    counts: int | None = 1
+    has_header: bool = False
+    detail: str = ""
+
+
+def table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
+    """Recognise a table of strings and counts.
+
+    >>> table_of(["the cat sat;3", "the dog ran;2"], all_rows=True).delimiter
+    ';'
+    >>> table_of(["sentence,n", "the cat sat,3", "the dog ran,2"], all_rows=True).detail
+    "strings in the column 'sentence', counts in 'n'"
+    >>> table_of(["the cat, sat", "the dog, 3 times"], all_rows=True) is None
+    True
+
+    Parameters
+    ----------
+    rows : sequence of str
+        The first lines that are not blank.
+    all_rows : bool
+        Whether the file has no others.
+
+    Returns
+    -------
+    Table or None
+        None for other files, among them those with less than two rows that could be one.
+
+    Raises
+    ------
+    FormatError
+        If it is a table, but not one of strings and counts.
+    """
+    if max(map(len, rows)) <= LONGEST_ROW:
+        # Of Excel in many languages: "the cat;1,5" has two columns, of which commas make two others.
+        semicolons = len(rows) > 1 and all(SEMICOLON.search(row) for row in rows[1:])
+        for delimiter in ";" if semicolons else DELIMITERS:
+            if table := _columns(_cells(rows, delimiter, all_rows), delimiter):
+                return table
+    first = rows[1:] if known_header(rows[0].split(",", 2), "count") else rows[:20]
+    if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
+        return Table(detail=_forced(","))  # the rows differ in their number of columns, which is an error with its line
+    return None
+
+
+def known_header(row: Sequence[str], second_column: str) -> str:
+    """The first of two columns' names, if it is one of `KNOWN_HEADERS` and the second has the given name; otherwise empty."""
+    names = [cell.strip(' "\t')[:20].lower() for cell in row]
+    return names[0] if len(names) == 2 and names[0] in KNOWN_HEADERS and names[1] == second_column else ""
+
+
+def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str]]:
+    """The rows' cells; none at all if the rows differ in their number of columns, or have one."""
+    if not any(delimiter in row for row in rows):
+        return []
+    try:
+        table = [[cell.strip() for cell in row] for row in csv.reader((f"{row}\n" for row in rows), delimiter=delimiter)]
+    except csv.Error:
+        return []
+    if not all_rows and any('"' in row for row in rows):
+        table = table[:-1]  # its last cell may go on below
+    return table if len({len(row) for row in table}) == 1 and table and len(table[0]) > 1 else []
+
+
+def _columns(table: list[list[str]], delimiter: str) -> Table | None:
+    """Find the strings and the counts among the columns of a table by what they hold, and say how."""
+    if not table:
+        return None
+    width, known = len(table[0]), bool(known_header(table[0], "count"))
+    has_header = known or (all(table[0][1:]) and not any(NUMBER.fullmatch(cell) for cell in table[0]))
+    body = table[1:] if has_header else table
+    numeric = [column for column in range(width) if _is_numeric([row[column] for row in body])] if body else []
+    if known:
+        return Table(delimiter, has_header=True, detail=f"strings in the column {table[0][0]!r}, counts in {table[0][1]!r}")
+    if not numeric or len(body) < 2 or (delimiter == "\t" and not has_header and len(numeric) == width):
+        return None  # numbers between tabs are tokens
+    columns = list(range(width))
+    header = [repr(name[:20]) for name in table[0]] if has_header else [f"number {column + 1}" for column in columns]
+    dropped = ""
+    if _is_index([row[0] for row in body]) and (table[0][0].lower() in INDEX_NAMES if has_header else width > 2):
+        columns, numeric = columns[1:], [column for column in numeric if column]
+        dropped = "; the first column only numbers the rows"
+    if delimiter == "\t" and not has_header and len(columns) > 2:
+        return None  # tokens between tabs, as many in each line
+    if has_header and len(columns) == 1 and dropped:
+        return Table(delimiter, width, columns[0], None, True, f"strings in the column {header[columns[0]]}{dropped}")
+    if len(columns) != 2 or not numeric:
+        seen = listed(header) if has_header else listed([repr(cell[:20]) for cell in table[0]])
+        raise FormatError(
+            f"a table of strings must have 2 columns, string and count; got {plural(width, 'column')}, separated by "
+            f"{DELIMITERS[delimiter]}s: {seen}{_otherwise()}"
+        )
+    is_count = [has_header and table[0][column].lower() in COUNT_NAMES for column in columns]
+    first_counts = columns[0] in numeric and (columns[1] not in numeric or is_count == [True, False])
+    counts = columns[0] if first_counts else columns[1]
+    strings = columns[0] if counts == columns[1] else columns[1]
+    if first_counts and not has_header and any(row[strings][:1].isdigit() for row in body):
+        return None  # decimal commas: "1,5 kg"
+    if counts == columns[0] and (not has_header or table[0][counts].lower() in INDEX_NAMES):
+        numbers = f"the column {header[counts]}" if has_header else "the first column"
+        raise FormatError(
+            f"a table of strings must have 2 columns, string and count; got numbers in {numbers} and text in the other"
+            f"{'' if has_header else ', without a line that names the columns'}{_otherwise()}"
+        )
+    if has_header:
+        detail = f"strings in the column {header[strings]}, counts in {header[counts]}{dropped}"
+    else:
+        detail = f"{_forced(delimiter)}{dropped}"
+    return Table(delimiter, width, strings, counts, has_header, detail)
+
+
+def _is_numeric(column: list[str]) -> bool:
+    """Whether a column holds numbers; one cell of four or more may be something else, which is then an error with its line."""
+    others = sum(NUMBER.fullmatch(cell) is None for cell in column)
+    return others == 0 or (others == 1 and len(column) > 3)
+
+
+def _is_index(column: list[str]) -> bool:
+    """Whether a column numbers the rows, from 0 or 1."""
+    return column[0] in ("0", "1") and column == [str(int(column[0]) + row) for row in range(len(column))]
+
+
+def _forced(delimiter: str) -> str:
+    name = DELIMITERS[delimiter]
+    return f"the number after each line's last {name} is its count; the format tokens (--format tokens) reads it as text"
+
+
+def _otherwise() -> str:
+    return " (if these are lines of tokens, set the format to tokens: --format tokens)"
+
+
+# Lines of JSON
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """How strings stand in lines of JSON.
+
+    Attributes
+    ----------
+    strings : str
+        The field of an object that holds the string; empty if each line is the string itself.
+    counts : str
+        The field that holds its count; empty: each string counts once.
+    detail : str
+        As in `Table`.
+    """
+
+    strings: str = ""
+    counts: str = ""
+    detail: str = ""
+
+    def cell(self, row: str, line: int) -> tuple[str, str, bool]:
+        """A line's string and count as text, and whether the string is a list of symbols, here with spaces between them.
+
+        >>> JsonLines("text", "count").cell('{"text": "abba", "count": 3}', line=1)
+        ('abba', '3', False)
+        >>> JsonLines().cell('["a", "b"]', line=1)
+        ('a b', '1', True)
+
+        Raises
+        ------
+        FormatError
+            If it is no such line.
+        """
+        value = _parsed(row, line)
+        count = "1"
+        if self.strings:
+            if not isinstance(value, dict):
+                raise FormatError(f"expected a JSON object; got {_seen(value)}", line)
+            for name in filter(None, (self.strings, self.counts)):
+                if name not in value:
+                    raise FormatError(f"the object has no field {name!r}; it has {_fields(value)}", line)
+            if self.counts:
+                count = _seen(value[self.counts])
+            value = value[self.strings]
+        if isinstance(value, list):
+            return " ".join(_symbol(symbol, line) for symbol in value), count, True
+        if not isinstance(value, str):
+            raise FormatError(f"expected a string in quotes or a list of symbols; got {_seen(value)}", line)
+        return value.strip(), count, False
+
+
+COUNT_NAMES = ("count", "counts", "n", "freq", "frequency", "number", "occurrences")
+STRING_NAMES = ("text", "string", "sentence", "tokens", "word", "words", "characters", "symbols")
+
+
+def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
+    """Recognise lines of JSON: strings in quotes, lists of symbols, or objects with a string and perhaps its count.
+
+    >>> json_lines_of(['["a", "b"]', "[]"], all_rows=True)
+    JsonLines(strings='', counts='', detail='each line a list of symbols')
+    >>> json_lines_of(["[[]]", "[]"], all_rows=True) is None  # brackets may be symbols
+    True
+
+    Parameters
+    ----------
+    rows, all_rows
+        As for `table_of`.
+
+    Raises
+    ------
+    FormatError
+        If it is JSON, but has no strings in this form.
+    """
+    if rows[0].strip()[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        values = [_parsed(row, None) for row in rows]
+    except FormatError:
+        if _begins_json("".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW)):
+            raise FormatError(
+                f"the file begins as JSON, but its lines are not; each line must be a string, as in {EXAMPLE}{_otherwise()}"
+            ) from None
+        return None
+    if all(isinstance(value, str) for value in values):
+        return JsonLines(detail="each line a string in quotes")
+    if all(isinstance(value, list) and all(_is_symbol(symbol) for symbol in value) for value in values) and any(values):
+        if all_rows and len(rows) == 1:
+            raise FormatError(f"the file is one JSON list; each string must stand on a line of its own, as in {EXAMPLE}")
+        return JsonLines(detail="each line a list of symbols")
+    return _fields_of(values) if all(isinstance(value, dict) for value in values) else None
+
+
+EXAMPLE = '["a", "b"] or {"text": "ab", "count": 3}'
+
+
+def _begins_json(text: str) -> bool:
+    """Whether a text begins as an object or a list of JSON does, in a way that brackets as symbols do not."""
+    return re.match(r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"', text) is not None
+
+
+def _fields_of(values: list[Any]) -> JsonLines:
+    """The fields of objects that hold the string and the count."""
+    names = [name for name in values[0] if all(name in value for value in values)]
+    texts = [name for name in names if all(_is_string(value[name]) for value in values) and any(value[name] for value in values)]
+    numbers = [name for name in names if all(type(value[name]) in (int, float) for value in values)]
+    strings = [name for name in texts if name.lower() in STRING_NAMES] if len(texts) > 1 else texts
+    counts = [name for name in numbers if name.lower() in COUNT_NAMES]
+    unknown = [name for name in numbers if name not in counts and name.lower() not in INDEX_NAMES]
+    if len(strings) != 1 or len(counts) > 1 or (unknown and not counts):
+        raise FormatError(
+            f"lines of JSON objects must have a field with the string (text) and at most one with its count (count); "
+            f"got the fields {_fields(values[0])}"
+        )
+    others = [repr(name[:20]) for name in values[0] if name not in (*strings, *counts)]
+    detail = f"strings in the field {strings[0][:20]!r}" + (f", counts in {counts[0]!r}" if counts else "")
+    return JsonLines(strings[0], (*counts, "")[0], detail + (f"; not used: {listed(others)}" if others else ""))
+
+
+def _parsed(row: str, line: int | None) -> Any:
+    if len(row) > LONGEST_JSON:
+        raise FormatError(f"a line of JSON must have at most {LONGEST_JSON:,} characters; got {len(row):,}", line)
+    try:
+        value = json.loads(row)
+        if SURROGATE.search(row):
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise FormatError(f"expected a line of JSON, as {EXAMPLE}; got {row.strip()[:40]!r}", line) from None
+    return value
+
+
+def _symbol(symbol: Any, line: int) -> str:
+    if not _is_symbol(symbol):
+        raise FormatError(f"a symbol in a list must be a string without white space, or a whole number; got {_seen(symbol)}", line)
+    return str(symbol)
+
+
+def _is_symbol(value: Any) -> bool:
+    return type(value) is int or (isinstance(value, str) and len(value.split(maxsplit=1)) == 1 and value.strip() == value)
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(_is_symbol(symbol) for symbol in value))
+
+
+def _seen(value: Any) -> str:
+    """A value as JSON, shortened if it is long."""
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, (dict, list)) else type(value).__name__
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _fields(value: dict[str, Any]) -> str:
+    return listed([repr(name[:20]) for name in value]) or "none"
