@@ -21,7 +21,7 @@ from ..hankel.matrix import HankelMatrix
 from ..strings.words import FloatArray
 from .losses import SparseRows, activate, best_last_layer, observed_error, projected_error, reconstruction_error
 from .names import STARTS
-from .networks import Descent, one_thread, seeded_layers, solved, to_arrays, train
+from .networks import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 from .spectral import truncated_svd, truncation_loss
@@ -161,7 +161,7 @@ def fit_factorisation(
     def trained() -> TrainingLog:
         descent, projected = Descent.of(options, "factorisation"), solves_last_layer(options) and not masked
         free, error_of = (layers[:-1], projected_loss) if projected else (layers, loss)
-        log = train(free, error_of, "factorisation", descent, report, cancelled, look=look)
+        log = train(Epochs(free, error_of, "factorisation", descent, report, cancelled, look))
         if closed_forms:
             with torch.no_grad():
                 before = layers[-1].clone()

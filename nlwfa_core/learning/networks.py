@@ -17,7 +17,7 @@ from .early_stopping import Best
 from .losses import DTYPE
 from .names import OPTIMIZERS, WINDOW
 from .options import Options
-from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled
+from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled, never, silent
 
 SCHEDULES = ("constant", "cosine")
 CORRECTIONS = 30  # pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
@@ -118,41 +118,28 @@ def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
         layer += NUDGE * layer.square().mean().sqrt() * torch.from_numpy(rng.standard_normal(tuple(layer.shape)))
 
 
-def train(
-    layers: Sequence[torch.Tensor],
-    loss_of: Callable[[], torch.Tensor],
-    stage: str,
-    descent: Descent,
-    report: Report,
-    cancelled: CancelCheck,
-    *,
-    look: Look | None = None,
-    first_step: Callable[[], None] | None = None,
-) -> TrainingLog:
-    """Minimise `loss_of()` over `layers`, in place.
+def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> TrainingLog:
+    """Minimise a loss over some layers, in place, by the optimiser of `epochs.descent`.
 
     The layers end with the weights of the smallest loss, so a loss that is not finite ends the training but loses nothing.
 
     Parameters
     ----------
-    stage : str
-        The training's name in reports and in the log.
-    look : callable, optional
-        Passed on with every report.
+    epochs : Epochs
+        The layers, their loss, and when to stop.
     first_step : callable, optional
         Replaces the first step, for a start that is a saddle point (see `nudge`).
 
     Raises
     ------
     Cancelled
-        When `cancelled()` returns true; it is asked before every epoch.
+        When `epochs.cancelled()` returns true; it is asked before every epoch.
     """
-    epochs = Epochs(layers, loss_of, stage, descent, report, cancelled, look)
     with suppress(StopTraining):
-        if descent.optimizer == "lbfgs":
-            _lbfgs(layers, epochs, first_step)
+        if epochs.descent.optimizer == "lbfgs":
+            _lbfgs(epochs, first_step)
         else:
-            _adamax(layers, epochs, descent, first_step)
+            _adamax(epochs, first_step)
     return epochs.finish()
 
 
@@ -169,12 +156,33 @@ class StopTraining(Exception):
 
 
 class Epochs:
-    """Evaluates a loss and its gradient, keeps the log and the best weights, and says by `StopTraining` when it is enough.
+    """One training: evaluates a loss and its gradient, keeps the log and the best weights, and says when it is enough.
+
+    Calling it evaluates the loss at the present weights, which is an epoch, and leaves the gradient in the layers.
 
     Parameters
     ----------
-    layers, loss_of, stage, descent, report, cancelled, look
-        Those of `train`.
+    layers : sequence of tensors
+        What is trained, in place.
+    loss_of : callable
+        () -> the loss with the present layers, a tensor of one number from which autograd reaches the layers.
+    stage : str
+        The training's name in reports and in the log.
+    descent : Descent
+        The optimiser, and when it stops.
+    report : callable, optional
+        Called with a Progress after each epoch.
+    cancelled : callable, optional
+        Asked before each epoch.
+    look : callable, optional
+        Passed on with every report.
+
+    Attributes
+    ----------
+    losses : list of float
+        The loss of each epoch so far; the first is that of the start.
+    stopped : str
+        Why the training ended, in the words of `TrainingLog`.
     """
 
     def __init__(
@@ -183,9 +191,9 @@ class Epochs:
         loss_of: Callable[[], torch.Tensor],
         stage: str,
         descent: Descent,
-        report: Report,
-        cancelled: CancelCheck,
-        look: Look | None,
+        report: Report = silent,
+        cancelled: CancelCheck = never,
+        look: Look | None = None,
     ) -> None:
         self.layers, self.loss_of, self.stage, self.descent = layers, loss_of, stage, descent
         self.report, self.cancelled, self.look = report, cancelled, look
@@ -196,7 +204,14 @@ class Epochs:
         self.diverged_at: int | None = None
 
     def __call__(self) -> torch.Tensor:
-        """Evaluate the loss and its gradient at the present weights."""
+        """Evaluate the loss and its gradient at the present weights.
+
+        Raises
+        ------
+        StopTraining
+            If this evaluation is the last one, or its loss is not finite.
+        Cancelled
+        """
         check_cancelled(self.cancelled)
         for layer in self.layers:
             layer.grad = None
@@ -233,19 +248,19 @@ class Epochs:
         return [layer.detach().clone() for layer in self.layers]
 
 
-def _adamax(layers: Sequence[torch.Tensor], epochs: Epochs, descent: Descent, first_step: Callable[[], None] | None) -> None:
+def _adamax(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
     """Adamax (Kingma and Ba 2015, §7.1), until an evaluation stops it."""
-    optimizer = torch.optim.Adamax(layers, lr=descent.rate)
+    optimizer = torch.optim.Adamax(epochs.layers, lr=epochs.descent.rate)
     for epoch in count():
         epochs()
         if epoch == 0 and first_step is not None:
             first_step()
             continue
-        optimizer.param_groups[0]["lr"] = descent.rate_in(epoch)
+        optimizer.param_groups[0]["lr"] = epochs.descent.rate_in(epoch)
         optimizer.step()
 
 
-def _lbfgs(layers: Sequence[torch.Tensor], epochs: Epochs, first_step: Callable[[], None] | None) -> None:
+def _lbfgs(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
     """L-BFGS with a strong Wolfe line search (Nocedal and Wright 2006, §7.2, §3.5), until an evaluation stops it.
 
     torch's, because with this many weights scipy's spends most of its time outside the loss.
@@ -254,7 +269,7 @@ def _lbfgs(layers: Sequence[torch.Tensor], epochs: Epochs, first_step: Callable[
         epochs()
         first_step()
     optimizer = torch.optim.LBFGS(
-        layers,
+        epochs.layers,
         max_iter=STEPS_PER_CALL,
         max_eval=2**31,
         tolerance_grad=0.0,

@@ -16,7 +16,7 @@ from ..hankel.matrix import HankelMatrix
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
 from .losses import SparseRows, activate, reconstruction_error
-from .networks import Descent, nudge, one_thread, to_arrays, train
+from .networks import Descent, Epochs, nudge, one_thread, to_arrays, train
 from .options import Refinement
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .reading import Steps
@@ -33,45 +33,71 @@ def refine_hankel(
     never observed count as zeros, unless rows have weights. Returns the parameters of the best epoch, or those of `steps` if no
     epoch improves on them.
     """
-    transitions, decoder, nonlinear = steps.transitions, steps.decoder, steps.nonlinear
-    tree, rows = _reached(hankel, len(transitions[0]))
-    rollout = Rollout(tree)
-    tensors = [torch.tensor(array, requires_grad=True) for array in (steps.initial, *transitions, *decoder)]
-    start, maps, hidden, last = tensors[0], tensors[1 : 1 + len(transitions)], tensors[1 + len(transitions) : -1], tensors[-1]
-    edges = []
-    for symbol in range(len(transitions[0])):
-        following = hankel.shifted[rows, symbol]
-        outside = np.flatnonzero(following >= hankel.num_prefixes)  # else it is a node of its own
-        edges.append((symbol, rollout.row[torch.from_numpy(outside)], following[outside]))
-    in_order = np.empty_like(rows)
-    in_order[rollout.row.numpy()] = rows
-    matched = np.concatenate((in_order, *(following for _, _, following in edges)))
-    weights = None if hankel.row_weights is None else hankel.row_weights[matched]
-    scale = float(abs(hankel.matrix).max())  # losses and gradients of the size that the first step has
-    H = SparseRows(sparse.csr_array(hankel.matrix[matched] / scale), weights)
+    rows = _RolledOutRows(hankel, steps)
+    descent = Descent(options.epochs, options.rate, "cosine", options.optimizer, options.tolerance)
+    leave_saddle = None if any(steps.nonlinear) else lambda: nudge(rows.tensors, options.seed)
+    log = train(Epochs(rows.tensors, rows.error, "refinement", descent, report, cancelled, rows.look), first_step=leave_saddle)
+    first, *others = to_arrays(rows.tensors)
+    num_layers = len(steps.transitions)
+    maps, decoder = tuple(others[:num_layers]), tuple(others[num_layers:])
+    return replace(steps, initial=first, transitions=maps, decoder=decoder, logs=(*steps.logs, log))
 
-    def loss() -> torch.Tensor:
-        step = transition_step(maps, nonlinear[0])
-        states = rollout.states(start, step)
-        Y = torch.cat([states, *(step(states[nodes], symbol) for symbol, nodes, _ in edges)])
-        for layer in hidden:
-            Y = activate(Y @ layer, nonlinear[1])
-        return reconstruction_error(H, Y, last / scale) / H.squared_norm
 
-    nodes_shown = np.flatnonzero(rows < MAX_SHOWN)
-    nodes_shown = nodes_shown[np.argsort(rows[nodes_shown])]
+@one_thread()
+@torch.no_grad()
+def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
+    """The loss of `refine_hankel` before its first epoch, relative to ‖H‖²: how far a model's own rows are from those of H.
+
+    The losses of the two steps do not say this, because they do not see how errors add up when one map follows another.
+    """
+    return float(_RolledOutRows(hankel, steps).error())
+
+
+class _RolledOutRows:
+    """The rows of H, and a model's parameters as tensors, from which the rows of the states that it reaches follow.
+
+    Attributes
+    ----------
+    tensors : list of tensors
+        α₀, the layers of the transitions, and those of the decoder.
+    """
+
+    def __init__(self, hankel: HankelMatrix, steps: Steps) -> None:
+        self.nonlinear, num_layers = steps.nonlinear, len(steps.transitions)
+        self.tensors = [torch.tensor(array, requires_grad=True) for array in (steps.initial, *steps.transitions, *steps.decoder)]
+        self.start, self.maps = self.tensors[0], self.tensors[1 : 1 + num_layers]
+        self.hidden, self.last = self.tensors[1 + num_layers : -1], self.tensors[-1]
+        tree, rows = _reached(hankel, len(steps.transitions[0]))
+        self.rollout = Rollout(tree)
+        self.edges = []
+        for symbol in range(len(steps.transitions[0])):
+            following = hankel.shifted[rows, symbol]
+            outside = np.flatnonzero(following >= hankel.num_prefixes)  # else it is a node of its own
+            self.edges.append((symbol, self.rollout.row[torch.from_numpy(outside)], following[outside]))
+        in_order = np.empty_like(rows)
+        in_order[self.rollout.row.numpy()] = rows
+        matched = np.concatenate((in_order, *(following for _, _, following in self.edges)))
+        weights = None if hankel.row_weights is None else hankel.row_weights[matched]
+        self.scale = float(abs(hankel.matrix).max())  # losses and gradients of the size that the first step has
+        self.H = SparseRows(sparse.csr_array(hankel.matrix[matched] / self.scale), weights)
+        nodes_shown = np.flatnonzero(rows < MAX_SHOWN)
+        self.nodes_shown = nodes_shown[np.argsort(rows[nodes_shown])]
+        self.rows_shown = rows[self.nodes_shown]
+
+    def error(self) -> torch.Tensor:
+        """Σ_u w_u ‖φ'(G_u(α₀)) − H_u‖², relative to ‖H‖²."""
+        step = transition_step(self.maps, self.nonlinear[0])
+        states = self.rollout.states(self.start, step)
+        Y = torch.cat([states, *(step(states[nodes], symbol) for symbol, nodes, _ in self.edges)])
+        for layer in self.hidden:
+            Y = activate(Y @ layer, self.nonlinear[1])
+        return reconstruction_error(self.H, Y, self.last / self.scale) / self.H.squared_norm
 
     @torch.no_grad()
-    def look() -> RowStates:
-        states = rollout.states(start, transition_step(maps, nonlinear[0]))
-        return RowStates(rows[nodes_shown], states[rollout.row[torch.from_numpy(nodes_shown)]].numpy())
-
-    descent = Descent(options.epochs, options.rate, "cosine", options.optimizer, options.tolerance)
-    leave_saddle = None if any(nonlinear) else lambda: nudge(tensors, options.seed)
-    log = train(tensors, loss, "refinement", descent, report, cancelled, look=look, first_step=leave_saddle)
-    first, *others = to_arrays(tensors)
-    maps_learned, decoder_learned = tuple(others[: len(transitions)]), tuple(others[len(transitions) :])
-    return replace(steps, initial=first, transitions=maps_learned, decoder=decoder_learned, logs=(*steps.logs, log))
+    def look(self) -> RowStates:
+        """The states of the most frequent prefixes."""
+        states = self.rollout.states(self.start, transition_step(self.maps, self.nonlinear[0]))
+        return RowStates(self.rows_shown, states[self.rollout.row[torch.from_numpy(self.nodes_shown)]].numpy())
 
 
 def _reached(hankel: HankelMatrix, num_maps: int) -> tuple[Trie, IntArray]:

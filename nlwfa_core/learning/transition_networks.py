@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ..strings.words import FloatArray, IntArray
 from .losses import BatchedSquaredError, squared_error
-from .networks import Descent, one_thread, seeded_layers, solved, to_arrays, train
+from .networks import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 
@@ -89,7 +89,7 @@ def fit_transitions(
     if exact:
         log = solved(loss, "transitions", report, look)
     else:
-        log = train(layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look=look)
+        log = train(Epochs(layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look))
     return to_arrays(layers), log
 
 

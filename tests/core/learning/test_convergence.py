@@ -21,9 +21,9 @@ from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import FitReport, fit
 from nlwfa_core.learning.losses import LAST_LAYER_RIDGE, SparseRows, best_last_layer, projected_error
 from nlwfa_core.learning.names import TOLERANCE, WINDOW
-from nlwfa_core.learning.networks import Descent, train
+from nlwfa_core.learning.networks import Descent, Epochs, train
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
-from nlwfa_core.learning.progress import BITS, TrainingLog, never, silent
+from nlwfa_core.learning.progress import BITS, TrainingLog
 from nlwfa_core.learning.spectral import linear_loss
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
@@ -122,10 +122,10 @@ def quadratic(rates: list[float]) -> tuple[list[torch.Tensor], Any]:
 
 def test_it_stops_when_the_loss_hardly_falls() -> None:
     layers, loss = quadratic([1.0, 10.0])
-    log = train(layers, loss, "refinement", Descent(5000, 0.1, optimizer="lbfgs", tolerance=0.01), silent, never)
+    log = train(Epochs(layers, loss, "refinement", Descent(5000, 0.1, optimizer="lbfgs", tolerance=0.01)))
     assert log.stopped == "tolerance" and log.epochs <= WINDOW + 20 and log.is_finished
     assert log.losses.min() == pytest.approx(1.0) and log.gradient < 1e-6
-    log = train(*quadratic([1.0, 10.0]), "refinement", Descent(30, 0.1, optimizer="adamax"), silent, never)
+    log = train(Epochs(*quadratic([1.0, 10.0]), "refinement", Descent(30, 0.1, optimizer="adamax")))
     assert log.stopped == "epochs" and log.epochs == 30 and not log.is_finished
 
 
