@@ -42,6 +42,7 @@ LEARNING: Options = {
     **NETWORKS,
     "optimizer": ("optimizer", "optimizer_refinement"),
     "tolerance": ("tolerance", "tolerance_refinement"),
+    "starts": ("starts",),
     "refine": ("refine",),
     **{name: (name,) for name in ("epochs_refinement", "rate_refinement", "batch", "weight_decay", "dropout", "restarts")},
 }

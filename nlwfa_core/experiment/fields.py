@@ -16,7 +16,7 @@ from typing import Any
 from .. import limits
 from ..errors import RecipeError
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, WINDOW, needs_boundary
+from ..learning.names import FEW_STATES, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, STARTS_OF_FEW_STATES, WINDOW, needs_boundary
 from .recipe import ADAMAX_ONLY, DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
 # Flat name -> (part, name in that part), for names that differ.
@@ -77,6 +77,8 @@ HELP = {
     "schedule": "How the learning rates of steps 1 and 2 develop (Adamax).",
     "optimizer": f"How steps 1 and 2 are trained: {'; '.join(f'{name}: {text}' for name, text in OPTIMIZERS.items())}.",
     "start": f"Where steps 1 and 2 start: {'; '.join(f'{name}: {text}' for name, text in STARTS.items())}.",
+    "starts": f"Starts of steps 1 and 2; the best by its error on the rows of H. 0: {STARTS_OF_FEW_STATES} up to rank {FEW_STATES} "
+    "with L-BFGS, else 1.",
     "tolerance": f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
     "learning_seed": "Equal seeds give equal models.",
     "refine": f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
@@ -155,7 +157,7 @@ def ignored_fields(recipe: Recipe) -> set[str]:
         ignored |= {"num_prefixes", "num_suffixes", "statistic", "transform", "refine"}
     if not kind.networks:
         ignored |= {"hidden", "width_transitions", "epochs_factorisation", "epochs_transitions"}
-        ignored |= {"optimizer", "start", "tolerance", *ADAMAX_ONLY}
+        ignored |= {"optimizer", "start", "starts", "tolerance", *ADAMAX_ONLY}
     else:
         ignored |= {"tolerance"} if recipe.learning.optimizer == "adamax" else set(ADAMAX_ONLY)
     if not kind.is_random:

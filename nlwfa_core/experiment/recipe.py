@@ -17,7 +17,7 @@ from .. import limits
 from ..errors import RecipeError, check_one_of
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import LEARNERS, REFINEMENTS, TOLERANCE, Learner, needs_boundary
+from ..learning.names import BY_RANK, LEARNERS, REFINEMENTS, TOLERANCE, Learner, needs_boundary, number_of_starts
 
 # A part of every key. Raise it when equal recipes start to give other numbers than before.
 GENERATION = 1
@@ -166,6 +166,7 @@ class LearningRecipe(Record):
     schedule: Literal["constant", "cosine"] = "constant"
     optimizer: Literal["adamax", "lbfgs"] = "adamax"
     start: Literal["random", "svd"] = "random"
+    starts: int = Field(default=1, ge=BY_RANK, le=100)
     tolerance: float = Field(default=TOLERANCE, ge=0, lt=1)
     seed: Seed = 0
 
@@ -192,8 +193,9 @@ class LearningRecipe(Record):
     def _key(self) -> str:
         """Leave out the options that change nothing: those of networks for other learners, and the seed for SP.
 
-        Those of an optimiser are left out with the other one. `optimizer`, `start` and `tolerance` were added later, so they are
-        left out of recipes that train as in the paper: keys from before have to stay as they are.
+        Those of an optimiser are left out with the other one. `optimizer`, `start`, `starts` and `tolerance` were added later, so
+        they are left out of recipes that train as in the paper, `starts` of all that have only one: keys from before have to stay
+        as they are.
         """
         counted, omitted = self, {"optimizer", "start", "tolerance"}
         if not self.kind.needs_hankel:
@@ -205,7 +207,10 @@ class LearningRecipe(Record):
             counted, omitted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY}), set()
         elif self.start != "random":
             omitted = {"optimizer", "tolerance"}
-        return counted._key_without(omitted)
+        starts = number_of_starts(self.starts, self.learner, self.rank, self.optimizer)
+        if starts > 1:
+            return counted.model_copy(update={"starts": starts})._key_without(omitted)
+        return counted._key_without({*omitted, "starts"})
 
 
 class RefinementRecipe(Record):

@@ -107,6 +107,7 @@ def _report_of(record: dict[str, Any]) -> FitReport:
             "singular_values": None if values is None else np.array(values),
             "logs": tuple(logs),
             "messages": tuple(record["messages"]),
+            "start_errors": tuple(map(_number, record.get("start_errors", ()))),
         }
     )
 

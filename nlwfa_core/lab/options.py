@@ -47,6 +47,7 @@ LABELS = {
     "schedule": "schedule of the learning rates",
     "optimizer": "optimiser",
     "start": "start",
+    "starts": "number of starts",
     "tolerance": "tolerance",
     "learning_seed": "seed of the networks",
     "refine": "refinement",

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd
 if TYPE_CHECKING:  # it needs torch, which takes seconds to import
     from .factorisation import Factorisation
 
+# Seeds of recipes are below this number, so starts of recipes with different seeds differ.
+SEEDS_OF_A_START = 2**31
 # Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on which ranks were tried before.
 SVD_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -60,6 +63,8 @@ class FitReport:
         Sentences for the user: rank above the numerical rank, diverging mass, diverged training.
     seconds : dict
         Stage -> wall time.
+    start_errors : tuple of float
+        The error of each start on the rows of H, by which one of them was chosen; empty if there was only one start.
     """
 
     learner: str
@@ -71,6 +76,7 @@ class FitReport:
     logs: tuple[TrainingLog, ...]
     messages: tuple[str, ...]
     seconds: dict[str, float]
+    start_errors: tuple[float, ...] = ()
 
     @property
     def training(self) -> str:
@@ -162,9 +168,9 @@ def fit(
     refined = refinement.objective != "none"
     limits.check_at_most("epochs of the refinement", refinement.epochs if refined else 0, limits.most("epochs"))
     check_cancelled(cancelled)
-    cache, svd = cache or FitCache(), None
+    cache, svd, start_errors = cache or FitCache(), None, tuple[float, ...]()
     if options.kind.networks:
-        steps = network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled)
+        steps, start_errors = _best_start(hankel, options, cache, report, cancelled)
     else:
         steps, svd = _spectral_steps(hankel, options.rank, cache, report)
     started = perf_counter()
@@ -201,6 +207,7 @@ def fit(
             logs=logs,
             messages=(*messages, *divergence_warnings(model)),
             seconds=seconds,
+            start_errors=start_errors,
         ),
     )
 
@@ -269,6 +276,7 @@ def network_steps(
     options: Options,
     *,
     observed: npt.NDArray[np.bool_] | None = None,
+    start: int = 0,
     cache: FitCache,
     report: Report,
     cancelled: CancelCheck,
@@ -277,6 +285,8 @@ def network_steps(
 
     Parameters
     ----------
+    start : int
+        The number of the start: each has its own random weights, that of number 0 those of `options.seed`.
     observed : array, shape (num_prefixes, num_symbols), optional
         Which pairs of rows u, uσ train the maps, if the matrix holds values of some strings only (see `values.fit_values`). Step 1
         then counts the stored cells only.
@@ -290,11 +300,13 @@ def network_steps(
     from .transition_networks import fit_transitions
 
     started = perf_counter()
-    kind, used = options.kind, (*options_used(options), observed is None)
-    nonlinear = kind.nonlinear_factorisation
+    kind, nonlinear = options.kind, options.kind.nonlinear_factorisation
+    seeded = replace(options, seed=options.seed + start * SEEDS_OF_A_START)
+    first = seeded if nonlinear or options.optimizer == "adamax" else options  # else it has a closed form, without random weights
+    used = (*options_used(first), observed is None)
     if nonlinear not in cache.factorisations or cache.factorisations[nonlinear][0] != used:
         masked = observed is not None
-        cache.factorisations[nonlinear] = used, fit_factorisation(hankel, options, masked, report, cancelled)
+        cache.factorisations[nonlinear] = used, fit_factorisation(hankel, first, masked, report, cancelled)
     factors = cache.factorisations[nonlinear][1]
     middle, maps, logs = perf_counter(), mapped_rows(hankel), [factors.log]
     if observed is not None and not kind.nonlinear_transitions and options.optimizer == "adamax":
@@ -302,12 +314,39 @@ def network_steps(
     else:
         weights = observed if hankel.row_weights is None else hankel.row_weights[maps]
         weights = None if weights is None else weights.astype(np.float64, copy=False)
-        transitions, log = fit_transitions(factors.latent, maps, options, weights, report, cancelled)
+        transitions, log = fit_transitions(factors.latent, maps, seeded, weights, report, cancelled)
         logs.append(log)
     decoder = (*factors.decoder[:-1], factors.decoder[-1] * factors.scale)
     seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
     tanh = (kind.nonlinear_transitions, nonlinear)
     return Steps(factors.latent[hankel.start_row], transitions, decoder, tanh, tuple(logs), seconds)
+
+
+def _best_start(
+    hankel: HankelMatrix, options: Options, cache: FitCache, report: Report, cancelled: CancelCheck
+) -> tuple[Steps, tuple[float, ...]]:
+    """Train the two steps from several starts, and choose the one whose own rows are nearest to those of H.
+
+    Returns
+    -------
+    steps : Steps
+        Of the best start, the first of equals; `seconds` are those of all starts.
+    errors : tuple of float
+        `refine_hankel.rolled_out_error` of each start, ∞ in place of nan; empty if there is only one.
+    """
+    starts = options.number_of_starts
+    if starts == 1:
+        return network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled), ()
+    from .refine_hankel import rolled_out_error
+
+    trained, errors, seconds = list[Steps](), list[float](), Counter[str]()
+    for start in range(starts):
+        trained.append(network_steps(hankel, options, start=start, cache=cache, report=report, cancelled=cancelled))
+        errors.append(float(np.nan_to_num(rolled_out_error(hankel, trained[-1]), nan=np.inf, posinf=np.inf)))
+        seconds.update(trained[-1].seconds)
+    best = int(np.argmin(errors))
+    logs = tuple(replace(log, start=best + 1, starts=starts) for log in trained[best].logs)
+    return replace(trained[best], logs=logs, seconds=dict(seconds)), tuple(errors)
 
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:

@@ -70,6 +70,8 @@ STARTS = {
 WINDOW = 100  # epochs
 TOLERANCE = 0.01
 CONVERGED_EPOCHS = 4000
+# How many starts of the two steps are tried by `number_of_starts`: networks of few states end in minima that depend on the start.
+BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 5, 8
 # For functions learned from values (`values.fit_values`).
 VALUE_REFINEMENTS = {
     "none": "the two steps alone",
@@ -86,6 +88,20 @@ LBFGS_DEPENDENT = (
     "On another type of processor, L-BFGS ends at another model with nearly the same loss: its word error rate may differ by a few "
     "hundredths, and with very few states so may every score."
 )
+
+
+def number_of_starts(starts: int, learner: str, rank: int, optimizer: str) -> int:
+    """How many starts of the two steps are tried.
+
+    Parameters
+    ----------
+    starts : int
+        That many, or BY_RANK: STARTS_OF_FEW_STATES for networks of at most FEW_STATES states that are trained by L-BFGS, else 1.
+    """
+    if not LEARNERS[learner].networks:
+        return 1
+    several = optimizer == "lbfgs" and rank <= FEW_STATES
+    return starts or (STARTS_OF_FEW_STATES if several else 1)
 
 
 def check_learner(name: str, allowed: tuple[str, ...] = HANKEL_LEARNERS) -> None:

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from ..errors import check_one_of
-from .names import CONVERGED_EPOCHS, LEARNERS, REFINEMENTS, TOLERANCE, VALUE_REFINEMENTS, Learner
+from .names import CONVERGED_EPOCHS, LEARNERS, REFINEMENTS, TOLERANCE, VALUE_REFINEMENTS, Learner, number_of_starts
 
 # Fields of `Options` for training as in the paper: a number of epochs, from random weights.
 AS_IN_THE_PAPER: dict[str, Any] = {"optimizer": "adamax", "start": "random"}
@@ -78,6 +78,10 @@ class Options:
         One of `OPTIMIZERS`: how the two steps are trained. With "lbfgs" whatever has a closed form is solved exactly.
     start : str
         One of `STARTS`: where they start.
+    starts : int
+        How many starts of the two steps are tried, each with other random weights; `fit` takes the one with the smallest error on
+        the rows of H when it is rolled out (see `refine_hankel.rolled_out_error`). `names.BY_RANK`, which is 0: as
+        many as `names.number_of_starts` says.
     tolerance : float
         "lbfgs": a step ends when `names.WINDOW` epochs lowered its loss by less than this share.
     epochs_factorisation, epochs_transitions : int
@@ -100,6 +104,7 @@ class Options:
     width_transitions: int = 2
     optimizer: str = "lbfgs"
     start: str = "svd"
+    starts: int = 1
     tolerance: float = TOLERANCE
     epochs_factorisation: int = CONVERGED_EPOCHS
     epochs_transitions: int = CONVERGED_EPOCHS
@@ -114,6 +119,11 @@ class Options:
     def kind(self) -> Learner:
         """The learner's entry in the registry."""
         return LEARNERS[self.learner]
+
+    @property
+    def number_of_starts(self) -> int:
+        """How many starts are tried, as `names.number_of_starts` says."""
+        return number_of_starts(self.starts, self.learner, self.rank, self.optimizer)
 
 
 def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: dict[str, Any]) -> Options:

@@ -105,6 +105,8 @@ class TrainingLog:
         Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
     last_layer_solved : bool
         Whether the last entry of `losses` is not of an epoch, but of a last layer that was solved exactly after training.
+    start, starts : int
+        Which of how many starts this is, from 1 (see `options.Options`).
     """
 
     stage: str
@@ -114,6 +116,8 @@ class TrainingLog:
     stopped: str = "epochs"
     gradient: float = float("nan")
     last_layer_solved: bool = False
+    start: int = 1
+    starts: int = 1
 
     def with_last_layer(self, loss: float) -> TrainingLog:
         """Add the loss with a last layer that was solved after training."""
@@ -191,11 +195,14 @@ class TrainingLog:
         'transitions: relative loss 1 after 200 epochs, finished: the last 100 epochs lowered the loss by 0%'
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").summary
         'transitions: relative loss 0.5, solved exactly'
+        >>> TrainingLog("transitions", np.array([0.5]), stopped="exact", start=3, starts=8).summary
+        'transitions: relative loss 0.5, solved exactly; the best of 8 starts, number 3'
         """
         if not len(self.losses):
             return f"{self.stage}: no loss"
         effort = f" after {plural(self.epochs, 'epoch')}" if self.epochs else ""
-        return f"{self.stage}: {self.measure} {self.losses.min():.4g}{effort}, {self.verdict}"
+        choice = f"; the best of {self.starts} starts, number {self.start}" if self.starts > 1 else ""
+        return f"{self.stage}: {self.measure} {self.losses.min():.4g}{effort}, {self.verdict}{choice}"
 
     @property
     def message(self) -> str | None:

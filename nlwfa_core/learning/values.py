@@ -44,7 +44,7 @@ def fit_values(
 
     The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks train on its known cells; linear
     maps are those of least squares over the pairs u, uσ with known cells. `Refinement("values", restarts=128)` is the third step,
-    with 128 restarts from random parameters.
+    with 128 restarts from random parameters; the two steps have one start.
 
     Parameters
     ----------

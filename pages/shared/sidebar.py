@@ -38,6 +38,7 @@ DEFAULT = with_fields(
         "rank": 3,
         "optimizer": "adamax",
         "start": "random",
+        "starts": 1,
         "tolerance": 0.01,
         "epochs_factorisation": 600,
         "epochs_transitions": 300,
@@ -261,6 +262,7 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
         st.caption(as_sentence(OPTIMIZERS[values["optimizer"]]))
         values["start"] = _choice("start", STARTS, default.start)
         st.caption(as_sentence(STARTS[values["start"]]))
+        values["starts"] = _whole("starts", default.starts, 100, smallest=0)
         for field in ("epochs_factorisation", "epochs_transitions"):
             values[field] = _whole(field, getattr(default, field), limits.most("epochs"), smallest=0)
         if values["optimizer"] == "lbfgs":

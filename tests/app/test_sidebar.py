@@ -54,6 +54,7 @@ NETWORKS: dict[str, st.SearchStrategy[Any]] = {
     "epochs_factorisation": whole(100_000, 0),
     "epochs_transitions": whole(100_000, 0),
     "start": st.sampled_from(["random", "svd"]),
+    "starts": whole(100, 0),
     "seed": whole(2**31 - 1, 0),
 }
 # Of an optimiser.

@@ -1,0 +1,149 @@
+"""Several starts of the two steps: which one is chosen, by what, and what a recipe says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlwfa_core.errors import Cancelled, RecipeError
+from nlwfa_core.experiment.pipeline import build_hankel, run
+from nlwfa_core.experiment.presets import converged
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.results import load_result, save_result
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.learners import FitCache, fit, network_steps
+from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES, number_of_starts
+from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.progress import TrainingLog, never, silent
+from nlwfa_core.learning.reading import Steps
+from nlwfa_core.learning.refine_hankel import rolled_out_error
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
+
+SAMPLE = Sample.of(Dyck().sample(500, seed=1), ALPHABET)
+HANKEL = build_hankel(SAMPLE, HankelRecipe(num_prefixes=60, num_suffixes=50))
+SHORT = {"epochs_factorisation": 40, "epochs_transitions": 60}
+
+
+def steps_of(options: Options, start: int = 0) -> Steps:
+    return network_steps(HANKEL, options, start=start, cache=FitCache(), report=silent, cancelled=never)
+
+
+def relative_error(hankel: HankelMatrix, steps: Steps) -> float:
+    """Σ ‖φ'(G_u(α₀)) − H_u‖² / ‖H‖² over P', one prefix at a time."""
+    tanh = [np.tanh if nonlinear else np.asarray for nonlinear in steps.nonlinear]
+    prefixes, shifted = list(hankel.basis.prefixes), hankel.shifted
+    rows = {(): 0} | {(*u, symbol): int(shifted[row, symbol]) for row, u in enumerate(prefixes) for symbol in range(2)}
+    H, wrong, norm = hankel.matrix.toarray(), 0.0, 0.0
+    for word, row in rows.items():
+        state = steps.initial
+        for symbol in word:
+            for layer in steps.transitions:
+                state = tanh[0](state @ layer[symbol])
+        *hidden, last = steps.decoder
+        for layer in hidden:
+            state = tanh[1](state @ layer)
+        wrong += ((state @ last - H[row]) ** 2).sum()
+        norm += (H[row] ** 2).sum()
+    return float(wrong / norm)
+
+
+@pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
+def test_the_rolled_out_error_is_that_of_each_prefix(learner: str) -> None:
+    steps = steps_of(Options(learner, 3, **SHORT))
+    assert rolled_out_error(HANKEL, steps) == pytest.approx(relative_error(HANKEL, steps), rel=1e-9)
+
+
+@pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
+def test_the_best_start_has_the_smallest_error(learner: str) -> None:
+    options = Options(learner, 3, starts=4, **SHORT)
+    learned = fit(HANKEL, options)
+    errors = learned.report.start_errors
+    assert errors == tuple(rolled_out_error(HANKEL, steps_of(options, start)) for start in range(4))
+    best = int(np.argmin(errors))
+    assert errors[best] <= errors[0] and len(set(errors)) > 1
+    assert {(log.start, log.starts) for log in learned.report.logs} == {(best + 1, 4)}
+    assert all(log.summary.endswith(f"; the best of 4 starts, number {best + 1}") for log in learned.report.logs)
+    expected = steps_of(options, best)
+    for ours, theirs in zip(
+        (*learned.model.transitions, *learned.model.decoder), (*expected.transitions, *expected.decoder), strict=False
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_one_start_is_the_seeds_own() -> None:
+    one, first = fit(HANKEL, "both.non", rank=3, starts=1, **SHORT), steps_of(Options("both.non", 3, **SHORT))
+    assert one.report.start_errors == () and {(log.start, log.starts) for log in one.report.logs} == {(1, 1)}
+    np.testing.assert_array_equal(one.model.transitions[0], first.transitions[0])
+
+
+def test_starts_are_the_same_each_time() -> None:
+    first, second = (fit(HANKEL, "both.non", rank=2, starts=3, seed=5, **SHORT) for _ in range(2))
+    assert first.report.start_errors == second.report.start_errors
+    np.testing.assert_array_equal(first.model.transitions[0], second.model.transitions[0])
+
+
+def test_a_cache_changes_nothing() -> None:
+    cache = FitCache()
+    for learner in ("tran.non", "both.non", "fac.non", "tran.non"):
+        options = Options(learner, 2, starts=2, **SHORT)
+        with_cache, without = fit(HANKEL, options, cache=cache), fit(HANKEL, options)
+        np.testing.assert_array_equal(with_cache.model.transitions[0], without.model.transitions[0])
+
+
+def test_a_start_can_be_cancelled() -> None:
+    calls = count()
+    with pytest.raises(Cancelled):
+        fit(HANKEL, "both.non", rank=2, starts=3, cancelled=lambda: next(calls) > 150, **SHORT)
+    assert next(calls) > 150  # one start asks 100 times
+
+
+def test_a_start_that_diverges_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = iter([float("nan"), 0.5, float("nan")])
+    monkeypatch.setattr("nlwfa_core.learning.refine_hankel.rolled_out_error", lambda hankel, steps: next(errors))
+    learned = fit(HANKEL, "tran.non", rank=2, starts=3, **SHORT)
+    assert learned.report.start_errors == (float("inf"), 0.5, float("inf"))
+    assert learned.report.logs[0].start == 2
+
+
+def test_how_many_starts() -> None:
+    assert number_of_starts(BY_RANK, "both.non", FEW_STATES, "lbfgs") == STARTS_OF_FEW_STATES
+    assert number_of_starts(BY_RANK, "both.non", FEW_STATES + 1, "lbfgs") == 1
+    assert number_of_starts(BY_RANK, "both.non", FEW_STATES, "adamax") == 1
+    assert number_of_starts(5, "both.non", 20, "adamax") == 5
+    assert number_of_starts(5, "SP", 3, "lbfgs") == 1
+    assert Options("both.non", 3, starts=BY_RANK).number_of_starts == STARTS_OF_FEW_STATES
+
+
+def test_keys_count_starts_only_if_there_are_several() -> None:
+    """A recipe with one start has the key that it had before there were several."""
+    few = converged().learning.changed(learner="both.non", rank=3, starts=BY_RANK)
+    many = few.changed(rank=20)
+    assert few.key() == few.changed(starts=STARTS_OF_FEW_STATES).key() != few.changed(starts=1).key()
+    assert many.changed(starts=BY_RANK).key() == many.changed(starts=1).key() != many.changed(starts=2).key()
+    assert few.changed(learner="SP", starts=3).key() == few.changed(learner="SP", starts=1).key()
+    paper = LearningRecipe(learner="both.non", rank=3)
+    assert paper.key() == paper.changed(starts=BY_RANK).key() != paper.changed(starts=2).key()
+    assert paper.key() == "1fc5620c73fbb390b9529f0442d80cb47d061968c18b3a6a56e19f48554e9d98"
+    with pytest.raises(RecipeError, match="starts must be at most 100; got 101"):
+        LearningRecipe(starts=101)
+
+
+def test_a_result_says_which_start_was_chosen(tmp_path: Path) -> None:
+    recipe = Recipe(
+        data=DataRecipe(num_strings=200, num_test=20),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=converged().learning.changed(learner="tran.non", rank=2, starts=3, epochs_transitions=20),
+    )
+    result = run(recipe)
+    infinite = replace(result, report=replace(result.report, start_errors=(float("inf"), *result.report.start_errors[1:])))
+    for name, one in (("whole", result), ("infinite", infinite)):
+        save_result(tmp_path / name, one)
+        report = load_result(tmp_path / name).report
+        assert report.start_errors == one.report.start_errors and len(report.start_errors) == 3
+        assert [(log.start, log.starts) for log in report.logs] == [(log.start, log.starts) for log in result.report.logs]
+    assert TrainingLog("transitions", np.ones(1)).starts == 1
