@@ -10,12 +10,12 @@ import numpy as np
 from ..errors import RecipeError, listed
 from ..metrics.scores import TestSet
 from ..models.model import Model
-from ..sources.files import read_strings, shipped_verbs
+from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import read_pautomac_model, read_solution
 from ..sources.registry import SOURCES, Generator
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, Words
+from ..strings.words import Alphabet, FloatArray, Words
 from .recipe import DataRecipe
 
 # Largest share of a file's strings for validation, and for testing.
@@ -32,7 +32,7 @@ class Data:
     ----------
     train : Sample
     validation : TestSet or None
-        For choosing a rank or options; None if the sample is too small to set any aside.
+        For choosing a rank or options; None if the recipe wants none, or the sample is too small to set any aside.
     test : TestSet
     true_model : Model or None
     title : str
@@ -97,14 +97,14 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
 
 
 def _generate(generator: Generator, recipe: DataRecipe) -> Data:
-    parts = []
     # Each set has its own random stream, so that more training strings do not change the test strings.
-    for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test)):
-        words = generator.draw(size, [recipe.seed, stream])
-        sample = Sample.of(words, generator.alphabet)
-        parts.append(TestSet.as_drawn(words, generator.model.weights(words), sample, generator.model))
+    validation, test = (
+        TestSet.of(generator.draw(size, [recipe.seed, stream]), generator.alphabet, true_model=generator.model) if size else None
+        for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test))
+    )
+    assert test is not None  # a recipe has at least one test string
     train = Sample.of(generator.draw(recipe.num_strings, recipe.seed), generator.alphabet)
-    return Data(train, parts[0], parts[1], generator.model, generator.title)
+    return Data(train, validation, test, generator.model, generator.title)
 
 
 def generator_of(recipe: DataRecipe) -> Generator:
@@ -131,18 +131,18 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         # One alphabet for both. The model learns nothing about symbols that only test strings have, and gives these strings 0.
         sample = Sample(sample.words, sample.counts, rows.alphabet)
     model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
-    test = None
-    if rows and recipe.upload_solution:
-        test = TestSet.as_drawn(rows.words, read_solution(files(recipe.upload_solution)), rows.sample(), model)
-    elif rows and model is not None:
-        words = rows.words
-        test = TestSet.as_drawn(words, model.weights(words), rows.sample(), model)
-    elif rows:
-        test = TestSet.empirical(rows.sample())
-    elif recipe.upload_solution:
+    if recipe.upload_solution and not rows:
         raise RecipeError("A solution belongs to a test file: upload that file too.")
+    test = None
+    if rows:
+        test = file_test_set(rows, read_solution(files(recipe.upload_solution)) if recipe.upload_solution else None, model)
     data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
     return replace(data, format=format)
+
+
+def file_test_set(file: StringFile, solution: FloatArray | None = None, model: Model | None = None) -> TestSet:
+    """Make the test set of a file's strings, with a solution, the true model, both or neither; see `TestSet.of`."""
+    return TestSet.of(file.words, file.alphabet, file.counts, solution, model)
 
 
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
@@ -180,9 +180,7 @@ def _split(
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
-    if model is None:
-        return TestSet.empirical(sample)
-    return TestSet(sample.words, model.weights(sample.words), sample, target_is_true=True, true_model=model)
+    return TestSet.of(sample.words, sample.alphabet, sample.counts, true_model=model)
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:

@@ -49,7 +49,7 @@ FLAT_NAMES = {own: name for name, own in FIELDS.items()}
 HELP = {
     "source": "Where the strings come from.",
     "num_strings": "How many strings to draw, or to learn from at most.",
-    "num_validation": "How many strings to hold back for choices.",
+    "num_validation": "How many strings to hold back for choices, such as a rank or an epoch; with 0, training gets these, too.",
     "num_test": "How many strings to hold back for scores.",
     "data_seed": "Equal seeds draw and split equal strings.",
     "split_probability": "Probability of S → SS.",

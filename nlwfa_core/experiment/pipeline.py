@@ -44,6 +44,21 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
     )
 
 
+def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
+    """Say what a training does instead of stopping by validation strings, if there are none."""
+    if data.validation is not None:
+        return ()
+    learner = recipe.learning.learner
+    if not recipe.learning.kind.needs_hankel:
+        return (f"Without validation strings, {learner} is not stopped early: it trains for all its epochs.",)
+    if recipe.refinement.objective == "likelihood":
+        return (
+            "Without validation strings, the refinement by likelihood keeps the epoch that is best on the training strings: "
+            "it may fit them too closely.",
+        )
+    return ()
+
+
 Strings = tuple[Sample, Sample | None]  # training strings, and validation strings for early stopping
 
 
@@ -159,6 +174,7 @@ def run(
     else:
         from_strings = fit_strings(strings[0], options_of(recipe), validation=strings[1], report=report, cancelled=cancelled)
         model, learned, notes = from_strings.model, from_strings.report, data.notes
+    notes += validation_notes(recipe, data)
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))
@@ -167,7 +183,8 @@ def run(
     check_cancelled(cancelled)
     seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.seconds
     health = diagnostics(model, scores, learned)
-    return Result(recipe, model, data.alphabet, learned, scores, validation, notes + learned.messages, seconds, health)
+    notes += learned.messages
+    return Result(recipe, model, data.alphabet, learned, scores, validation, notes, seconds, health, data.train.num_strings)
 
 
 class Workbench:

@@ -72,7 +72,8 @@ class DataRecipe(Record):
         "verbs" (shipped), "upload".
     num_strings, num_validation, num_test : int
         Generated sources draw this many each, independently. "verbs" and "upload" are split at random: validation and test get
-        these numbers, but at most a fifth of the strings each, and training gets the rest, at most num_strings.
+        these numbers, but at most a fifth of the strings each, and training gets the rest, at most num_strings. Without
+        validation strings (0), training gets theirs, too, and nothing can be chosen by them.
     seed : int
         Of the random draws and of the split.
     split_probability, wrap_probability : float
@@ -90,7 +91,7 @@ class DataRecipe(Record):
 
     source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
     num_strings: int = Field(default=20_000, ge=1, le=limits.ceiling("generated_strings"))
-    num_validation: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))
+    num_validation: int = Field(default=250, ge=0, le=limits.ceiling("generated_strings"))
     num_test: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))
     seed: Seed = 0
     split_probability: float = Field(default=0.2, ge=0, le=1)

@@ -15,6 +15,7 @@ from ..learning.progress import TrainingLog
 from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores, names_today
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
+from ..sources.registry import SOURCES
 from ..strings.words import Alphabet
 from .recipe import Recipe
 
@@ -39,6 +40,8 @@ class Result:
         Stage -> wall time.
     diagnostics : Diagnostics
         Computed once, by the process that learned the model.
+    num_train : int or None
+        How many strings the model was learned from; None if an earlier version stored the result and the strings are from a file.
     """
 
     recipe: Recipe
@@ -50,6 +53,7 @@ class Result:
     notes: tuple[str, ...]
     seconds: dict[str, float]
     diagnostics: Diagnostics
+    num_train: int | None = None
 
 
 def save_result(directory: Path, result: Result, sync: bool = True) -> None:
@@ -63,6 +67,7 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
         "notes": result.notes,
         "seconds": result.seconds,
         "diagnostics": asdict(result.diagnostics),
+        "num_train": result.num_train,
     }
     write_atomically(directory / "result.json", to_json(record).encode(), sync)
 
@@ -79,9 +84,11 @@ def load_result(directory: Path) -> Result:
         recipe = Recipe.model_validate(record["recipe"])
         stored = record.get("diagnostics")  # version 0.1 did not store them
         health = _diagnostics_of(stored) if stored else diagnostics(saved.model, scores, report)
+        draws = SOURCES[recipe.data.source].generator is not None  # and so learns from as many strings as the recipe says
+        num_train = _number(record.get("num_train", recipe.data.num_strings if draws else None))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecipeError(f"result.json in {directory} is not a valid result: {error}") from None
-    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, health)
+    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, health, num_train)
 
 
 def _scores_of(record: dict[str, Any]) -> Scores:

@@ -182,6 +182,8 @@ class Outcome:
     diagnostics : Diagnostics
     training : str
         Whether the training is finished (`FitReport.training`).
+    num_train : int or None
+        As in `Result`.
     """
 
     recipe: Recipe
@@ -189,11 +191,13 @@ class Outcome:
     validation: Scores | None
     diagnostics: Diagnostics
     training: str = UNKNOWN
+    num_train: int | None = None
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
         """The outcome of a run."""
-        return cls(result.recipe, result.scores, result.validation, result.diagnostics, result.report.training)
+        training = result.report.training
+        return cls(result.recipe, result.scores, result.validation, result.diagnostics, training, result.num_train)
 
     def on(self, strings: str) -> Scores | None:
         """Scores on "test" or "validation" strings."""
@@ -229,18 +233,24 @@ def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[i
 
 
 def sweep_csv(outcomes: Iterable[tuple[str, Outcome | Result]]) -> str:
-    """Write a sweep's outcomes as CSV: a row for each run, in full precision; ∞ is inf, and a score that is not known is empty."""
+    """Write a sweep's outcomes as CSV: a row for each run, in full precision; ∞ is inf, and a score that is not known is empty.
+
+    `strings` is the number that the recipe asks for, `training_strings` the number that the model was learned from: of a file,
+    validation and test strings are set aside first.
+    """
     names = [field.name for field in fields(Scores)]
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow((*RUN_COLUMNS, *names, *(f"validation_{name}" for name in names), "training"))
+    writer.writerow((*RUN_COLUMNS, *names, *(f"validation_{name}" for name in names), "training", "training_strings"))
     for key, outcome in outcomes:
-        training = outcome.training if isinstance(outcome, Outcome) else outcome.report.training
+        outcome = outcome if isinstance(outcome, Outcome) else Outcome.of(outcome)
         recipe, validation = outcome.recipe, asdict(outcome.validation) if outcome.validation else dict.fromkeys(names)
         run = (key, recipe.learning.learner, recipe.learning.rank, recipe.hankel.statistic, recipe.hankel.transform)
         values = (asdict(outcome.scores)[name] for name in names)
         held_out = (validation[name] for name in names)
-        writer.writerow((*run, recipe.data.num_strings, recipe.learning.seed, *values, *held_out, training))
+        writer.writerow(
+            (*run, recipe.data.num_strings, recipe.learning.seed, *values, *held_out, outcome.training, outcome.num_train)
+        )
     return buffer.getvalue()
 
 

@@ -17,7 +17,7 @@ from ..errors import RecipeError
 from ..models.model import LogModel, Model, SharedModel, next_distributions
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import FloatArray, IntArray, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, pautomac_score, root_mean_square
@@ -270,6 +270,55 @@ class TestSet:
     @cached_property
     def _ends(self) -> dict[int, IntArray | None]:
         return {}
+
+    @classmethod
+    def of(
+        cls,
+        rows: Words,
+        alphabet: Alphabet,
+        counts: IntArray | None = None,
+        solution: FloatArray | None = None,
+        true_model: Model | None = None,
+    ) -> TestSet:
+        """Make the test set of some strings, by the one rule of what T is, whatever is known of them.
+
+        With known probabilities, from a solution or else from the true model, T is the rows as drawn: repeated strings count as
+        often as they were drawn. Without, T is the distinct strings, and P* their frequencies.
+
+        >>> from nlwfa_core.models.ngram import Uniform
+        >>> rows, alphabet = Words.of([(0,), (), (0,)]), Alphabet(("a",))
+        >>> list(TestSet.of(rows, alphabet).words), TestSet.of(rows, alphabet).target.tolist()
+        ([(0,), ()], [0.6666666666666666, 0.3333333333333333])
+        >>> known = TestSet.of(rows, alphabet, true_model=Uniform(1))
+        >>> list(known.words), known.target.tolist()
+        ([(0,), (), (0,)], [0.25, 0.5, 0.25])
+
+        Parameters
+        ----------
+        rows : Words
+            The test strings in their order, repeated ones included.
+        counts : array, shape (num_rows,), optional
+            How often each row was drawn, as in a CSV file; by default once.
+        solution : array, shape (num_rows,), optional
+            The rows' true probabilities, up to a factor.
+        true_model : Model, optional
+            The source of the strings. Without a solution, its weights are the true probabilities.
+
+        Raises
+        ------
+        RecipeError
+            If a solution has another length than the rows.
+        """
+        if solution is not None and len(solution) != len(rows):
+            raise RecipeError(f"the solution must have one probability per test string; got {len(solution)} for {len(rows)}")
+        sample = Sample.of(rows, alphabet, counts)
+        if solution is None and true_model is None:
+            return cls.empirical(sample)
+        if counts is not None:
+            places = np.repeat(np.arange(len(rows)), counts)
+            rows, solution = rows.take(places), None if solution is None else solution[places]
+        target = solution if solution is not None or true_model is None else true_model.weights(rows)
+        return cls.as_drawn(rows, target, sample, true_model)  # type: ignore[arg-type]
 
     @classmethod
     def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:

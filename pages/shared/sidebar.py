@@ -213,7 +213,8 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
     values["num_strings"] = _whole("num_strings", default.num_strings, limits.most("generated_strings"))
     with st.expander("Held-out strings and seed"):
         for field in ("num_validation", "num_test"):
-            values[field] = _whole(field, getattr(default, field), limits.most("generated_strings"))
+            smallest = 0 if field == "num_validation" else 1
+            values[field] = _whole(field, getattr(default, field), limits.most("generated_strings"), smallest)
         values["seed"] = _whole(DATA_SEED, default.seed, LARGEST_SEED, smallest=0)
     return values | _upload_fields(source)
 

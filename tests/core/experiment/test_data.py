@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.experiment.data import Data, load_data, unseen_notes
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import FileShelf
+from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
@@ -24,6 +27,11 @@ MODEL = b"I: (state)\n(0) 1\nF: (state)\n(0) 0.5\nS: (state,symbol)\n(0,0) 1\nT:
 @pytest.fixture
 def shelf(tmp_path: Path) -> FileShelf:
     return FileShelf(tmp_path / "uploads")
+
+
+def pautomac(rows: list[str]) -> bytes:
+    """A file of strings over one symbol."""
+    return "".join([f"{len(rows)} 1\n", *(f"{' '.join([str(len(row.split())), *row.split()])}\n" for row in rows)]).encode()
 
 
 def upload(shelf: FileShelf, train: bytes, **fields: object) -> Data:
@@ -99,7 +107,89 @@ def test_a_true_model_scores_test_and_validation(shelf: FileShelf) -> None:
     data = upload(shelf, b"4 1\n1 0\n0\n2 0 0\n1 0\n", upload_model=MODEL, upload_test=b"2 1\n0\n1 0\n")
     assert data.test.target.tolist() == [0.5, 0.25] and data.test.target_is_true and data.true_model is not None
     split = upload(shelf, b"9 1\n" + b"1 0\n" * 9, upload_model=MODEL)
-    assert split.test.target.tolist() == [0.25] and split.test.target_is_true
+    assert split.test.target.tolist() == [0.25] and split.test.target_is_true and split.true_model is not None
+
+
+ROWS = ["0", "", "0", "0 0", "0", "", "0 0 0", "0", "", "0"] * 6  # strings as drawn, over one symbol
+TEST_ROWS = ["0", "0 0", "0", "", "0", "0 0 0 0"]
+FILES = {
+    "test": {"upload_test": pautomac(TEST_ROWS)},
+    "solution": {"upload_solution": b"6\n0.1\n0.2\n0.1\n0.4\n0.1\n0.05\n"},
+    "model": {"upload_model": MODEL},
+    "csv": {"upload_test": b"string,count\n0,3\n00,1\n,2\n"},
+    "csv solution": {"upload_solution": b"3\n0.1\n0.2\n0.4\n"},
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (), ("model",), ("test",), ("test", "model"), ("test", "solution"), ("test", "solution", "model"),
+        ("csv",), ("csv", "model"), ("csv", "csv solution"), ("csv", "csv solution", "model"),
+    ],
+    ids="+".join,
+)  # fmt: skip
+def test_the_score_is_the_documented_one_whatever_files_there_are(shelf: FileShelf, names: tuple[str, ...]) -> None:
+    """With known probabilities over the rows as drawn, else over the distinct strings: T is a plain list of strings here."""
+    fields = {field: content for name in names for field, content in FILES[name].items()}
+    data = upload(shelf, pautomac(ROWS) if "csv" not in names else b"0\n0\n00\n\n" * 9, num_test=8, **fields)
+    if "test" in names:
+        rows = [tuple(map(int, row.split())) for row in TEST_ROWS]
+    elif "csv" in names:
+        rows = [(0,)] * 3 + [(0, 0)] + [()] * 2
+    else:
+        rows = [word for word, count in zip(data.test.sample.words, data.test.sample.counts, strict=True) for _ in range(count)]
+        assert len(rows) == 8 > len(set(rows))
+    written = {(0,): 0.1, (0, 0): 0.2, (): 0.4, (0, 0, 0, 0): 0.05}
+    if any("solution" in name for name in names):
+        target = [(row, written[row]) for row in rows]
+    elif "model" in names:
+        target = [(row, 0.5 ** (len(row) + 1)) for row in rows]
+    else:
+        target = [(row, rows.count(row) / len(rows)) for row in set(rows)]
+    model = WFA(np.array([1.0]), np.array([[[0.7]]]), np.array([0.3]))  # f(aⁿ) = 0.3 · 0.7ⁿ
+    mass, outputs = sum(p for _, p in target), [0.3 * 0.7 ** len(row) for row, _ in target]
+    log2 = -sum(p / mass * log(f / sum(outputs), 2) for (_, p), f in zip(target, outputs, strict=True))
+    scores = evaluate(model, data.test)
+    assert (scores.log2_pauto, scores.num_words) == (pytest.approx(log2), len(target))
+    assert (scores.true_log2_pauto is None) == (len(target) < len(rows)) == (not data.test.target_is_true)
+    assert data.test.sample.num_strings == len(rows)
+    if "model" in names:
+        assert scores.rmse == pytest.approx(
+            np.sqrt(np.mean([(f - 0.5 ** (len(row) + 1)) ** 2 for (row, _), f in zip(target, outputs, strict=True)]))
+        )
+    if names == ("model",):
+        assert data.validation is not None
+        drawn = data.validation.sample
+        assert len(data.validation.words) == drawn.num_strings > len(drawn.words)
+
+
+def test_errors_of_outputs_are_against_the_truth_or_not_told(shelf: FileShelf) -> None:
+    """PAutomaC's solutions sum to 1 over the test file, so they are another scale than outputs."""
+    rows = [(), (0,), (0, 0)]
+    normalised = b"3\n0.5714285714285714\n0.2857142857142857\n0.14285714285714285\n"  # 4 : 2 : 1
+    files = {"upload_test": pautomac(["", "0", "0 0"]), "upload_solution": normalised}
+    truth = WFA(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
+    tuned = WFA(np.array([1.0]), np.array([[[0.5]]]), np.array([4 / 7]))  # the solution's own numbers, as no distribution has them
+    with_model = upload(shelf, pautomac(ROWS), **files, upload_model=MODEL).test
+    errors = {name: evaluate(model, with_model).rmse for name, model in {"truth": truth, "tuned": tuned}.items()}
+    gaps = [4 / 7 * 0.5**n - 0.5 ** (n + 1) for n in range(3)]
+    assert errors == {"truth": 0, "tuned": pytest.approx(np.sqrt(np.mean(np.square(gaps))))}
+    alone = upload(shelf, pautomac(ROWS), **files).test
+    assert (evaluate(tuned, alone).rmse, evaluate(tuned, alone).kl) == (None, pytest.approx(0, abs=1e-12))
+    raw = upload(shelf, pautomac(ROWS), **files | {"upload_solution": b"3\n0.5\n0.25\n0.125\n"}).test
+    assert evaluate(truth, raw).rmse == 0 and list(raw.words) == rows
+
+
+def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
+    """A test file of its own, and no validation strings: nothing is set aside, as PAutomaC's rules have it."""
+    data = upload(shelf, pautomac(ROWS), upload_test=pautomac(TEST_ROWS), num_validation=0)
+    assert data.validation is None and data.sizes == (60, 0, 6) and data.notes == ()
+    split = upload(shelf, pautomac(ROWS), num_validation=0, num_test=10)
+    assert split.validation is None and split.sizes == (50, 0, 10)
+    drawn, before = load_data(DataRecipe(**SMALL | {"num_validation": 0})), load_data(DataRecipe(**SMALL))
+    assert drawn.validation is None and drawn.sizes == (300, 0, 30)
+    assert list(drawn.test.words) == list(before.test.words) and list(drawn.train.words) == list(before.train.words)
 
 
 def test_symbols_that_the_test_file_alone_has_are_told(shelf: FileShelf) -> None:

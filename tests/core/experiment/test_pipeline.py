@@ -12,7 +12,7 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.learning.learners import fit_strings
@@ -239,3 +239,30 @@ def test_given_strings_take_the_place_of_those_that_a_recipe_describes() -> None
     recipe = recipe_of("SP")
     elsewhere = recipe.changed(data=DATA.changed(seed=1))
     assert bits(run(recipe, data=load_data(elsewhere.data))) == bits(run(elsewhere))
+
+
+def test_without_validation_strings_a_training_says_what_it_does_instead() -> None:
+    data = DATA.changed(num_validation=0)
+    linear = run(recipe_of("SP").changed(data=data))
+    assert linear.validation is None and linear.num_train == 400 and not any("validation" in note for note in linear.notes)
+    assert bits(linear) == bits(run(recipe_of("SP")))  # validation strings are drawn apart
+    hmm = run(recipe_of("SP").with_learner("HMM").changed(data=data))
+    assert "Without validation strings, HMM is not stopped early: it trains for all its epochs." in hmm.notes
+    refinement = RefinementRecipe(objective="likelihood", epochs=2)
+    hankel = HankelRecipe(num_prefixes=25, num_suffixes=20, statistic="prefix", bounded=True, transform="row")
+    refined = run(recipe_of("both.non").changed(data=data, hankel=hankel, refinement=refinement))
+    assert any("keeps the epoch that is best on the training strings" in note for note in refined.notes)
+
+
+def test_a_result_says_how_many_strings_it_was_learned_from(tmp_path: Path) -> None:
+    """Of a file, validation and test strings are set aside first. Earlier versions did not store the number."""
+    verbs = recipe_of("SP").changed(data=DataRecipe(source="verbs", num_validation=300, num_test=300))
+    result = run(verbs)
+    assert result.num_train == load_data(verbs.data).train.num_strings < verbs.data.num_strings == 20_000
+    for name, one, without in (("verbs", result, None), ("dyck", run(recipe_of("SP")), 400)):
+        save_result(tmp_path / name, one)
+        assert load_result(tmp_path / name).num_train == one.num_train
+        record = json.loads((tmp_path / name / "result.json").read_text())
+        del record["num_train"]
+        (tmp_path / name / "result.json").write_text(json.dumps(record))
+        assert load_result(tmp_path / name).num_train == without

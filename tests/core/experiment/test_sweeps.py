@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Workbench, run
 from nlwfa_core.experiment.sweeps import MAX_POINTS, Grid, Outcome, Point, curves, sweep_csv, time_left, winners
 from nlwfa_core.lab.figures.metrics import metric_figure
@@ -197,9 +198,21 @@ def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
 def test_the_table_has_a_row_a_run() -> None:
     result = run(FILE_BASE)
     rows = list(csv.DictReader(sweep_csv([(FILE_BASE.key(), Outcome.of(result))]).splitlines()))
-    assert rows[0]["training"] == Outcome.of(result).training == "exact" and list(rows[0])[-1] == "training"
+    assert rows[0]["training"] == Outcome.of(result).training == "exact" and list(rows[0])[-2:] == ["training", "training_strings"]
     assert sweep_csv([("key", result)]) == sweep_csv([("key", Outcome.of(result))])
-    assert len(rows) == 1 and rows[0]["key"] == FILE_BASE.key() and rows[0]["strings"] == "200"
+    assert len(rows) == 1 and rows[0]["key"] == FILE_BASE.key()
+    assert rows[0]["strings"] == rows[0]["training_strings"] == "200"
     assert float(rows[0]["wer"]) == result.scores.wer and rows[0]["kl"] == (
         "" if result.scores.kl is None else repr(result.scores.kl)
     )
+
+
+def test_the_table_tells_the_strings_asked_for_from_those_used() -> None:
+    """Validation and test strings are set aside from the file; without validation strings, training gets theirs."""
+    base = FILE_BASE.changed(data=FILE_BASE.data.changed(source="verbs", num_strings=20_000, num_validation=100, num_test=300))
+    total = load_data(base.data.changed(num_validation=0)).train.num_strings + 300
+    for num_validation in (100, 0):
+        recipe = base.changed(data=base.data.changed(num_validation=num_validation))
+        (row,) = csv.DictReader(sweep_csv([("key", run(recipe))]).splitlines())
+        assert (row["strings"], row["training_strings"]) == ("20000", str(total - 300 - num_validation))
+        assert (row["validation_wer"] == "") == (num_validation == 0)
