@@ -12,7 +12,8 @@ import typer
 from ..errors import RecipeError, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
-from ..sources.pautomac import read_solution, write_pautomac, write_solution
+from ..sources.pautomac import read_solution, solution_reading, write_pautomac, write_solution
+from ..sources.recognition import reading_of
 from ..strings.trie import Trie
 from ..strings.words import Words
 from ..version import __version__
@@ -20,7 +21,7 @@ from .learn import fit, select_rank
 from .options import Options, takes_fields
 from .reproduce import reproduce
 from .sweep import sweep
-from .terminal import STRINGS, AsJson, Format, Output, errors_naming, execute, read_bytes, read_known_words, write_file
+from .terminal import STRINGS, AsJson, Format, Output, errors_naming, execute, file_name, read_bytes, read_known_words, write_file
 from .text import json_text, next_record, next_summary, score_summary
 from .values import fit_values, score_values
 
@@ -122,17 +123,19 @@ def score(
 
     saved = load_model(model)
     file = read_known_words(test, format, saved.alphabet)
-    sample = file.sample()
+    sample, notes = file.sample(), file.notes
     if solution is None:
         test_set = TestSet.empirical(sample)
     else:
         data = read_bytes(solution)
         with errors_naming(solution):
-            test_set = TestSet.as_drawn(file.words, read_solution(data), sample)
+            values = read_solution(data)
+            test_set = TestSet.as_drawn(file.words, values, sample)
+        notes += (reading_of(file_name(solution), solution_reading(values)),)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
     text = json_text(asdict(scores)) if as_json else score_summary(scores, sample, health)
-    return Output(text, (*file.notes, *health.warnings))
+    return Output(text, (*notes, *health.warnings))
 
 
 @app.command()

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,8 @@ from ..errors import Cancelled, FormatError, RecipeError, sentence_of
 from ..files import read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import count_strings
-from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_strings
+from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_as, read_strings
+from ..sources.recognition import reading_of
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 
@@ -158,23 +159,26 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
-    """Read the strings of a file, as `sources.files.read_strings` does. An error names the file."""
+    """Read the strings of a file, as `sources.files.read_strings` does. The first note says how; an error names the file."""
     data = read_bytes(path)
     with errors_naming(path):
-        return read_strings(data, format, alphabet)
+        file = read_strings(data, format, alphabet)
+    return replace(file, notes=(reading_of(file_name(path), file.reading), *file.notes))
 
 
 def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tuple[str, ...]]:
-    """Read and count the training strings of a file, with notes. PAutomaC and SPiCe files may have any size."""
+    """Read and count training strings, with notes, the first on how they were read. PAutomaC and SPiCe files may have any size."""
     try:
         with path.open("rb") as file, errors_naming(path):
             head = file.read(PIECE_BYTES)
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
                 counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), max_distinct)
-                return counts.sample(), (*counts.notes, *filter(None, [counts.bound]))
+                sample = counts.sample()
+                reading = read_as("pautomac", sample.alphabet.symbols)
+                return sample, (reading_of(file_name(path), reading), *counts.notes, *filter(None, [counts.bound]))
             limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
             whole = read_strings(head + file.read(limits.most("file_bytes")), format)
-            return whole.sample(), whole.notes
+            return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
 

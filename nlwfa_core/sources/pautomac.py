@@ -67,6 +67,21 @@ def read_solution(data: bytes) -> FloatArray:
     return np.fromiter((finite(row, line, at_least=0) for line, row in filled), dtype=np.float64, count=num_values)
 
 
+def solution_reading(values: FloatArray) -> str:
+    """Say how a solution was read.
+
+    >>> solution_reading(np.array([0.25, 0.5]))
+    'read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5'
+    """
+    number = f"{len(values):,} {'probability' if len(values) == 1 else 'probabilities'}"
+    return f"read as {SOLUTION}: {number}, from {values.min():.3g} to {values.max():.3g}"
+
+
+def model_reading(model: WFA) -> str:
+    """Say how a model file was read: its size."""
+    return f"read as {MODEL}: {plural(model.num_states, 'state')}, {plural(model.num_symbols, 'symbol')}"
+
+
 def write_solution(values: npt.ArrayLike) -> str:
     """Write a solution file of values, shape (num_strings,). Finite, non-negative values are read back without loss.
 

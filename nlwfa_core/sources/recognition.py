@@ -116,6 +116,16 @@ def _is_target(tokens: list[str]) -> bool:
     )
 
 
+def reading_of(name: str, reading: str) -> str:
+    """Say how the file of this name was read.
+
+    >>> reading_of("train.txt", "read as tokens: 2 symbols: cat the")
+    'train.txt: read as tokens: 2 symbols: cat the'
+    """
+    remark = "; SPiCe's prefix files hold the beginnings of strings, not whole strings"
+    return f"{name}: {reading}{remark if '.prefix.' in name.lower() and reading.startswith('read as pautomac') else ''}"
+
+
 def has_header(row: str) -> bool:
     """Whether a line is a PAutomaC header: number of strings, size of the alphabet."""
     tokens = row.split(maxsplit=2)

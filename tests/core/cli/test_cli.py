@@ -32,6 +32,7 @@ from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.strings.words import Alphabet, Words
 
 LEARNERS = ("SP", "fac.non", "tran.non", "both.non")
+READ_TRAIN = "train: read as pautomac: 2 symbols: 0 1\n"
 QUICK = ("--prefixes", 50, "--suffixes", 50, "--epochs-factorisation", 8, "--epochs-transitions", 4)
 
 
@@ -130,7 +131,7 @@ def test_a_file_is_written_through_a_link_and_into_a_device(run: Run, tmp_path: 
 def test_fit_says_what_it_did(run: Run, folder: Path, tmp_path: Path, learner: str) -> None:
     options = QUICK[:4] if learner == "SP" else QUICK  # SP has no epochs
     answer = run("fit", "--train", folder / "train", "--learner", learner, "--rank", 3, "--out", tmp_path / "m", *options)
-    assert (answer.code, answer.err) == (0, "")
+    assert (answer.code, answer.err) == (0, READ_TRAIN)
     lines = dict(line.split(maxsplit=1) for line in answer.out.splitlines())
     assert lines["learner"].startswith(f"{learner}: ")
     assert lines["states"] == "3 (rank 3 asked for)"
@@ -173,12 +174,39 @@ def test_notes_of_a_run_that_succeeds_go_to_stderr(run: Run, tmp_path: Path) -> 
     answer = run("fit", "--train", tmp_path / "f", "--learner", "SP", "--rank", 3, "--out", tmp_path / "m")
     assert answer.code == 0
     assert answer.err.splitlines() == [
+        "f: read as characters: 2 symbols: a b",
         "1 blank line at the end of the file skipped.",
         "You asked for 1,000 prefixes; the sample has only 3, so all of them are used.",
         "You asked for 1,000 suffixes; the sample has only 3, so all of them are used.",
         "Rank 3 was asked for, but H_λ has numerical rank 2: the model has 2 states.",
     ]
     assert load_model(tmp_path / "m").info["messages"] == answer.err.splitlines()[-1:]
+
+
+def test_every_command_says_how_files_were_read_and_json_stays_json(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("the cat sat;3\nthe dog ran;2\na cat;2\n" * 9)
+    (tmp_path / "two.txt").write_text("a dog\nthe cat\n")
+    one = "one.txt: read as csv: 6 symbols: a cat dog ran sat the; the number after each line's last semicolon is its count; "
+    two = "two.txt: read as tokens: 4 symbols: a cat dog the"
+    model = ("--learner", "SP", "--rank", 2, "--prefixes", 5, "--suffixes", 5)
+    read = ("--train", tmp_path / "one.txt", "--validation", tmp_path / "two.txt")
+    answer = run("fit", *read, *model, "--out", tmp_path / "m")
+    assert answer.code == 0 and one in answer.err and two in answer.err.splitlines()
+    answer = run("select-rank", *read, *model[:2], *model[4:], "--ranks", "1,2", "--json")
+    assert json.loads(answer.out)["rank"] in (1, 2) and one in answer.err and two in answer.err.splitlines()
+    answer = run("weights", "--model", tmp_path / "m", "--words", tmp_path / "two.txt")
+    assert len(answer.out.splitlines()) == 2 and two in answer.err.splitlines()
+    (tmp_path / "true").write_text("2\n0.25\n0.5\n")
+    score = ("score", "--model", tmp_path / "m", "--test", tmp_path / "two.txt", "--solution")
+    answer = run(*score, tmp_path / "true", "--json")
+    assert json.loads(answer.out)["num_words"] == 2 and two in answer.err.splitlines()
+    assert "true: read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5" in answer.err.splitlines()
+    answer = run(*score, folder / "test")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith("test: this is a PAutomaC file of strings; a PAutomaC solution is wanted\n")
+    (tmp_path / "4.spice.prefix.public").write_bytes((folder / "test").read_bytes())
+    answer = run("weights", "--model", folder / "SP", "--words", tmp_path / "4.spice.prefix.public")
+    assert "SPiCe's prefix files hold the beginnings of strings, not whole strings" in answer.err
 
 
 def test_line_ends_and_byte_order_marks_make_no_difference(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -259,7 +287,7 @@ def test_csv_counts_weigh_in_scores(run: Run, folder: Path, tmp_path: Path) -> N
 def test_weights_are_the_models_to_the_last_bit(run: Run, folder: Path, learner: str) -> None:
     answer = run("weights", "--model", folder / learner, "--words", folder / "test")
     words = read_strings((folder / "test").read_bytes()).words
-    assert (answer.code, answer.err) == (0, "")
+    assert (answer.code, answer.err) == (0, READ_TRAIN.replace("train", "test"))
     assert list(map(float, answer.out.splitlines())) == load_model(folder / learner).model.weights(words).tolist()
 
 
@@ -407,9 +435,9 @@ def test_a_preset_refuses_what_it_chooses_itself(
 
 def test_options_without_effect_are_named(run: Run, folder: Path, tmp_path: Path) -> None:
     arguments = ("fit", "--train", folder / "train", "--learner", "SP", "--rank", 2, "--out", tmp_path / "m")
-    assert run(*arguments, "--seed", 3, "--prefixes", 20).err == ""
+    assert run(*arguments, "--seed", 3, "--prefixes", 20).err == READ_TRAIN
     answer = run(*arguments, "--batch", 100, "--epochs-factorisation", 5)
-    assert answer.code == 0 and answer.err == "SP does not use --epochs-factorisation, --batch.\n"
+    assert answer.code == 0 and answer.err == "SP does not use --epochs-factorisation, --batch.\n" + READ_TRAIN
     answer = run(*arguments, "--max-states", 3)
     assert answer.code == 2 and "--max-states is only for --preset" in answer.err
 
@@ -567,7 +595,7 @@ print("imported:", *({{"torch", "scipy", "sqlalchemy", "sklearn"}} & set(sys.mod
 def test_a_process_from_strings_to_scores(folder: Path, tmp_path: Path) -> None:
     arguments = ("fit", "--train", folder / "train", "--learner", "fac.non", "--rank", 3, "--out", tmp_path / "m", *QUICK)
     answer = process(*arguments, FORCE_COLOR="1", TTY_COMPATIBLE="1")
-    assert (answer.code, answer.err) == (0, "")  # no bar: stderr is no terminal, whatever colours are asked for
+    assert (answer.code, answer.err) == (0, READ_TRAIN)  # no bar: stderr is no terminal, whatever colours are asked for
     assert "\x1b" not in answer.out
     score = process("score", "--model", tmp_path / "m", "--test", folder / "test", PYTHONIOENCODING="ascii")
     assert score.code == 0 and "\u2026" not in score.err
@@ -607,7 +635,7 @@ def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()
-        assert running.stderr.read() == b""
+        assert running.stderr.read() == READ_TRAIN.encode()
         assert running.wait(60) == 0
 
 

@@ -79,7 +79,7 @@ def test_the_competitions_files_are_counted_as_they_are_read() -> None:
         sample, notes = read_sample(path, "auto", MAX_DISTINCT)
         whole = read_strings(path.read_bytes())
         assert_same(sample, whole.sample())
-        assert notes == whole.notes
+        assert notes == (f"{path.name}: {whole.reading}", *whole.notes)
 
 
 @given(st.binary(max_size=30).map(lambda data: data.translate(bytes(b"\r\nab "[byte % 5] for byte in range(256)))), sizes)
