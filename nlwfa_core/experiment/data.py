@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..errors import RecipeError, listed
 from ..metrics.scores import TestSet
 from ..models.model import Model
 from ..sources.files import StringFile, read_strings, shipped_verbs
-from ..sources.pautomac import read_pautomac_model, read_solution
+from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.registry import SOURCES, Generator
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
@@ -41,6 +41,8 @@ class Data:
         Sentences that a user should read.
     format : str
         The format of the uploaded training strings, one of FORMATS; empty for other sources.
+    readings : mapping of str to str
+        Field of the recipe that names an uploaded file -> how the file was read.
     """
 
     train: Sample
@@ -50,6 +52,7 @@ class Data:
     title: str
     notes: tuple[str, ...] = ()
     format: str = ""
+    readings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def alphabet(self) -> Alphabet:
@@ -123,11 +126,12 @@ def _verbs(recipe: DataRecipe) -> Data:
 
 def _upload(recipe: DataRecipe, files: Files) -> Data:
     file = read_strings(files(recipe.upload), recipe.upload_format)
-    sample, notes, format = file.packed_sample(), list(file.notes), file.format
+    sample, notes, format, readings = file.packed_sample(), list(file.notes), file.format, {"upload": file.reading}
     del file
     rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
     if rows:
         notes += rows.notes
+        readings["upload_test"] = rows.reading
         # One alphabet for both. The model learns nothing about symbols that only test strings have, and gives these strings 0.
         sample = Sample(sample.words, sample.counts, rows.alphabet)
     model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
@@ -135,9 +139,14 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         raise RecipeError("A solution belongs to a test file: upload that file too.")
     test = None
     if rows:
-        test = file_test_set(rows, read_solution(files(recipe.upload_solution)) if recipe.upload_solution else None, model)
+        solution = read_solution(files(recipe.upload_solution)) if recipe.upload_solution else None
+        if solution is not None:
+            readings["upload_solution"] = solution_reading(solution)
+        test = file_test_set(rows, solution, model)
     data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
-    return replace(data, format=format)
+    if model is not None:
+        readings["upload_model"] = model_reading(model)
+    return replace(data, format=format, readings=readings)
 
 
 def file_test_set(file: StringFile, solution: FloatArray | None = None, model: Model | None = None) -> TestSet:
