@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -333,12 +334,14 @@ class TestSet:
         return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores:
     """A model's scores on a test set; every field but the two reference scores is the model's own.
 
-    See `PautomacScore`, `NextSymbolScore` and, for `kl`, `total_variation` and `rmse`, `Divergence`. None: the truth that a score
-    needs is not known, or the scores were saved by a version that had no such score.
+    See `PautomacScore`, `NextSymbolScore` and, for `kl` and `total_variation`, `Divergence`; `rmse` is over `TestSet.true_weights`.
+    None: the truth that a score needs is not known, or the scores were saved by a version that had no such score.
+
+    It is printed as a table, in a notebook too.
     """
 
     log2_pauto: float
@@ -362,6 +365,59 @@ class Scores:
     next_kl: float | None = None
     share_tied: float | None = None
     ndcg5_true: float | None = None
+
+    @property
+    def perplexity(self) -> float:
+        """2 to the power of the log₂ Pautomac score; ∞ from 2¹⁰²⁴ on."""
+        return _power(self.log2_pauto)
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        width = max(len(name) for name, _, _ in rows)
+        values = max(len(value) for _, value, _ in rows)
+        lines = (f"{name:<{width}}  {value:>{values}}  {remark}".rstrip() for name, value, remark in rows)
+        return "\n".join((self._heading, *lines))
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><td>{escape(name)}</td><td style="text-align: right">{value}</td><td>{escape(remark)}</td></tr>'
+            for name, value, remark in self._rows()
+        )
+        return f"<table><caption>{escape(self._heading)}</caption><tbody>{rows}</tbody></table>"
+
+    @property
+    def _heading(self) -> str:
+        strings = "distinct test strings" if self.true_log2_pauto is None else "test strings as drawn"
+        floor = f"; outputs are raised to {self.floor:g}" if self.floor else ""
+        return f"Scores on {self.num_words:,} {strings}, {self.num_predictions:,} next-symbol predictions{floor}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Title, value and remark of each score that is known."""
+        rows = []
+        for score in SCORES:
+            value = getattr(self, score.field)
+            if value is None:
+                continue
+            rows.append((score.title, _written(value, score.form), ""))
+            if score.field == "log2_pauto":
+                beside = f"uniform {_perplexity(self.uniform_log2_pauto)}"
+                if self.true_log2_pauto is not None:
+                    beside = f"true {_perplexity(self.true_log2_pauto)}, {beside}"
+                convention = "2 to the power above; |outputs| normalised over T"
+                rows.append(("perplexity", _perplexity(self.log2_pauto), f"{convention}; {beside}"))
+        return rows
+
+
+def _power(log2: float) -> float:
+    return 2.0**log2 if not log2 >= 1024 else float("inf")
+
+
+def _perplexity(log2: float) -> str:
+    return _written(_power(log2), ".4g" if log2 >= 20 else ",.2f")
+
+
+def _written(value: float, form: str) -> str:
+    return "undefined" if np.isnan(value) else f"{value:{form}}".replace("inf", "∞")
 
 
 def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -182,7 +182,8 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.reading = self
+        self.reading = self.engine = self
+        self.dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
 
     @contextmanager
     def connect(self) -> Iterator[Elsewhere]:

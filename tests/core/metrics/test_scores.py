@@ -241,6 +241,33 @@ def test_weights_that_follow_from_next_symbols_are_the_models_own(model: Model) 
     assert apart.ends(2) is None and evaluate(model, apart).log2_pauto == pytest.approx(shared.log2_pauto, rel=1e-9)
 
 
+# Scores in print
+
+
+def test_scores_are_printed_as_a_table() -> None:
+    """T = {a, bb} by frequency; f(a) = ½ and f(bb) = ½, so log₂ is 1 and the perplexity 2."""
+    scores = evaluate(Fixed((2, 1, 1)), TestSet.empirical(Sample.of(Words.of([(0,), (1, 1)]), AB)))
+    lines = str(scores).splitlines()
+    assert lines[0] == "Scores on 2 distinct test strings, 5 next-symbol predictions"
+    by_name = {name: line for line in lines[1:] for name in [line.split("  ")[0]]}
+    assert by_name["log₂ Pautomac score"].split()[-1] == "1.000"
+    perplexity = by_name["perplexity"].split(maxsplit=2)
+    assert perplexity[1:] == ["2.00", "2 to the power above; |outputs| normalised over T; uniform 2.00"]
+    assert scores.perplexity == 2 and "true model" not in str(scores)
+    assert repr(scores) == str(scores) and max(map(len, lines)) < 140
+    assert "<td>perplexity</td>" in scores._repr_html_() and scores._repr_html_().count("<tr>") == len(lines) - 1
+
+
+def test_printed_scores_say_what_is_infinite_and_what_is_raised() -> None:
+    words = all_words(2, 2)
+    test = TestSet.as_drawn(words, COIN.wfa.weights(words), Sample.of(words, AB), COIN.wfa)
+    text = str(evaluate(SIGNED.wfa, test))
+    assert text.startswith("Scores on 7 test strings as drawn, ") and "true " in text
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("perplexity")] == ["∞"]
+    assert "outputs are raised to 0.001" in str(evaluate(SIGNED.wfa, test, floor=1e-3))
+    assert evaluate(SIGNED.wfa, test).perplexity == np.inf
+
+
 # The table of scores
 
 
