@@ -7,6 +7,7 @@ nothing is lost, not how fast a cluster is.
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import tempfile
@@ -22,7 +23,7 @@ from distributed import Client, LocalCluster
 
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
-from nlwfa_core.experiment.sweeps import sweep_csv
+from nlwfa_core.experiment.sweep_table import SweepTable
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.sources.counting import Counts, count_strings, merge
 from nlwfa_core.sources.dyck import Dyck
@@ -33,10 +34,11 @@ from .sweep import short
 
 PAGE = ROOT / "docs" / "cluster.md"
 SHARDS, STRINGS = 8, 50_000
+Rows = list[dict[str, str]]
 
 
-def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False) -> tuple[str, float]:
-    """Run a sweep: its table, and seconds. If asked, kill a worker when a quarter of the runs is done."""
+def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False) -> tuple[Rows, float]:
+    """Run a sweep: its table's rows without their times, and seconds. With `kill`, kill a worker after a quarter of the runs."""
     with tempfile.TemporaryDirectory(prefix="nlwfa-cluster-") as folder:
         home = Path(folder)
         killer = Thread(target=_kill, args=(cluster, home, len(recipes) // 4), daemon=True)
@@ -49,7 +51,12 @@ def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: boo
             killer.join()
         if len(done.new) != len(recipes):
             raise RuntimeError(f"{len(done.new)} of {len(recipes)} runs done: {set(done.failed.values())}")
-        return sweep_csv((key, load_result(home / "runs" / key)) for key in recipes), seconds
+        table = SweepTable(home / "table.csv", recipes)
+        for key in recipes:
+            table.add(key, load_result(home / "runs" / key))
+        table.write()
+        rows = csv.DictReader((home / "table.csv").read_text(encoding="utf-8").splitlines())
+        return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in rows], seconds
 
 
 def _kill(cluster: Any, home: Path, after: int) -> None:

@@ -6,6 +6,7 @@ Pages and the command line catch these errors and no others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 
 class RecipeError(ValueError):
@@ -87,6 +88,25 @@ def plural(number: int, noun: str) -> str:
     ('1 line', '3,000 lines')
     """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Suggest the nearest of some names, to be put behind an error's value; nothing if none is near.
+
+    >>> did_you_mean("rank", ["learners", "ranks"]), did_you_mean("depth", ["ranks"])
+    ('; did you mean ranks?', '')
+    """
+    near = get_close_matches(name, list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """Join names of which one is needed.
+
+    >>> alternatives(["a", "b", "c"])
+    'a, b or c'
+    """
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:

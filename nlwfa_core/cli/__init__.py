@@ -2,6 +2,7 @@
 
 - `main`: the table of commands, and those that draw strings, score a model and use it.
 - `learn`: `fit` and `select-rank`.
+- `export`: `export` and `sample`, which take a model to other programs.
 - `values`: `fit-values` and `score-values`, for functions that are not distributions.
 - `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
 - `options`: options made from the fields of a recipe.

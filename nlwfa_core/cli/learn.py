@@ -10,27 +10,44 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .. import limits
 from ..errors import RecipeError, listed
-from ..experiment.fields import HELP, ignored_fields, whole_numbers, with_fields
+from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fields
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
-from ..learning.names import HANKEL_LEARNERS, check_learner
-from ..metrics.scores import RANK_METRICS
+from ..learning.names import LEARNERS, STRING_LEARNERS, check_learner
+from ..metrics.scores import SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
-from .options import LEARNING, option_names, takes_fields
-from .terminal import STRINGS, AsJson, Format, Output, check_writable, file_name, peak_memory, progress_bar, read_sample, read_words
+from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
+from .terminal import (
+    STRINGS,
+    AsJson,
+    Force,
+    Format,
+    Output,
+    check_new_model,
+    file_name,
+    peak_memory,
+    progress_bar,
+    read_sample,
+    read_words,
+)
 from .text import best_summary, fit_summary, json_text, ranks_summary
 
 if TYPE_CHECKING:
+    from ..experiment.pipeline import Strings
+    from ..learning.learners import Fit, StringFit
     from ..strings.sample import Sample
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[
-    int, typer.Option(help="Distinct training strings to hold in memory; rare ones above that are dropped (PAutomaC files).")
+    int | None,
+    typer.Option(
+        help="Distinct training strings to hold in memory; rare ones above that are dropped (PAutomaC files). "
+        f"By default {MAX_DISTINCT:,}."
+    ),
 ]
-LEARNER_HELP = f"How to learn: {', '.join(HANKEL_LEARNERS)}."
-Learner = Annotated[str, typer.Option(help=LEARNER_HELP)]
-Rank = Annotated[int, typer.Option(help=HELP["rank"])]
+Learner = Annotated[str, typer.Option(help=HELP["learner"])]
 MAX_STATES = 20
 SEEDS = {"learning_seed", "refinement_seed"}
 
@@ -40,38 +57,44 @@ def fit(
     train: Train,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     field_values: Mapping[str, Any],
-    learner: Annotated[str | None, typer.Option(help=LEARNER_HELP)] = None,
+    learner: Annotated[str | None, typer.Option(help=HELP["learner"])] = None,
     rank: Annotated[int | None, typer.Option(help=HELP["rank"])] = None,
     validation: Annotated[
-        Path | None, typer.Option(help=f"What `--refine likelihood` stops by and `--preset` chooses by: {STRINGS}")
+        Path | None,
+        typer.Option(
+            help=f"What `--refine likelihood` and {', '.join(STRING_LEARNERS)} stop by, and `--preset` chooses by: {STRINGS}"
+        ),
     ] = None,
     preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner, rank and options by validation strings.")] = None,
     max_states: Annotated[int | None, typer.Option(help=f"States that a preset may use, by default {MAX_STATES}.")] = None,
     format: Format = "auto",
-    max_distinct: MaxDistinct = MAX_DISTINCT,
+    max_distinct: MaxDistinct = None,
+    force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
-    from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe
     from ..experiment.selection import fit_best
     from ..models.files import SavedModel, save_model
 
     if preset is None:
-        recipe, notes = _recipe(learner, rank, field_values)
+        recipe = _recipe(learner, rank, field_values)
         if max_states is not None:
             raise RecipeError("--max-states is only for --preset: without a preset, --rank sets the number of states")
+        if validation is not None and recipe.learning.kind.needs_hankel and recipe.refinement.objective != "likelihood":
+            setting = f"--learner {learner} --refine {recipe.refinement.objective}"
+            raise no_effect("--validation", setting, "--refine likelihood or --preset best")
     else:
         _check_preset(learner, rank, validation, field_values)
-        recipe, notes = Recipe(), ()
-    check_writable(out)
-    times = [perf_counter()]
-    sample, read_notes = read_sample(train, format, max_distinct)
-    notes += read_notes
+        recipe = Recipe()
+    check_new_model(out, force)
+    started = perf_counter()
+    sample, notes = read_sample(train, format, max_distinct)
     held_out: Sample | None = None
     if validation is not None:
         sample, held_out, validation_notes = _with_validation(sample, validation, format)
         notes += validation_notes
-    times.append(perf_counter())
+    reading = perf_counter() - started
     info: dict[str, Any] = {}
+    learned: Fit | StringFit
     if preset is not None and held_out is not None:
         with progress_bar() as report:
             best = fit_best(
@@ -82,15 +105,10 @@ def fit(
                 report=report,
             )
         recipe, learned, info = best.recipe, best.fit, {"preset": preset}
-        text = best_summary(best, perf_counter() - times[0])
+        text = best_summary(best, perf_counter() - started)
     else:
-        hankel = build_hankel(sample, recipe.hankel)
-        times.append(perf_counter())
-        with progress_bar() as report:
-            learned = fit_recipe(recipe, hankel, (sample, held_out), report=report)
-        seconds = {"reading": times[1] - times[0], "hankel": times[2] - times[1], **learned.report.seconds}
-        text = fit_summary(sample, hankel, learned.report, seconds | {"total": perf_counter() - times[0]}, peak_memory())
-        notes += basis_notes(hankel, recipe.hankel)
+        learned, text, fit_notes = _fit_recipe(recipe, (sample, held_out), reading)
+        notes += fit_notes
     messages = learned.report.messages
     info = {
         "recipe": recipe.model_dump(mode="json", exclude={"data"}),
@@ -102,16 +120,37 @@ def fit(
     return Output(f"{text}\nmodel    {out}", (*notes, *messages))
 
 
-def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> tuple[Recipe, tuple[str, ...]]:
-    """Make the recipe of a command's options, and a note if some of these have no effect."""
+def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit | StringFit, str, tuple[str, ...]]:
+    """Fit a recipe to strings. Returns the fit, its description and notes; `reading` is the time that reading the files took."""
+    from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe, options_of
+    from ..learning.learners import fit_strings
+
+    started, sample = perf_counter(), strings[0]
+    learned: Fit | StringFit
+    if recipe.learning.kind.needs_hankel:
+        hankel = build_hankel(sample, recipe.hankel)
+        middle = perf_counter()
+        with progress_bar() as report:
+            learned = fit_recipe(recipe, hankel, strings, report=report)
+        seconds, notes = {"hankel": middle - started, **learned.report.seconds}, basis_notes(hankel, recipe.hankel)
+    else:
+        hankel, notes = None, ()
+        with progress_bar() as report:
+            learned = fit_strings(sample, options_of(recipe), validation=strings[1], report=report)
+        seconds = {"learning": perf_counter() - started}
+    times = {"reading": reading, **seconds, "total": reading + perf_counter() - started}
+    return learned, fit_summary(sample, hankel, learned.report, times, peak_memory()), notes
+
+
+def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> Recipe:
+    """Make the recipe of a command's options. Raises RecipeError if one of these would have no effect."""
     if learner is None or rank is None:
         raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation")
-    check_learner(learner)
+    check_learner(learner, tuple(LEARNERS))
     base = converged(field_values.get("refine", "none"))
     recipe = with_fields(base, {**field_values, "learner": learner, "rank": rank})
-    ignored = option_names(LEARNING, (ignored_fields(recipe) & set(field_values)) - SEEDS)  # a seed without effect misleads nobody
-    refinement = "" if recipe.refinement.objective == "none" else f" refined by {recipe.refinement.objective}"
-    return recipe, (f"{learner}{refinement} does not use {listed(ignored)}.",) if ignored else ()
+    check_effects(LEARNING, field_values, recipe, unmet_conditions(recipe))
+    return recipe
 
 
 def _check_preset(learner: str | None, rank: int | None, validation: Path | None, field_values: Mapping[str, Any]) -> None:
@@ -138,24 +177,24 @@ def select_rank(
     train: Train,
     validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
     learner: Learner,
-    ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10.")],
+    ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10 or as ranges: 2-20, or 5-50:5 in steps of 5.")],
     field_values: Mapping[str, Any],
-    metric: Annotated[str, typer.Option(help=" or ".join(RANK_METRICS))] = "wer",
+    metric: Annotated[str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")] = "wer",
     format: Format = "auto",
-    max_distinct: MaxDistinct = MAX_DISTINCT,
+    max_distinct: MaxDistinct = None,
     as_json: AsJson = False,
 ) -> Output:
     """Learn with every rank, score on validation strings, and print the best rank."""
     from ..experiment.selection import select_rank as best_of_ranks
     from ..metrics.scores import TestSet
 
-    tried = whole_numbers("ranks", ranks)
-    recipe, notes = _recipe(learner, tried[0], field_values)
+    tried = number_ranges("ranks", ranks, limits.most("rank"))
+    recipe = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
     sample, held_out, validation_notes = _with_validation(read, validation, format)
     with progress_bar() as report:
         selection = best_of_ranks(sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report)
-    notes = (*notes, *read_notes, *validation_notes, *selection.notes)
+    notes = (*read_notes, *validation_notes, *selection.notes)
     if not as_json:
         return Output(ranks_summary(learner, selection), notes)
     scores = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]

@@ -12,16 +12,33 @@ import typer
 from ..errors import RecipeError, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
-from ..sources.pautomac import read_solution, solution_reading, write_pautomac, write_solution
+from ..models.wfa import WFA
+from ..sources.pautomac import read_pautomac_model, read_solution, solution_reading, write_pautomac, write_solution
 from ..sources.recognition import reading_of
 from ..strings.trie import Trie
-from ..strings.words import Words
+from ..strings.words import Alphabet, Words
 from ..version import __version__
+from .export import export, sample
 from .learn import fit, select_rank
 from .options import Options, takes_fields
 from .reproduce import reproduce
 from .sweep import sweep
-from .terminal import STRINGS, AsJson, Format, Output, errors_naming, execute, file_name, read_bytes, read_known_words, write_file
+from .terminal import (
+    STRINGS,
+    AsJson,
+    Force,
+    Format,
+    Model,
+    Output,
+    check_new_file,
+    errors_naming,
+    execute,
+    file_name,
+    read_bytes,
+    read_known_words,
+    read_model,
+    write_file,
+)
 from .text import json_text, next_record, next_summary, score_summary
 from .values import fit_values, score_values
 
@@ -32,7 +49,6 @@ app.add_typer(generate, name="generate")
 Count = Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")]
 File = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
 Solution = Annotated[Path | None, typer.Option(help="Also write each string's exact probability, as a PAutomaC solution.")]
-Model = Annotated[Path, typer.Option(help="The folder that `fit` wrote.")]
 
 
 app.command()(fit)
@@ -41,6 +57,8 @@ app.command()(reproduce)
 app.command()(sweep)
 app.command("fit-values")(fit_values)
 app.command("score-values")(score_values)
+app.command()(export)
+app.command()(sample)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,7 +91,10 @@ def _add_generator(source: str, own: Options, text: str) -> None:
         field_values: Mapping[str, Any],
         num_strings: Count = NUM_STRINGS,
         solution: Solution = None,
+        force: Force = False,
     ) -> Output:
+        for path in (out, solution):
+            check_new_file(path, force)
         recipe = with_fields(Recipe(), {**field_values, "source": source, "num_strings": num_strings})
         return _write_strings(recipe.data, out, solution)
 
@@ -112,6 +133,9 @@ def score(
     solution: Annotated[
         Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file.")
     ] = None,
+    true_model: Annotated[
+        Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model file, for next symbols too.")
+    ] = None,
     floor: Annotated[float, typer.Option(help="Raise normalised outputs that are below this number to it.")] = 0.0,
     format: Format = "auto",
     as_json: AsJson = False,
@@ -119,23 +143,36 @@ def score(
     """Score a model on test strings."""
     from ..metrics.diagnostics import diagnostics
     from ..metrics.scores import TestSet, evaluate
-    from ..models.files import load_model
 
-    saved = load_model(model)
+    saved = read_model(model)
     file = read_known_words(test, format, saved.alphabet)
     sample, notes = file.sample(), file.notes
-    if solution is None:
-        test_set = TestSet.empirical(sample)
-    else:
+    truth = None if true_model is None else _read_true_model(true_model, saved.alphabet)
+    if solution is not None:
         data = read_bytes(solution)
         with errors_naming(solution):
             values = read_solution(data)
-            test_set = TestSet.as_drawn(file.words, values, sample)
+            test_set = TestSet.as_drawn(file.words, values, sample, truth)
         notes += (reading_of(file_name(solution), solution_reading(values)),)
+    elif truth is not None:
+        test_set = TestSet.as_drawn(file.words, truth.weights(file.words), sample, truth)
+    else:
+        test_set = TestSet.empirical(sample)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
     text = json_text(asdict(scores)) if as_json else score_summary(scores, sample, health)
     return Output(text, (*notes, *health.warnings))
+
+
+def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
+    """Read a PAutomaC model over a model's alphabet. Raises RecipeError if the symbols can't be the same."""
+    if alphabet != Alphabet.numbered(len(alphabet)):
+        raise RecipeError(
+            f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the model's alphabet has {alphabet.summary}"
+        )
+    data = read_bytes(path)
+    with errors_naming(path):
+        return read_pautomac_model(data, len(alphabet))
 
 
 @app.command()
@@ -145,9 +182,7 @@ def weights(
     format: Format = "auto",
 ) -> Output:
     """Print a model's weight of each word, one per line, in the file's order and in full precision."""
-    from ..models.files import load_model
-
-    saved = load_model(model)
+    saved = read_model(model)
     file = read_known_words(words, format, saved.alphabet)
     return Output("\n".join(map(repr, saved.model.weights(file.words).tolist())), file.notes)
 
@@ -160,9 +195,8 @@ def next_symbol(
 ) -> Output:
     """Print the score of every symbol that can follow a prefix, and of the end of the string."""
     from ..metrics.diagnostics import divergence_warnings
-    from ..models.files import load_model
 
-    saved = load_model(model)
+    saved = read_model(model)
     word = saved.alphabet.encode(prefix)
     trie = Trie.of(Words.of([word]), len(saved.alphabet))
     scores = saved.model.next_scores(trie)[trie.ends[0]]

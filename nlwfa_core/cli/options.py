@@ -14,8 +14,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from pydantic.fields import FieldInfo
 
-from ..experiment.fields import FIELDS, HELP, PARTS, flat
+from ..errors import RecipeError, alternatives
+from ..experiment.fields import FIELDS, HELP, PARTS, Condition, flat
 from ..experiment.presets import converged
+from ..experiment.recipe import Recipe
 from .terminal import Output
 
 # Options, as Python names them -> the flat names of the fields that they set.
@@ -100,12 +102,49 @@ def _range(info: FieldInfo, default: object) -> str:
 
 
 def option_names(options: Options, fields: Collection[str]) -> list[str]:
-    """The options that set nothing but these fields, as they are typed.
+    """The options that set these fields, as they are typed.
 
     >>> option_names(LEARNING, {"num_prefixes", "learning_seed"})
-    ['--prefixes']
+    ['--prefixes', '--seed']
     """
-    return [typed(name) for name, own in options.items() if set(own) <= set(fields)]
+    return [typed(name) for name, own in options.items() if not set(own).isdisjoint(fields)]
+
+
+def no_effect(option: str, setting: str, need: str) -> RecipeError:
+    """The error for an option that was entered but would change nothing with the other options.
+
+    >>> print(no_effect("--ridge", "--learner fac.non", "--learner SP"))
+    --ridge has no effect with --learner fac.non; it needs --learner SP
+    """
+    return RecipeError(f"{option} has no effect with {setting}; it needs {need}")
+
+
+def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Recipe, unmet: Mapping[str, Condition]) -> None:
+    """Raise RecipeError if an option was entered that changes nothing.
+
+    Parameters
+    ----------
+    options : mapping
+        The options of the command.
+    field_values : mapping
+        Flat name -> value, of the options that were entered.
+    recipe : Recipe
+        With these values.
+    unmet : mapping
+        Flat name -> what the field would need, for those without effect (`fields.unmet_conditions`).
+    """
+    current = flat(recipe)
+    for name, own in options.items():
+        if field_values.keys() & set(own) and all(field in unmet for field in own):
+            conditions = dict.fromkeys(unmet[field] for field in own)
+            fields = dict.fromkeys(["learner", *(field for field, _ in conditions)])
+            setting = " ".join(f"{_option_of(options, field)} {current[field]}" for field in fields)
+            need = ", or ".join(f"{_option_of(options, field)} {alternatives(values)}" for field, values in conditions)
+            raise no_effect(typed(name), setting, need)
+
+
+def _option_of(options: Options, field: str) -> str:
+    return typed(next((name for name, own in options.items() if field in own), field))
 
 
 def typed(name: str) -> str:

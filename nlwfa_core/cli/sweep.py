@@ -2,43 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import RecipeError, plural
+from ..experiment.recipe import Recipe
 from ..files import MAX_JSON_BYTES, read_capped
-from .terminal import Output, check_writable, progress_bar, write_file
+from .terminal import RUN_FAILED, Force, Output, check_writable, log_line, progress_bar
+
+MAX_FAILURES_LISTED = 20  # the table has all of them
 
 
 def sweep(
     sweep: Annotated[Path, typer.Argument(help="A JSON file: a base recipe, and lists of what to vary in it.")],
     out: Annotated[Path, typer.Option(help="The lab's folder: runs, history and the sweep's table go there.")],
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes, by default 1.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786, in place of --jobs.")
     ] = None,
+    force: Force = False,
 ) -> Output:
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
 
-    Every run is saved as soon as it has finished, and the same command continues where the last one stopped.
+    Every run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv, and the same command continues where the
+    last one stopped. If a run fails, the others go on, and the exit code is 1.
     """
     from ..experiment.results import load_result
-    from ..experiment.sweeps import Grid, sweep_csv
+    from ..experiment.sweep_table import SweepTable, settings_in_words
+    from ..experiment.sweeps import Grid
+    from ..jobs.folders import RunFolders
     from ..jobs.sweep import run_missing
 
+    if scheduler is not None and jobs is not None:
+        raise RecipeError("--jobs has no effect with --scheduler: the cluster's workers run the recipes")
     try:
         recipes = Grid.from_json(read_capped(sweep, MAX_JSON_BYTES)).recipes()
     except RecipeError as error:
         raise RecipeError(f"{sweep}: {error}") from None
     check_writable(out)
-    with progress_bar() as report:
-        swept = run_missing(recipes, out, jobs, scheduler, report)
     path = out / "sweeps" / f"{sweep.stem}.csv"
-    rows = ((key, load_result(out / "runs" / key)) for key in recipes if key not in swept.failed)
-    text = sweep_csv(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, text)
-    counts = f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, {len(swept.failed)} failed"
-    return Output(f"{counts}\nwritten to {path}", tuple(dict.fromkeys(swept.failed.values())))
+    if not force:
+        _check_table(path, recipes)
+    table, folders, failures = SweepTable(path, recipes), RunFolders(out / "runs"), dict[str, str]()
+
+    def add_row(key: str, failure: str | None) -> str:
+        """Add the row of a run that has ended, and say how it ended."""
+        try:
+            outcome = load_result(folders.folder(key)) if failure is None else failure
+        except RecipeError as error:  # the folder was damaged since
+            outcome = str(error)
+        table.add(key, outcome)
+        if isinstance(outcome, str):
+            failures[key] = outcome
+            return f"failed: {outcome}"
+        return f"WER {outcome.scores.wer:.4f}, {outcome.seconds.get('learning', 0.0):.1f} s"
+
+    present = [key for key in recipes if folders.has(key)]
+    for key in present:
+        add_row(key, None)
+    num_ended = len(present)
+
+    def end_run(key: str, failure: str | None) -> None:
+        nonlocal num_ended
+        num_ended += 1
+        end = add_row(key, failure)
+        table.write_if_due()
+        log_line(f"{num_ended:,} of {len(recipes):,}: {settings_in_words(recipes[key])}: {end}")
+
+    try:
+        with progress_bar() as report:
+            swept = run_missing(recipes, out, jobs or 1, scheduler, report, each=end_run)
+    finally:
+        table.write()
+    counts = f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, {len(failures)} failed"
+    notes = [f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()]
+    if len(notes) > MAX_FAILURES_LISTED:
+        notes[MAX_FAILURES_LISTED:] = [f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"]
+    return Output(f"{counts}\nwritten to {path}", tuple(notes), RUN_FAILED if failures else 0)
+
+
+def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:
+    """Raise RecipeError if there is a table that this sweep would not just complete."""
+    from ..experiment.sweep_table import num_rows_of_others
+
+    lost = num_rows_of_others(path, recipes)
+    if lost is None:
+        raise RecipeError(
+            f"{path} exists and is not the table of a sweep; rename the sweep's file, or replace the table by --force"
+        )
+    if lost:
+        raise RecipeError(
+            f"{path} has {plural(lost, 'row')} of runs that this sweep does not have; rename the sweep's file, or replace the "
+            "table by --force (the runs themselves stay)"
+        )

@@ -15,28 +15,37 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
+from pydantic import ValidationError
 
 from .. import limits
-from ..errors import Cancelled, FormatError, RecipeError, sentence_of
-from ..files import read_capped, write_atomically
+from ..errors import Cancelled, FormatError, RecipeError, alternatives, did_you_mean, sentence_of
+from ..files import MAX_JSON_BYTES, from_json, read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
-from ..sources.counting import count_strings
+from ..models.files import MODEL_FILES
+from ..sources.counting import MAX_DISTINCT, count_strings
 from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_as, read_strings
 from ..sources.recognition import reading_of
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 
-BAD_INPUT, INTERRUPTED = 2, 130
+if TYPE_CHECKING:
+    from ..models.files import SavedModel
+
+# Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its traceback.
+RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+ALLOWED_CHOICES = "is not one of"  # before the choices in a message of typer
 
 # Options that several commands have.
 STRINGS = "PAutomaC or SPiCe, a string a line, CSV with counts, or JSON lines."
 Seed = Annotated[int, typer.Option(help="Equal seeds, equal results.")]
 Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens, csv or json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Model = Annotated[Path, typer.Option(help="The folder that `fit` or `fit-values` wrote.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier command wrote there.")]
 
 
 @dataclass(frozen=True)
@@ -49,10 +58,13 @@ class Output:
         For stdout.
     notes : tuple of str
         For stderr, one line each.
+    code : int
+        The exit code: 0, or RUN_FAILED if some of several runs failed.
     """
 
     text: str
     notes: tuple[str, ...] = ()
+    code: int = 0
 
 
 def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
@@ -68,7 +80,8 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     Returns
     -------
     int
-        The exit code: 0; 2 and one line on stderr for input that can't be used; 130 after Ctrl-C.
+        The exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 and one line on stderr for input that
+        can't be used; 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -80,12 +93,13 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         outcome = app(args=arguments, prog_name="nlwfa", standalone_mode=False)
         if isinstance(outcome, Output):
             _print(outcome)
+            return outcome.code
         # typer turns Ctrl-C into this exit code, and returns 0 after --help.
         return _fail("interrupted", INTERRUPTED) if outcome == INTERRUPTED else 0
     except (KeyboardInterrupt, Cancelled, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
-        return _fail(f"{error.format_message()} See nlwfa --help.")
+        return _fail(_usage_message(error))
     except RecipeError as error:
         return _fail(str(error))
     except SystemExit:
@@ -110,6 +124,25 @@ def _print(output: Output) -> None:
 def _fail(message: str, code: int = BAD_INPUT) -> int:
     print(_one_line(message if code == INTERRUPTED else f"error: {message}"), file=sys.stderr)
     return code
+
+
+def _usage_message(error: typer.TyperException) -> str:
+    """Say what is wrong with a command line, in the form of our own errors, and which help has more."""
+    context, option, cause = (getattr(error, name, None) for name in ("ctx", "param", "__cause__"))
+    message = error.format_message()
+    if isinstance(cause, ValidationError) and option is not None:
+        first = cause.errors()[0]
+        value, bounds = str(first["input"]), first.get("ctx", {})
+        if ALLOWED_CHOICES in first["msg"]:
+            choices = first["msg"].partition(ALLOWED_CHOICES)[2].strip(" .").replace("'", "").split(", ")
+            needed, suggestion = alternatives(choices), did_you_mean(value, choices)
+        elif "ge" in bounds:
+            needed, suggestion = f"at least {bounds['ge']:,}", ""
+        else:
+            needed, suggestion = "a whole number" if first["type"].startswith("int") else "a number", ""
+        message = f"{option.opts[-1]} must be {needed}; got {value[:60]!r}{suggestion}"
+    ended = message if message.endswith((".", "?", ")")) else f"{message}."
+    return f"{ended} See {context.command_path if context else 'nlwfa'} --help."
 
 
 def _one_line(message: str) -> str:
@@ -144,6 +177,12 @@ def progress_bar() -> Iterator[Report]:
         yield report
 
 
+def log_line(text: str) -> None:
+    """Print a line on stderr while a command runs, unless that is a terminal, which has the progress bar."""
+    if sys.stderr is not None and not sys.stderr.isatty():
+        print(_one_line(text), file=sys.stderr, flush=True)
+
+
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
     """Prefix errors about a file's content with the file's name."""
@@ -166,16 +205,25 @@ def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> Str
     return replace(file, notes=(reading_of(file_name(path), file.reading), *file.notes))
 
 
-def read_sample(path: Path, format: str, max_distinct: int) -> tuple[Sample, tuple[str, ...]]:
-    """Read and count training strings, with notes, the first on how they were read. PAutomaC and SPiCe files may have any size."""
+def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Sample, tuple[str, ...]]:
+    """Read and count training strings, with notes, the first on how they were read. PAutomaC and SPiCe files may have any size.
+
+    Raises
+    ------
+    RecipeError
+        If the file can't be read, or is of another format and `max_distinct` is not None.
+    """
     try:
         with path.open("rb") as file, errors_naming(path):
             head = file.read(PIECE_BYTES)
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
-                counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), max_distinct)
+                most = MAX_DISTINCT if max_distinct is None else max_distinct
+                counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), most)
                 sample = counts.sample()
                 reading = read_as("pautomac", sample.alphabet.symbols)
                 return sample, (reading_of(file_name(path), reading), *counts.notes, *filter(None, [counts.bound]))
+            if max_distinct is not None:
+                raise RecipeError(f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file")
             limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
             whole = read_strings(head + file.read(limits.most("file_bytes")), format)
             return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)
@@ -225,6 +273,44 @@ def check_writable(directory: Path) -> None:
         reason = str(error.strerror)
     if reason:
         raise RecipeError(f"can't write to {directory}: {reason}")
+
+
+def check_new_model(directory: Path, force: bool) -> None:
+    """Raise RecipeError if a model can't be written to a folder, or would replace something.
+
+    An empty folder may be used. With `force`, the model of an earlier command is replaced; other files are never touched.
+    """
+    check_writable(directory)
+    if not directory.is_dir() or not any(directory.iterdir()):
+        return
+    files = [name for name in MODEL_FILES if (directory / name).exists()]
+    if files and not _holds_model(directory):
+        raise RecipeError(f"{directory} exists, and its {' and '.join(files)} was not written by nlwfa: choose another folder")
+    if not force:
+        content = "a model, which --force replaces" if files else "other files, which stay if you add the model by --force"
+        raise RecipeError(f"{directory} exists and holds {content}; otherwise choose another folder")
+
+
+def _holds_model(directory: Path) -> bool:
+    """Whether a folder's model.json is one that `save_model` wrote."""
+    try:
+        header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
+    except RecipeError:
+        return False
+    return isinstance(header, dict) and {"format", "kind", "symbols"} <= header.keys()
+
+
+def check_new_file(path: Path | None, force: bool) -> None:
+    """Raise RecipeError if a file would be replaced without `force`. Devices and pipes can be written to at any time."""
+    if path is not None and path.is_file() and not force:
+        raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
+
+
+def read_model(path: Path) -> SavedModel:
+    """Read a model's folder, which may also be named by one of the files in it. Raises RecipeError if it holds no valid model."""
+    from ..models.files import load_model
+
+    return load_model(path.parent if path.name in MODEL_FILES and path.is_file() else path)
 
 
 def peak_memory() -> str:

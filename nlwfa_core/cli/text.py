@@ -58,20 +58,23 @@ def as_text(value: float) -> str:
     return f"{value:.4f}".replace("inf", "∞")
 
 
-def fit_summary(sample: Sample, hankel: HankelMatrix, report: FitReport, seconds: dict[str, float], memory: str) -> str:
-    """Describe a fit: learner, strings, matrix, time, losses and memory."""
-    rows, non_zeros = hankel.matrix.shape[0], hankel.matrix.nnz
+def fit_summary(sample: Sample, hankel: HankelMatrix | None, report: FitReport, seconds: dict[str, float], memory: str) -> str:
+    """Describe a fit: learner, strings, matrix if there is one, time, losses and memory."""
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
         "states": f"{report.num_states} (rank {report.rank} asked for)",
         "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; {plural(sample.num_symbols, 'symbol')}",
-        "basis": f"{hankel.num_prefixes:,} prefixes × {hankel.num_suffixes:,} suffixes, statistic {hankel.statistic}",
-        "matrix": f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {non_zeros:,} non-zeros; "
-        f"{rows:,} rows held, as zero rows are shared",
-        "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in seconds.items()),
-        "loss": _losses(report) if report.logs else "none: spectral learning has a closed form",
-        "memory": memory,
     }
+    if hankel is not None:
+        lines["basis"] = f"{hankel.num_prefixes:,} prefixes × {hankel.num_suffixes:,} suffixes, statistic {hankel.statistic}"
+        lines["matrix"] = (
+            f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {hankel.matrix.nnz:,} non-zeros; "
+            f"{hankel.matrix.shape[0]:,} rows held, as zero rows are shared"
+        )
+    lines["seconds"] = ", ".join(f"{stage} {value:.2f}" for stage, value in seconds.items())
+    if hankel is not None or report.logs:
+        lines["loss"] = _losses(report) if report.logs else "none: spectral learning has a closed form"
+    lines["memory"] = memory
     return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
 
 
@@ -113,7 +116,11 @@ def value_score_summary(scores: ValueScores) -> str:
 
 def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = None) -> str:
     """Write scores beside those of reference models, and the model's diagnostics."""
-    words = "distinct words, target their frequency" if scores.true_log2_pauto is None else "rows as drawn, target the solution"
+    words = (
+        "distinct words, target their frequency"
+        if scores.true_log2_pauto is None
+        else "rows as drawn, target the true probabilities"
+    )
     floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
     beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
     if scores.true_log2_pauto is not None:
@@ -185,7 +192,7 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
 
 def ranks_summary(learner: str, selection: RankSelection) -> str:
     """Write the scores of every rank, and the best rank."""
-    fields = ("wer", "share_tied", "log2_pauto", "bits_per_symbol", "num_zero", "num_negative")
+    fields = ("wer", "share_tied", "log2_pauto", "bits_per_symbol", "ndcg5", "num_zero", "num_negative")
     rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
     for rank, scores in selection.scores:
         rows.append([as_text(rank), *(as_text(getattr(scores, field) or 0) for field in fields)])

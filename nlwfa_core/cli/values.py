@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..experiment.fields import with_fields
+from ..errors import check_one_of
+from ..experiment.fields import HELP, Condition, unmet_conditions, with_fields
 from ..experiment.presets import converged
-from ..learning.names import VALUE_REFINEMENTS, VALUE_TRANSFORMS
-from .learn import Learner, Rank
-from .options import MATRIX, NETWORKS, takes_fields
-from .terminal import AsJson, Output, check_known, check_writable, errors_naming, file_name, progress_bar, read_bytes
+from ..experiment.recipe import Recipe
+from ..learning.names import HANKEL_LEARNERS, LEARNERS, VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
+from .options import MATRIX, NETWORKS, Options, check_effects, no_effect, takes_fields
+from .terminal import (
+    AsJson,
+    Force,
+    Model,
+    Output,
+    check_known,
+    check_new_model,
+    errors_naming,
+    file_name,
+    progress_bar,
+    read_bytes,
+    read_model,
+)
 from .text import json_text, value_score_summary, values_summary
 
 if TYPE_CHECKING:
@@ -22,6 +35,10 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet
 
 VALUES = "CSV of strings and values."
+VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
+RIDGE, RESTARTS = 1e-6, 128
+Rank = Annotated[int, typer.Option(help=HELP["rank"])]
+Learner = Annotated[str, typer.Option(help=f"How to learn: {', '.join(HANKEL_LEARNERS)}.")]
 
 
 def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
@@ -32,7 +49,24 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
         return read_values(data, alphabet)
 
 
-@takes_fields({**MATRIX, **NETWORKS, "seed": ("learning_seed",)})
+def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
+    """`fields.unmet_conditions` of learning from values.
+
+    Step 1 is always trained, because unknown cells have no part in a closed form; linear transitions always have one.
+    """
+    unmet = unmet_conditions(recipe)
+    if recipe.learning.kind.networks:
+        for field in ("hidden", "epochs_factorisation", "start"):
+            unmet.pop(field, None)
+        if not recipe.learning.kind.nonlinear_transitions:
+            learners = tuple(name for name, learner in LEARNERS.items() if learner.nonlinear_transitions)
+            unmet |= dict.fromkeys(("width_transitions", "epochs_transitions", "rate_transitions"), ("learner", learners))
+    if refine != "none":
+        unmet.pop("learning_seed", None)  # the seed of the random starts
+    return unmet
+
+
+@takes_fields(VALUE_OPTIONS)
 def fit_values(
     train: Annotated[Path, typer.Option(help=f"Strings with known values: {VALUES}")],
     learner: Learner,
@@ -42,20 +76,33 @@ def fit_values(
     transform: Annotated[
         str, typer.Option(help=f"{' or '.join(VALUE_TRANSFORMS)}; sqrt learns the roots of the values and squares the output.")
     ] = "none",
-    ridge: Annotated[float, typer.Option(help="Ridge of SP's matrix completion, relative to the largest value.")] = 1e-6,
+    ridge: Annotated[
+        float | None, typer.Option(help=f"Ridge of SP's matrix completion, relative to the largest value; by default {RIDGE}.")
+    ] = None,
     refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")] = "none",
     restarts: Annotated[
-        int, typer.Option(help="Random starts of the refinement by values, beside the model of the two steps.")
-    ] = 128,
+        int | None,
+        typer.Option(help=f"Random starts of the refinement by values, beside the model of the two steps; by default {RESTARTS}."),
+    ] = None,
+    force: Force = False,
 ) -> Output:
     """Learn a function of strings from some of its values, and write the model to a folder."""
-    from ..learning.options import Options, Refinement
+    from ..learning import options as learning_options
     from ..learning.values import fit_values as learn
     from ..models.files import SavedModel, save_model
 
+    check_learner(learner)
+    check_one_of("refine", refine, VALUE_REFINEMENTS)
     recipe = with_fields(converged(), {**field_values, "learner": learner, "rank": rank})
+    unmet = _unmet_conditions(recipe, refine)
+    if ridge is not None and recipe.learning.kind.networks:
+        raise no_effect("--ridge", f"--learner {learner}", "--learner SP")
+    if restarts is not None and refine == "none":
+        raise no_effect("--restarts", "--refine none", "--refine values")
+    check_effects(VALUE_OPTIONS, field_values, recipe, unmet)
+    ridge, restarts = RIDGE if ridge is None else ridge, RESTARTS if restarts is None else restarts
     learning, hankel = dict(recipe.learning), recipe.hankel
-    refinement = Refinement(refine, restarts=restarts, seed=recipe.learning.seed)
+    refinement = learning_options.Refinement(refine, restarts=restarts, seed=recipe.learning.seed)
     options = learning | {
         "num_prefixes": hankel.num_prefixes,
         "num_suffixes": hankel.num_suffixes,
@@ -64,12 +111,12 @@ def fit_values(
         "refine": refine,
         "restarts": restarts,
     }
-    check_writable(out)
+    check_new_model(out, force)
     read = _read(train)
     with progress_bar() as report:
         learned = learn(
             read.strings,
-            Options(**learning, ridge=ridge, refinement=refinement),
+            learning_options.Options(**learning, ridge=ridge, refinement=refinement),
             basis=read.strings.basis(hankel.num_prefixes, hankel.num_suffixes),
             transform=transform,
             report=report,
@@ -81,15 +128,14 @@ def fit_values(
 
 
 def score_values(
-    model: Annotated[Path, typer.Option(help="The folder that `fit-values` wrote.")],
+    model: Model,
     test: Annotated[Path, typer.Option(help=f"Strings to score on: {VALUES}")],
     as_json: AsJson = False,
 ) -> Output:
     """Print a model's error on strings with known values."""
     from ..hankel.values import value_scores
-    from ..models.files import load_model
 
-    saved = load_model(model)
+    saved = read_model(model)
     read = _read(test, saved.alphabet)
     strings = read.strings
     check_known(test, strings.words, strings.alphabet, saved.alphabet)

@@ -11,6 +11,7 @@ learned, and how it is refined. Equal recipes give equal results, so a recipe na
 - `results`: a result, and its folder on disk.
 - `selection`: what validation strings choose: a rank, or the recommended model with all its options.
 - `sweeps`: many recipes, from lists of the fields to vary, and their outcomes.
+- `sweep_table`: the CSV file of a sweep, with a row for each run.
 
 Left out: the history of runs (`history`), and running them in other processes (`jobs`).
 """

@@ -9,14 +9,26 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import FEW_STATES, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, STARTS_OF_FEW_STATES, WINDOW, needs_boundary
+from ..learning.names import (
+    FEW_STATES,
+    HANKEL_LEARNERS,
+    LEARNERS,
+    NETWORK_LEARNERS,
+    OPTIMIZERS,
+    REFINEMENTS,
+    STARTS,
+    STARTS_OF_FEW_STATES,
+    WINDOW,
+    needs_boundary,
+)
 from .recipe import ADAMAX_ONLY, DataRecipe, HankelRecipe, LearningRecipe, Recipe, Record, RefinementRecipe
 
 # Flat name -> (part, name in that part), for names that differ.
@@ -101,6 +113,8 @@ LIMITED = {
     **dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), "epochs"),
 }
 
+# A number, or first-last, or first-last:step.
+RANGE = re.compile(r"([0-9]{1,18})(?:\s*-\s*([0-9]{1,18})(?:\s*:\s*([0-9]{1,18}))?)?")
 MAX_LINK = 2_000  # characters
 MAX_TEXT = 20_000  # bytes of JSON in a link: a short text must not unpack to a long one
 
@@ -144,31 +158,74 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
     )
 
 
+# What a field needs to have an effect: the flat name of another field, and the values of which that one must have one.
+Condition = tuple[str, tuple[str, ...]]
+HANKEL_FIELDS = ("num_prefixes", "num_suffixes", "statistic", "transform", "refine")
+NETWORK_FIELDS = (
+    "hidden",
+    "width_transitions",
+    "epochs_factorisation",
+    "epochs_transitions",
+    "optimizer",
+    "start",
+    "starts",
+    "tolerance",
+    *ADAMAX_ONLY,
+)
+LIKELIHOOD_FIELDS = ("batch", "weight_decay", "dropout", "restarts")
+
+
+def unmet_conditions(recipe: Recipe) -> dict[str, Condition]:
+    """The fields that have no effect with the recipe's learner and refinement, and what each would need for one.
+
+    Fields of the data are not considered.
+
+    >>> unmet_conditions(Recipe())["dropout"], unmet_conditions(Recipe())["hidden"]
+    (('refine', ('likelihood',)), ('learner', ('fac.non', 'tran.non', 'both.non')))
+    """
+    kind, unmet = recipe.learning.kind, dict[str, Condition]()
+    objective = recipe.refinement.objective if kind.needs_hankel else "none"
+
+    def need(fields: Iterable[str], name: str, *values: str) -> None:
+        unmet.update({field: (name, values) for field in fields if field not in unmet})
+
+    if not kind.needs_hankel:
+        refinement = [FLAT_NAMES["refinement", own] for own in RefinementRecipe.model_fields]
+        need((*HANKEL_FIELDS, *refinement), "learner", *HANKEL_LEARNERS)
+    if not kind.networks:
+        need(NETWORK_FIELDS, "learner", *NETWORK_LEARNERS)
+    elif recipe.learning.optimizer == "adamax":
+        need(["tolerance"], "optimizer", "lbfgs")
+    else:
+        need(ADAMAX_ONLY, "optimizer", "adamax")
+        if not kind.nonlinear_factorisation:  # a linear step is solved exactly; refinement trains all layers, of any widths
+            need(["epochs_factorisation", "start", *(["hidden"] if objective == "none" else [])], "optimizer", "adamax")
+        if not kind.nonlinear_transitions:
+            need(["width_transitions", "epochs_transitions"], "optimizer", "adamax")
+    if not kind.is_random:
+        need(["learning_seed"], "learner", *(name for name, learner in LEARNERS.items() if learner.is_random))
+    if objective != "likelihood":
+        need(LIKELIHOOD_FIELDS, "refine", "likelihood")
+    elif not kind.networks and recipe.hankel.transform == "none":  # a WFA, whose states are not dropped
+        need(["dropout"], "learner", *NETWORK_LEARNERS)
+    if objective != "hankel":
+        need(["optimizer_refinement", "tolerance_refinement"], "refine", "hankel")
+    elif recipe.refinement.optimizer == "adamax":
+        need(["tolerance_refinement"], "optimizer_refinement", "lbfgs")
+    else:
+        need(["rate_refinement"], "optimizer_refinement", "adamax")
+    if objective == "none":
+        need(["epochs_refinement", "rate_refinement", "refinement_seed"], "refine", "hankel", "likelihood")
+    return unmet
+
+
 def ignored_fields(recipe: Recipe) -> set[str]:
     """Flat names of the fields that have no effect with the recipe's learner and refinement; fields of the data are not considered.
 
     >>> sorted(ignored_fields(Recipe(learning=LearningRecipe(learner="GRU"))) - ignored_fields(Recipe()))
     ['num_prefixes', 'num_suffixes', 'refine', 'statistic', 'transform']
     """
-    kind = recipe.learning.kind
-    objective = recipe.refinement.objective if kind.needs_hankel else "none"
-    ignored: set[str] = set()
-    if not kind.needs_hankel:
-        ignored |= {"num_prefixes", "num_suffixes", "statistic", "transform", "refine"}
-    if not kind.networks:
-        ignored |= {"hidden", "width_transitions", "epochs_factorisation", "epochs_transitions"}
-        ignored |= {"optimizer", "start", "starts", "tolerance", *ADAMAX_ONLY}
-    else:
-        ignored |= {"tolerance"} if recipe.learning.optimizer == "adamax" else set(ADAMAX_ONLY)
-    if not kind.is_random:
-        ignored |= {"learning_seed"}
-    if objective != "likelihood":
-        ignored |= {"batch", "weight_decay", "dropout", "restarts"}
-    if objective != "hankel":
-        ignored |= {"optimizer_refinement", "tolerance_refinement"}
-    else:
-        ignored |= {"tolerance_refinement"} if recipe.refinement.optimizer == "adamax" else {"rate_refinement"}
-    return ignored if objective != "none" else ignored | {"epochs_refinement", "rate_refinement", "refinement_seed"}
+    return set(unmet_conditions(recipe))
 
 
 def clamped(fields: Mapping[str, Any]) -> dict[str, int]:
@@ -178,7 +235,10 @@ def clamped(fields: Mapping[str, Any]) -> dict[str, int]:
 
 def over_limit(recipe: Recipe) -> dict[str, int]:
     """Flat name -> the largest value allowed here, for each field that is above it and has an effect in the recipe."""
-    return clamped(flat(recipe) | dict.fromkeys(ignored_fields(recipe), 0))
+    ignored = ignored_fields(recipe)
+    if recipe.learning.kind.networks:  # both numbers of epochs are checked before training, even if a linear step needs none
+        ignored -= {"epochs_factorisation", "epochs_transitions"}
+    return clamped(flat(recipe) | dict.fromkeys(ignored, 0))
 
 
 def check_allowed(recipe: Recipe) -> None:
@@ -225,3 +285,41 @@ def whole_numbers(name: str, text: str) -> tuple[int, ...]:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
         raise RecipeError(f"{name} must be whole numbers separated by commas, such as 2,1,2; got {text[:60]!r}") from None
+
+
+def number_ranges(name: str, text: str, most: int) -> tuple[int, ...]:
+    """Read whole numbers and ranges of them, separated by commas; a range includes both ends, and may have a step after a colon.
+
+    >>> number_ranges("ranks", "1,2-5,10-20:5", most=1000)
+    (1, 2, 3, 4, 5, 10, 15, 20)
+
+    Parameters
+    ----------
+    name : str
+        The field, for messages.
+    most : int
+        The largest number allowed.
+
+    Returns
+    -------
+    tuple of int
+        In the order of the text, each number once.
+
+    Raises
+    ------
+    RecipeError
+        If the text has another form, a range ends before it begins, or a number is too large.
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        match = RANGE.fullmatch(part.strip())
+        if match is None:
+            raise RecipeError(
+                f"{name} must be whole numbers and ranges separated by commas, such as 1,2,5 or 2-20; got {text[:60]!r}"
+            )
+        first, last, step = (int(number) for number in (match[1], match[2] or match[1], match[3] or 1))
+        limits.check_at_most(name, last, most)
+        if last < first or step < 1:
+            raise RecipeError(f"a range in {name} must go up, such as 2-20 or 5-50:5; got {part.strip()[:60]!r}")
+        numbers += range(first, last + 1, step)
+    return tuple(dict.fromkeys(numbers))

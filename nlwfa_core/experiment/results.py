@@ -19,6 +19,9 @@ from ..sources.registry import SOURCES
 from ..strings.words import Alphabet
 from .recipe import Recipe
 
+# The parts of `Result.seconds` that add up to the whole.
+RUN_STAGES = ("data", "hankel", "learning", "scores")
+
 
 @dataclass(frozen=True, eq=False)
 class Result:

@@ -12,13 +12,13 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_one_of
 from ..hankel.matrix import HankelMatrix
-from ..learning.learners import Fit, FitCache, check_rank
+from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
 from ..learning.names import needs_boundary
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
-from ..metrics.scores import RANK_METRICS, Scores, TestSet, evaluate, next_symbol_score
+from ..metrics.scores import SCORE_OF, SELECTION_METRICS, Scores, TestSet, evaluate, next_symbol_score
 from ..metrics.seeds import badness
 from ..strings.sample import Sample
-from .pipeline import basis_notes, build_hankel, fit_recipe
+from .pipeline import basis_notes, build_hankel, fit_recipe, options_of
 from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
 # Ranks of the linear candidates.
@@ -73,33 +73,41 @@ def select_rank(
     recipe : Recipe, optional
         Its Hankel matrix, learner, options and refinement are used, but neither its rank nor its data.
     metric : str
-        One of `RANK_METRICS`.
+        One of `SELECTION_METRICS`.
 
     Raises
     ------
     RecipeError
         If a rank is not possible, the list is empty, or the metric unknown.
     """
-    check_one_of("metric", metric, RANK_METRICS)
+    check_one_of("metric", metric, SELECTION_METRICS)
     if not ranks:
         raise RecipeError("ranks must have at least one entry; got none")
     base = recipe or Recipe()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
-    hankel, cache = build_hankel(train, base.hankel), FitCache()
-    for rank in ranks:  # all of them, before hours of training with the first
-        check_rank(hankel, rank)
-    scores, notes = [], list(basis_notes(hankel, base.hankel))
+    hankel, cache, notes = None, FitCache(), list[str]()
+    if base.learning.kind.needs_hankel:
+        hankel = build_hankel(train, base.hankel)
+        for rank in ranks:  # all of them, before hours of training with the first
+            check_rank(hankel, rank)
+        notes += basis_notes(hankel, base.hankel)
+    scores: list[tuple[int, Scores]] = []
     for number, (rank, one) in enumerate(zip(ranks, recipes, strict=True)):
         report(Progress("ranks", number, len(recipes)))
-        learned = fit_recipe(one, hankel, (train, validation.sample), cache, report, cancelled)
+        learned: Fit | StringFit
+        if hankel is None:
+            learned = fit_strings(train, options_of(one), validation=validation.sample, report=report, cancelled=cancelled)
+        else:
+            learned = fit_recipe(one, hankel, (train, validation.sample), cache, report, cancelled)
         scores.append((rank, evaluate(learned.model, validation)))
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
     return RankSelection(best_rank(scores, metric), metric, tuple(scores), tuple(notes))
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
-    """Choose the rank with the lowest score, ordered by `badness`; of equal scores the smaller rank."""
-    return min(scores, key=lambda entry: (badness([float(getattr(entry[1], metric))], [entry[1].num_zero]), entry[0]))[0]
+    """Choose the rank with the best score, ordered by `badness`; of equal scores the smaller rank."""
+    sign = -1 if SCORE_OF[metric].higher_is_better else 1
+    return min(scores, key=lambda entry: (badness([sign * float(getattr(entry[1], metric))], [entry[1].num_zero]), entry[0]))[0]
 
 
 @dataclass(frozen=True, eq=False)

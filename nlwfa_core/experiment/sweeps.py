@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -30,7 +28,6 @@ MAX_SEEDS = 10  # of a comparison
 MAX_FILE_BYTES = 2**20
 # What a comparison can have on its axis, and how the axis is labelled.
 AGAINST = {"rank": "rank k", "strings": "training strings"}
-RUN_COLUMNS = ("key", "learner", "rank", "statistic", "transform", "strings", "seed")
 
 
 class Point(NamedTuple):
@@ -230,28 +227,6 @@ def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[i
 
     best = {learner: min(ranks.items(), key=order) for learner, ranks in by_learner.items()}
     return {learner: (rank, [outcome.scores for outcome in outcomes_of_rank]) for learner, (rank, outcomes_of_rank) in best.items()}
-
-
-def sweep_csv(outcomes: Iterable[tuple[str, Outcome | Result]]) -> str:
-    """Write a sweep's outcomes as CSV: a row for each run, in full precision; ∞ is inf, and a score that is not known is empty.
-
-    `strings` is the number that the recipe asks for, `training_strings` the number that the model was learned from: of a file,
-    validation and test strings are set aside first.
-    """
-    names = [field.name for field in fields(Scores)]
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow((*RUN_COLUMNS, *names, *(f"validation_{name}" for name in names), "training", "training_strings"))
-    for key, outcome in outcomes:
-        outcome = outcome if isinstance(outcome, Outcome) else Outcome.of(outcome)
-        recipe, validation = outcome.recipe, asdict(outcome.validation) if outcome.validation else dict.fromkeys(names)
-        run = (key, recipe.learning.learner, recipe.learning.rank, recipe.hankel.statistic, recipe.hankel.transform)
-        values = (asdict(outcome.scores)[name] for name in names)
-        held_out = (validation[name] for name in names)
-        writer.writerow(
-            (*run, recipe.data.num_strings, recipe.learning.seed, *values, *held_out, outcome.training, outcome.num_train)
-        )
-    return buffer.getvalue()
 
 
 def time_left(seconds: Mapping[str, Sequence[float]], left: Mapping[str, int], num_workers: int) -> float | None:

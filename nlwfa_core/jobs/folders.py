@@ -8,13 +8,10 @@ from pathlib import Path
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
-from ..experiment.results import Result, load_result
+from ..experiment.results import RUN_STAGES, Result, load_result
 from ..files import MAX_JSON_BYTES, SHA256, from_json, read_capped
+from ..models.files import MODEL_FILES
 from .job import Job
-
-# The parts of `Result.seconds` that add up to the whole.
-RUN_STAGES = ("data", "hankel", "learning", "scores")
-MODEL_FILES = ("model.json", "model.safetensors")
 
 log = logging.getLogger(__name__)
 

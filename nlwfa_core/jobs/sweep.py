@@ -73,7 +73,7 @@ def run_missing(
     scheduler: str | None = None,
     report: Report = silent,
     seconds: float | None = None,
-    each: Callable[[str], None] = lambda key: None,
+    each: Callable[[str, str | None], None] = lambda key, failure: None,
     history: bool = True,
 ) -> Swept:
     """Run the recipes that have no folder in `home/runs` yet, and record them in the history of `home`.
@@ -93,7 +93,7 @@ def run_missing(
     seconds : float, optional
         After this time no run is begun; those already running are finished.
     each : callable
-        Called in this process with the key of each new run, once its folder is complete.
+        Called in this process with the key of each run as soon as it has ended, and with the reason if it failed, else None.
     history : bool
         False for a temporary home: no history is then written, not even to a shared database.
 
@@ -113,9 +113,8 @@ def run_missing(
         with cluster(scheduler) if scheduler else processes(jobs) as workers:
             sweep = _Sweep(missing, home.absolute(), workers, recorder, seconds)
             for key in sweep.run():
+                each(key, sweep.failed.get(key))
                 report(Progress("runs", len(present) + len(sweep.new) + len(sweep.failed), len(recipes)))
-                if key not in sweep.failed:
-                    each(key)
     finally:
         recorder.close(CLOSE_SECONDS)
     return Swept(present, tuple(sweep.new), sweep.failed)

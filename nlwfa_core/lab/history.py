@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe, run_title
+from ..experiment.results import RUN_STAGES
 from ..files import SHA256
 from ..history.listing import NEWEST
 from ..history.runs import Run
-from ..jobs.folders import RUN_STAGES
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
 from .options import LABELS, NO_EFFECT, differing, options
 from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score

@@ -51,6 +51,7 @@ LEARNERS = {
     "LSTM": Learner("a recurrent network with long short-term memory", needs_hankel=False),
 }
 HANKEL_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.needs_hankel)
+NETWORK_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
 STRING_LEARNERS = tuple(name for name, learner in LEARNERS.items() if not learner.needs_hankel)
 
 REFINEMENTS = {

@@ -182,7 +182,8 @@ SCORES = (
 )
 SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
-RANK_METRICS = ("wer", "log2_pauto")  # what a rank may be chosen by
+RANK_METRICS = ("wer", "log2_pauto")  # what Compare offers to choose a rank by
+SELECTION_METRICS = (*RANK_METRICS, "bits_per_symbol", "ndcg5")  # what `experiment.selection.select_rank` can choose by
 # True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's solutions are, to 1e-12.)
 NORMALISED = 1e-6
 # Where there is room for three.

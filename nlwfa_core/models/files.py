@@ -23,6 +23,7 @@ from .reading import reading_named
 from .recurrent import GATES, RecurrentModel
 from .wfa import WFA
 
+MODEL_FILES = ("model.json", "model.safetensors")
 LearnedModel = WFA | NLWFA | RecurrentModel
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2

@@ -475,8 +475,9 @@ def _measure_learned(
         for content in experiment.uploads.values():
             FileShelf(home / "uploads").put(content)
 
-        def store_result(key: str) -> None:
-            store(by_key[key], _of_result(load_result(home / "runs" / key), test_set))
+        def store_result(key: str, failure: str | None) -> None:
+            if failure is None:
+                store(by_key[key], _of_result(load_result(home / "runs" / key), test_set))
 
         to_run = {key: recipes[planned] for key, planned in by_key.items()}
         swept = run_missing(to_run, home, jobs, seconds=seconds, each=store_result, history=False)

@@ -12,7 +12,7 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.hankel.values import value_scores
-from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.files import load_model
@@ -20,7 +20,13 @@ from nlwfa_core.sources.values import read_values
 from tests.references import all_words, ring
 
 Run = Callable[..., tuple[int, str, str]]
-QUICK = ("--prefixes", 20, "--suffixes", 20, "--epochs-factorisation", 8, "--epochs-transitions", 4)
+SMALL = ("--prefixes", 20, "--suffixes", 20)
+
+
+def quick(learner: str) -> tuple[object, ...]:
+    """A small matrix, and few epochs of the steps that are trained."""
+    epochs = ("--epochs-factorisation", 8) if LEARNERS[learner].networks else ()
+    return (*SMALL, *epochs, *(("--epochs-transitions", 4) if LEARNERS[learner].nonlinear_transitions else ()))
 
 
 @pytest.fixture
@@ -53,7 +59,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learner: str) -> None:
-    arguments = ("--train", files / "train.csv", "--learner", learner, "--rank", 2, "--out", files / "m", *QUICK)
+    arguments = ("--train", files / "train.csv", "--learner", learner, "--rank", 2, "--out", files / "m", *quick(learner))
     code, out, err = run("fit-values", *arguments)
     assert (code, err) == (0, "")
     assert "85, values from" in out and "2 symbols" in out and "2 (rank 2 asked for)" in out
@@ -67,7 +73,7 @@ def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learne
 
 
 def test_errors_stand_beside_those_of_saying_nothing(run: Run, files: Path) -> None:
-    assert run("fit-values", "--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m", *QUICK)[0] == 0
+    assert run("fit-values", "--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m", *SMALL)[0] == 0
     code, out, err = run("score-values", "--model", files / "m", "--test", files / "test.csv", "--json")
     assert (code, err) == (0, "")
     test = read_values((files / "test.csv").read_bytes(), load_model(files / "m").alphabet).strings
@@ -80,7 +86,7 @@ def test_errors_stand_beside_those_of_saying_nothing(run: Run, files: Path) -> N
 
 def test_values_refine(run: Run, files: Path) -> None:
     arguments = ("--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m")
-    code, out, _ = run("fit-values", *arguments, *QUICK, "--refine", "values", "--restarts", 4)
+    code, out, _ = run("fit-values", *arguments, *SMALL, "--refine", "values", "--restarts", 4)
     assert code == 0
     assert "refinement " in out
 
@@ -116,7 +122,7 @@ def test_values_refine(run: Run, files: Path) -> None:
 def test_bad_input_is_one_line(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str) -> None:
     monkeypatch.chdir(files)
     if "fitted" in arguments:
-        assert run("fit-values", "--train", "train.csv", "--learner", "SP", "--rank", 1, "--out", "fitted", *QUICK)[0] == 0
+        assert run("fit-values", "--train", "train.csv", "--learner", "SP", "--rank", 1, "--out", "fitted", *SMALL)[0] == 0
     code, out, err = run(*arguments.split())
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert said in err

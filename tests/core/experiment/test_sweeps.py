@@ -6,13 +6,17 @@ import csv
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core.experiment import sweep_table
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Workbench, run
-from nlwfa_core.experiment.sweeps import MAX_POINTS, Grid, Outcome, Point, curves, sweep_csv, time_left, winners
+from nlwfa_core.experiment.sweep_table import RUN_COLUMNS, STAGES, SweepTable
+from nlwfa_core.experiment.sweeps import MAX_POINTS, Grid, Outcome, Point, curves, time_left, winners
 from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.lab.tables import run_names, spread_table
 from nlwfa_core.metrics.diagnostics import diagnostics
@@ -195,24 +199,66 @@ def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
         Grid(**json.loads(json.dumps(given))).recipes()
 
 
-def test_the_table_has_a_row_a_run() -> None:
-    result = run(FILE_BASE)
-    rows = list(csv.DictReader(sweep_csv([(FILE_BASE.key(), Outcome.of(result))]).splitlines()))
-    assert rows[0]["training"] == Outcome.of(result).training == "exact" and list(rows[0])[-2:] == ["training", "training_strings"]
-    assert sweep_csv([("key", result)]) == sweep_csv([("key", Outcome.of(result))])
-    assert len(rows) == 1 and rows[0]["key"] == FILE_BASE.key()
-    assert rows[0]["strings"] == rows[0]["training_strings"] == "200"
-    assert float(rows[0]["wer"]) == result.scores.wer and rows[0]["kl"] == (
-        "" if result.scores.kl is None else repr(result.scores.kl)
-    )
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_the_table_tells_the_strings_asked_for_from_those_used() -> None:
+def test_the_table_has_a_row_a_run(tmp_path: Path) -> None:
+    """Scores, then the properties of the model and of its training, in full precision; a run that failed has its settings."""
+    refined = FILE_BASE.changed(refinement=RefinementRecipe(objective="hankel", epochs=3)).with_learner("fac.non", 3)
+    failed = FILE_BASE.with_learner("SP", 30)
+    recipes = {recipe.key(): recipe for recipe in (FILE_BASE, failed, refined)}
+    results = {key: run(recipes[key]) for key in (FILE_BASE.key(), refined.key())}
+    table = SweepTable(tmp_path / "sweeps" / "a.csv", recipes)
+    table.write()
+    assert not (tmp_path / "sweeps").exists()  # nothing has ended
+    for key in (refined.key(), failed.key(), FILE_BASE.key()):
+        table.add(key, results.get(key, "rank must be at most 20"))
+        table.write_if_due()
+        assert len(rows_of(tmp_path / "sweeps" / "a.csv")) == 1 + [refined.key(), failed.key(), FILE_BASE.key()].index(key)
+    rows = rows_of(tmp_path / "sweeps" / "a.csv")
+    assert [row["key"] for row in rows] == list(recipes)  # the order of the sweep
+    for row, result in ((rows[0], results[FILE_BASE.key()]), (rows[2], results[refined.key()])):
+        report, health = result.report, result.diagnostics
+        assert row["strings"] == "200" and row["training"] == report.training and row["error"] == ""
+        assert {name: row[name] for name in ("wer", "kl", "validation_wer")} == {
+            "wer": repr(result.scores.wer),
+            "kl": repr(result.scores.kl),
+            "validation_wer": repr(result.validation.wer) if result.validation else "",
+        }
+        assert row["num_states"] == str(result.model.num_states) and row["warnings"] == " ".join(health.warnings)
+        losses = {log.stage: repr(float(log.losses.min())) for log in report.logs}
+        assert {stage: row[f"loss_{stage}"] for stage in STAGES if row[f"loss_{stage}"]} == losses
+        assert float(row["seconds_learning"]) == result.seconds["learning"] < float(row["seconds"])
+    assert rows[0]["training"] == "exact" and rows[0]["spectral_radius"] == repr(results[FILE_BASE.key()].model.spectral_radius)
+    assert rows[2]["spectral_radius"] == rows[2]["total_mass"] == ""  # nonlinear models have no closed form
+    assert [name for name, cell in rows[1].items() if cell] == [*RUN_COLUMNS, "error"]
+
+
+def test_a_long_table_is_not_written_after_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to 100 rows after each run; then after a hundredth of the rows, or a second."""
+    recipes = {f"{number}": FILE_BASE for number in range(1000)}
+    table, writes, now = SweepTable(tmp_path / "a.csv", recipes), list[int](), 0.0
+    monkeypatch.setattr(sweep_table, "write_atomically", lambda path, data, sync: writes.append(data.count(b"\n") - 1))
+    monkeypatch.setattr(sweep_table, "monotonic", lambda: now)
+    table.write()
+    for number, key in enumerate(recipes):
+        now = 1e-3 * number if number < 900 else 10.0 * number
+        table.add(key, "failed")
+        table.write_if_due()
+    assert writes[:100] == list(range(1, 101)) and writes[-100:] == list(range(901, 1001))
+    assert all(later <= 1.01 * earlier + 1 for earlier, later in pairwise(writes)) and len(writes) < 500
+
+
+def test_the_table_tells_the_strings_asked_for_from_those_used(tmp_path: Path) -> None:
     """Validation and test strings are set aside from the file; without validation strings, training gets theirs."""
     base = FILE_BASE.changed(data=FILE_BASE.data.changed(source="verbs", num_strings=20_000, num_validation=100, num_test=300))
     total = load_data(base.data.changed(num_validation=0)).train.num_strings + 300
     for num_validation in (100, 0):
         recipe = base.changed(data=base.data.changed(num_validation=num_validation))
-        (row,) = csv.DictReader(sweep_csv([("key", run(recipe))]).splitlines())
+        table = SweepTable(tmp_path / "a.csv", {"key": recipe})
+        table.add("key", run(recipe))
+        table.write()
+        (row,) = rows_of(tmp_path / "a.csv")
         assert (row["strings"], row["training_strings"]) == ("20000", str(total - 300 - num_validation))
         assert (row["validation_wer"] == "") == (num_validation == 0)

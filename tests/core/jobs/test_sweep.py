@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import Workbench
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
+from nlwfa_core.experiment.sweep_table import RUN_COLUMNS
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.jobs import sweep as sweeping
@@ -56,24 +58,30 @@ def children(pid: int) -> list[int]:
     return [int(line.split()[0]) for line in found.splitlines() if "resource_tracker" not in line and "loky" in line]
 
 
+def table(home: Path, name: str = "ranks") -> list[dict[str, str]]:
+    """The rows of a sweep's table, without the seconds, which differ from run to run."""
+    with (home / "sweeps" / f"{name}.csv").open(newline="") as file:
+        return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in csv.DictReader(file)]
+
+
 def start(path: Path, home: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", "nlwfa_core", "sweep", str(path), "--out", str(home), *options])
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, str]]]:
     """The file, and the table of a sweep that nobody disturbed."""
     folder = tmp_path_factory.mktemp("sweep")
     path = folder / "ranks.json"
     path.write_text(json.dumps(SWEEP))
     assert main(["sweep", str(path), "--out", str(folder / "home")]) == 0
     assert len(done(folder / "home")) == NUM_RUNS and [*states(folder / "home").values()] == ["done"] * NUM_RUNS
-    return path, (folder / "home" / "sweeps" / "ranks.csv").read_text()
+    return path, table(folder / "home")
 
 
 @posix
 @pytest.mark.slow
-def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
     process = start(sweep[0], tmp_path, "--jobs", "2")
     wait_for(lambda: len(done(tmp_path)) >= 4)
     before = done(tmp_path)
@@ -81,13 +89,13 @@ def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, s
     assert process.wait(120) == 0
     after = done(tmp_path)
     assert len(after) == NUM_RUNS and before.items() <= after.items()
-    assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
+    assert table(tmp_path) == sweep[1]
     assert [*states(tmp_path).values()] == ["done"] * NUM_RUNS
 
 
 @posix
 @pytest.mark.slow
-def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
     """Five times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
     rng = Random(7)
     before: dict[str, int] = {}
@@ -107,18 +115,101 @@ def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, str], tmp_path: Path)
         assert list(tmp_path.glob("runs/*/.*")) == []
     assert start(sweep[0], tmp_path, "--jobs", "2").wait(120) == 0
     assert before.items() <= done(tmp_path).items()
-    assert (tmp_path / "sweeps" / "ranks.csv").read_text() == sweep[1]
+    assert table(tmp_path) == sweep[1]
     assert list(states(tmp_path).values()) == ["done"] * NUM_RUNS
     assert list(tmp_path.glob("runs/*/.*")) == []
     assert list((tmp_path / "servers").iterdir()) == []
 
 
-def test_what_is_done_is_not_run_again(sweep: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_done_is_not_run_again(sweep: tuple[Path, list[dict[str, str]]], capsys: pytest.CaptureFixture[str]) -> None:
     home = sweep[0].parent / "home"
     before = done(home)
     assert main(["sweep", str(sweep[0]), "--out", str(home)]) == 0
     assert f"0 runs done, {NUM_RUNS} were there already, 0 failed" in capsys.readouterr().out
     assert done(home) == before
+
+
+@posix
+def test_a_sweep_that_is_killed_has_the_table_of_its_finished_runs(
+    sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table is there after the first run; after a kill the same command does the other runs, and none twice."""
+    process = start(sweep[0], tmp_path)
+    wait_for(lambda: (tmp_path / "sweeps" / "ranks.csv").exists())
+    first = table(tmp_path)
+    orphans = children(process.pid)
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in orphans))
+    rows, before = table(tmp_path), done(tmp_path)
+    assert 1 <= len(first) <= len(rows) <= len(before) < NUM_RUNS
+    assert {row["key"] for row in rows} <= set(before) and all(row in sweep[1] for row in rows)
+    assert list((tmp_path / "sweeps").iterdir()) == [tmp_path / "sweeps" / "ranks.csv"]
+    assert main(["sweep", str(sweep[0]), "--out", str(tmp_path)]) == 0
+    answer = capsys.readouterr()
+    assert f"{NUM_RUNS - len(before)} runs done, {len(before)} were there already, 0 failed" in answer.out
+    assert table(tmp_path) == sweep[1] and before.items() <= done(tmp_path).items()
+    lines = answer.err.splitlines()  # one a run, as it ends
+    assert [line.split(" of ")[0] for line in lines] == [str(number) for number in range(len(before) + 1, NUM_RUNS + 1)]
+    assert all("k = " in line and "WER 0." in line for line in lines)
+
+
+FAILING: dict[str, Any] = {
+    "base": {"data": SWEEP["base"]["data"], "hankel": SWEEP["base"]["hankel"]},
+    "ranks": [2, 50, 60],
+}
+RANK_50 = (
+    "SP, k = 50, string statistic, 200 strings: rank must be between 1 and 20 (the basis has 20 prefixes and 20 suffixes); got 50"
+)
+
+
+def test_a_sweep_with_a_failed_run_says_which_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ranks.json"
+    for ranks, number in ((FAILING["ranks"], 1), ([50], 0)):  # all runs failed, too
+        path.write_text(json.dumps(FAILING | {"ranks": ranks}))
+        assert main(["sweep", str(path), "--out", str(tmp_path / "home"), "--force"]) == 1
+        answer = capsys.readouterr()
+        assert f"{len(ranks) - number} failed" in answer.out and f"failed: {RANK_50}" in answer.err.splitlines()
+        rows = table(tmp_path / "home")
+        assert [row["rank"] for row in rows] == list(map(str, ranks))
+        failed = rows[number]
+        assert failed["error"].startswith("rank must be between 1 and 20") and failed["learner"] == "SP"
+        assert all(value == "" for name, value in failed.items() if name not in (*RUN_COLUMNS, "error"))
+        assert all(row["error"] == "" and row["wer"] for row in rows[:number])
+
+
+def test_many_failed_runs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ranks.json"
+    path.write_text(json.dumps(FAILING | {"ranks": list(range(50, 75))}))
+    assert main(["sweep", str(path), "--out", str(tmp_path / "home")]) == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if " of " not in line.split(":")[0]]
+    assert len(lines) == 21 and lines[-1].startswith("and 5 more: see the column error of ")
+
+
+def test_a_damaged_result_is_a_failed_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, home = tmp_path / "ranks.json", tmp_path / "home"
+    path.write_text(json.dumps(FAILING | {"ranks": [1, 2]}))
+    assert main(["sweep", str(path), "--out", str(home)]) == 0
+    next(home.glob("runs/*/model.json")).write_text("{}")
+    assert main(["sweep", str(path), "--out", str(home)]) == 1
+    assert "0 runs done, 2 were there already, 1 failed" in capsys.readouterr().out
+    assert sum("model.json" in row["error"] for row in table(home)) == 1
+
+
+def test_a_table_of_other_runs_is_replaced_by_force_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, home = tmp_path / "ranks.json", tmp_path / "home"
+    for ranks, options, code in (([1, 2], [], 0), ([1, 2, 3], [], 0), ([1], [], 2), ([1], ["--force"], 0)):
+        path.write_text(json.dumps(FAILING | {"ranks": ranks}))
+        before = done(home)
+        assert main(["sweep", str(path), "--out", str(home), *options]) == code
+        if code:
+            assert "has 2 rows of runs that this sweep does not have" in capsys.readouterr().err
+        assert before.items() <= done(home).items()
+    assert len(table(home)) == 1
+    (home / "sweeps" / "ranks.csv").write_text("mine\n")
+    assert main(["sweep", str(path), "--out", str(home)]) == 2
+    assert "is not the table of a sweep" in capsys.readouterr().err
+    assert (home / "sweeps" / "ranks.csv").read_text() == "mine\n"
 
 
 class Here:
@@ -191,7 +282,9 @@ def test_after_its_time_a_sweep_begins_nothing_and_later_goes_on(tmp_path: Path,
     workers = Here(slots=1)
     save = worker.save_result
     monkeypatch.setattr(worker, "save_result", lambda *what, **options: (save(*what, **options), now.__setitem__(0, now[0] + 1.0)))
-    swept = run_here(QUICK, tmp_path, workers, monkeypatch, seconds=2.5, each=finished.append, report=steps.append)
+    swept = run_here(
+        QUICK, tmp_path, workers, monkeypatch, seconds=2.5, each=lambda key, _: finished.append(key), report=steps.append
+    )
     assert list(swept.new) == finished == list(QUICK)[:3] and not swept.failed
     assert [step.step for step in steps] == [0, 1, 2, 3] and steps[-1].total == len(QUICK)
     rest = run_here(QUICK, tmp_path, Here(), monkeypatch)
@@ -291,7 +384,7 @@ if __name__ == "__main__":
 
 @posix
 @pytest.mark.slow
-def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
@@ -303,7 +396,7 @@ def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, str], tmp_path: Path) 
         os.kill(int(first), signal.SIGKILL)
         assert process.wait(120) == 0
         cluster.stdin.close()
-    assert (tmp_path / "home" / "sweeps" / "ranks.csv").read_text() == sweep[1]
+    assert table(tmp_path / "home") == sweep[1]
     assert [*states(tmp_path / "home").values()] == ["done"] * NUM_RUNS
 
 

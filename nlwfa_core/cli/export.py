@@ -1,0 +1,95 @@
+"""The commands that take a model to other programs: `export` writes its automaton as text, `sample` draws strings from it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import RecipeError, check_one_of, plural
+from .terminal import Force, Model, Output, Seed, check_new_file, read_model, write_file
+
+if TYPE_CHECKING:
+    from ..models.sampling import Drawn
+    from ..strings.words import Alphabet
+
+# What `export` writes, and how messages and the help name it.
+TARGETS = {
+    "dot": "Graphviz",
+    "json": "all weights and the symbols",
+    "pautomac": "a PAutomaC model",
+    "openfst": "OpenFst's text form",
+}
+OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The file to write, in place of stdout.")]
+
+
+def export(
+    model: Model,
+    to: Annotated[str, typer.Option(help="; ".join(f"{name}: {text}" for name, text in TARGETS.items()))],
+    out: OutFile = None,
+    force: Force = False,
+) -> Output:
+    """Write a linear model (of SP or HMM) as text for other programs."""
+    from ..lab.export.automata import dot, openfst, pautomac, weights_json
+    from ..models.wfa import WFA
+
+    check_one_of("--to", to, TARGETS)
+    if force and out is None:
+        raise RecipeError("--force has no effect without --out: stdout replaces nothing")
+    check_new_file(out, force)
+    saved = read_model(model)
+    automaton = saved.model
+    if not isinstance(automaton, WFA):
+        raise RecipeError(f"export needs a linear model, such as one of SP or HMM; the model in {model} is a network")
+    if to == "dot":
+        text = dot(automaton, saved.alphabet)
+    elif to == "json":
+        text = weights_json(automaton, saved.alphabet)
+    else:
+        text = (pautomac if to == "pautomac" else openfst)(automaton)
+    return _written(text, out, f"{plural(automaton.num_states, 'state')}, {plural(automaton.num_symbols, 'symbol')}")
+
+
+def sample(
+    model: Model,
+    num_strings: Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")] = 100,
+    seed: Seed = 0,
+    max_length: Annotated[int, typer.Option(help="Strings that do not end by this length are given up.")] = 100,
+    out: OutFile = None,
+    force: Force = False,
+) -> Output:
+    """Draw strings from a model, and write them as CSV with counts, which every command reads.
+
+    They are drawn symbol by symbol from the model's normalised |scores| of what comes next, the most frequent first.
+    """
+    from ..lab.tables import drawn_warnings
+    from ..models.sampling import draw
+
+    if force and out is None:
+        raise RecipeError("--force has no effect without --out: stdout replaces nothing")
+    check_new_file(out, force)
+    saved = read_model(model)
+    drawn = draw(saved.model, num_strings, seed, max_length)
+    summary = f"{plural(int(drawn.counts.sum()), 'string')}, {len(drawn.words):,} of them distinct"
+    output = _written(_strings_csv(drawn, saved.alphabet), out, summary)
+    return Output(output.text, drawn_warnings(drawn, max_length))
+
+
+def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
+    """Strings with counts, as `sources.files.read_strings` reads them back; its header says what a symbol is."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
+    writer.writerows((alphabet.decode(word), count) for word, count in zip(drawn.words, drawn.counts.tolist(), strict=True))
+    return buffer.getvalue()
+
+
+def _written(text: str, out: Path | None, summary: str) -> Output:
+    """Write a file, and describe it; or the text itself for stdout."""
+    if out is None:
+        return Output(text.removesuffix("\n"))
+    write_file(out, text)
+    return Output(f"{summary}, written to {out}")

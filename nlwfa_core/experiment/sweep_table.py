@@ -1,0 +1,150 @@
+"""The table of a sweep: a CSV file with a row for each run that has ended, which is written while the sweep runs.
+
+A run that failed has a row too, with its settings and the reason. `strings` is the number that the recipe asks for, `training_strings`
+the number that the model was learned from: of a file, validation and test strings are set aside first. Numbers are in full precision; ∞ is inf, and a number that is not
+known is empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from time import monotonic
+
+from ..files import make_directory, write_atomically
+from ..learning.progress import TrainingLog
+from ..metrics.scores import Scores
+from .recipe import Recipe
+from .results import RUN_STAGES, Result
+
+SCORE_COLUMNS = tuple(field.name for field in fields(Scores))
+STAGES = ("factorisation", "transitions", "refinement")
+# Each row has its run's settings, its scores on test and on validation strings, the properties of its model and of the training,
+# its seconds, and the reason if it failed.
+RUN_COLUMNS = ("key", "learner", "rank", "statistic", "transform", "strings", "seed")
+MODEL_COLUMNS = ("training", "training_strings", "num_states", "spectral_radius", "total_mass", *(f"loss_{stage}" for stage in STAGES))
+LAST_COLUMNS = ("seconds_learning", "seconds", "warnings", "error")
+COLUMNS = (*RUN_COLUMNS, *SCORE_COLUMNS, *(f"validation_{name}" for name in SCORE_COLUMNS), *MODEL_COLUMNS, *LAST_COLUMNS)
+# The file is written when this share of its rows is new, or after this many seconds: at once while there are few rows.
+NEW_SHARE, SECONDS_BETWEEN_WRITES = 0.01, 1.0
+
+Cell = str | float | None
+
+
+class SweepTable:
+    """A table that grows while a sweep runs. The file always holds whole rows, in the order of the sweep's recipes.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made when it is first written. A link is followed.
+    recipes : mapping
+        Key -> recipe, of every run of the sweep.
+    """
+
+    def __init__(self, path: Path, recipes: Mapping[str, Recipe]) -> None:
+        self._path, self._recipes = path, recipes
+        self._rows: dict[str, str] = {}
+        self._num_new, self._last_written = 0, monotonic()
+
+    def add(self, key: str, outcome: Result | str) -> None:
+        """Add the row of a run: its result, or the reason why it failed. Does not write the file."""
+        self._rows[key] = _row(key, self._recipes[key], outcome)
+        self._num_new += 1
+
+    def write_if_due(self) -> None:
+        """Write the file unless that would take too much time: see NEW_SHARE. Rows may be lost in a power cut, not in a kill."""
+        enough = self._num_new >= NEW_SHARE * len(self._rows)
+        if self._num_new and (enough or monotonic() - self._last_written >= SECONDS_BETWEEN_WRITES):
+            self.write(sync=False)
+
+    def write(self, sync: bool = True) -> None:
+        """Write the file, whole or not at all; `sync` is that of `files.write_atomically`. Raises RecipeError if that fails."""
+        if not self._rows:  # an earlier table, if any, stays
+            return
+        make_directory(self._path.parent)
+        text = _csv_line(COLUMNS) + "".join(self._rows[key] for key in self._recipes if key in self._rows)
+        write_atomically(Path(os.path.realpath(self._path)), text.encode(), sync)
+        self._num_new, self._last_written = 0, monotonic()
+
+
+def num_rows_of_others(path: Path, keys: Collection[str]) -> int | None:
+    """Count the rows of an existing table that belong to none of a sweep's runs: those would be lost if it were written again.
+
+    Returns
+    -------
+    int or None
+        0 if there is no such file; None if the file is not the table of a sweep.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.reader(file)
+            if next(rows, [])[: len(RUN_COLUMNS)] != [*RUN_COLUMNS]:
+                return None
+            return sum(row[0] not in keys for row in rows if row)
+    except FileNotFoundError:
+        return 0
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+
+
+def settings_in_words(recipe: Recipe) -> str:
+    """Say which run this is.
+
+    >>> settings_in_words(Recipe())
+    'SP, k = 10, string statistic, 20,000 strings'
+    >>> settings_in_words(Recipe().with_learner("fac.non", 3))
+    'fac.non, k = 3, string statistic, 20,000 strings, seed 0'
+    """
+    kind, hankel = recipe.learning.kind, recipe.hankel
+    words = [recipe.title]
+    if kind.needs_hankel:
+        words.append(f"{hankel.statistic} statistic" + ("" if hankel.transform == "none" else f", transform {hankel.transform}"))
+    words.append(f"{recipe.data.num_strings:,} strings")
+    if kind.is_random or recipe.refinement.objective != "none":
+        words.append(f"seed {recipe.learning.seed}")
+    return ", ".join(words)
+
+
+def _row(key: str, recipe: Recipe, outcome: Result | str) -> str:
+    learning, hankel = recipe.learning, recipe.hankel
+    values: dict[str, Cell] = {
+        "key": key,
+        "learner": learning.learner,
+        "rank": learning.rank,
+        "statistic": hankel.statistic,
+        "transform": hankel.transform,
+        "strings": recipe.data.num_strings,
+        "seed": learning.seed,
+    }
+    if isinstance(outcome, str):
+        return _line(values | {"error": outcome})
+    health, report = outcome.diagnostics, outcome.report
+    values |= asdict(outcome.scores)
+    if outcome.validation is not None:
+        values |= {f"validation_{name}": value for name, value in asdict(outcome.validation).items()}
+    values |= {"training": report.training, "training_strings": outcome.num_train, "num_states": report.num_states}
+    values |= {"spectral_radius": health.spectral_radius, "total_mass": health.total_mass}
+    values |= {f"loss_{log.stage}": _smallest_loss(log) for log in report.logs}
+    values |= {"seconds_learning": outcome.seconds.get("learning")}
+    values |= {"seconds": sum(outcome.seconds.get(stage, 0.0) for stage in RUN_STAGES)}
+    return _line(values | {"warnings": " ".join(health.warnings)})
+
+
+def _smallest_loss(log: TrainingLog) -> float | None:
+    """The loss of the weights that the model has: a training returns those of its smallest loss."""
+    return float(log.losses.min()) if len(log.losses) else None
+
+
+def _line(values: Mapping[str, Cell]) -> str:
+    return _csv_line([values.get(column) for column in COLUMNS])
+
+
+def _csv_line(cells: Collection[Cell]) -> str:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()
