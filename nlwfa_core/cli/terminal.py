@@ -25,7 +25,6 @@ from .. import limits
 from ..errors import Cancelled, FormatError, RecipeError, alternatives, did_you_mean, sentence_of
 from ..files import MAX_JSON_BYTES, from_json, read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
-from ..models.files import MODEL_FILES
 from ..sources.counting import MAX_DISTINCT, count_strings
 from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_as, read_strings
 from ..sources.recognition import reading_of
@@ -280,6 +279,8 @@ def check_new_model(directory: Path, force: bool) -> None:
 
     An empty folder may be used. With `force`, the model of an earlier command is replaced; other files are never touched.
     """
+    from ..models.files import MODEL_FILES
+
     check_writable(directory)
     if not directory.is_dir() or not any(directory.iterdir()):
         return
@@ -308,7 +309,7 @@ def check_new_file(path: Path | None, force: bool) -> None:
 
 def read_model(path: Path) -> SavedModel:
     """Read a model's folder, which may also be named by one of the files in it. Raises RecipeError if it holds no valid model."""
-    from ..models.files import load_model
+    from ..models.files import MODEL_FILES, load_model
 
     return load_model(path.parent if path.name in MODEL_FILES and path.is_file() else path)
 

@@ -126,12 +126,12 @@ def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = N
     if scores.true_log2_pauto is not None:
         beside += f", true model {as_text(scores.true_log2_pauto)}"
     tied = f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error" if scores.share_tied else ""
-    against = "what followed" if scores.next_kl is None else "the true next-symbol probabilities"
     remarks = {
         "log2_pauto": f"base 2; {beside}{floored}",
         "wer": f"the end of a string counted; {as_text(scores.wer_without_end)} without{tied}",
         "bits_per_symbol": f"base 2, the end counted{floored}",
-        "ndcg5": f"ranking of the next symbol, the end counted, against {against}; 1 is best",
+        "ndcg5": "ranking of the next symbol, the end counted, against what followed; 1 is best",
+        "ndcg5_true": "the same against the true next-symbol probabilities",
         "kl": f"bits, over the test strings, both normalised over them{floored}",
         "total_variation": f"over the test strings, both normalised over them{floored}",
         "rmse": "of raw outputs against the target as given",
