@@ -1,8 +1,8 @@
 """The table of a sweep: a CSV file with a row for each run that has ended, which is written while the sweep runs.
 
-A run that failed has a row too, with its settings and the reason. `strings` is the number that the recipe asks for, `training_strings`
-the number that the model was learned from: of a file, validation and test strings are set aside first. Numbers are in full precision; ∞ is inf, and a number that is not
-known is empty.
+A run that failed has a row too, with its settings and the reason. `strings` is the number that the recipe asks for, and
+`training_strings` the number that the model was learned from: of a file, validation and test strings are set aside first. Numbers
+are in full precision; ∞ is inf, and a number that is not known is empty.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ STAGES = ("factorisation", "transitions", "refinement")
 # Each row has its run's settings, its scores on test and on validation strings, the properties of its model and of the training,
 # its seconds, and the reason if it failed.
 RUN_COLUMNS = ("key", "learner", "rank", "statistic", "transform", "strings", "seed")
-MODEL_COLUMNS = ("training", "training_strings", "num_states", "spectral_radius", "total_mass", *(f"loss_{stage}" for stage in STAGES))
+MODEL_COLUMNS = (
+    "training",
+    "training_strings",
+    "num_states",
+    "spectral_radius",
+    "total_mass",
+    *(f"loss_{stage}" for stage in STAGES),
+)
 LAST_COLUMNS = ("seconds_learning", "seconds", "warnings", "error")
 COLUMNS = (*RUN_COLUMNS, *SCORE_COLUMNS, *(f"validation_{name}" for name in SCORE_COLUMNS), *MODEL_COLUMNS, *LAST_COLUMNS)
 # The file is written when this share of its rows is new, or after this many seconds: at once while there are few rows.

@@ -214,7 +214,7 @@ def test_every_command_says_how_files_were_read_and_json_stays_json(run: Run, fo
     two = "two.txt: read as tokens: 4 symbols: a cat dog the"
     model = ("--learner", "SP", "--rank", 2, "--prefixes", 5, "--suffixes", 5)
     read = ("--train", tmp_path / "one.txt", "--validation", tmp_path / "two.txt")
-    answer = run("fit", *read, *model, "--out", tmp_path / "m")
+    answer = run("fit", *read, *model, "--refine", "likelihood", "--epochs-refinement", 1, "--out", tmp_path / "m")
     assert answer.code == 0 and one in answer.err and two in answer.err.splitlines()
     answer = run("select-rank", *read, *model[:2], *model[4:], "--ranks", "1,2", "--json")
     assert json.loads(answer.out)["rank"] in (1, 2) and one in answer.err and two in answer.err.splitlines()
