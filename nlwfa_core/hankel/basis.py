@@ -13,7 +13,7 @@ from ..errors import RecipeError, check_at_least
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
 from ..strings.trie import Trie, frequent_prefixes
-from ..strings.words import IntArray, Words, check_symbols
+from ..strings.words import Alphabet, IntArray, Words, check_alphabet, check_symbols
 from .names import check_statistic
 
 
@@ -28,6 +28,8 @@ class Basis:
     suffixes : Words
         Distinct, λ first.
     num_symbols : int
+    alphabet : Alphabet or None
+        Of the sample that it was selected from; None for a basis of numbers.
 
     Raises
     ------
@@ -38,8 +40,12 @@ class Basis:
     prefixes: Words
     suffixes: Words
     num_symbols: int
+    alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
+        check_alphabet(self.alphabet, self.num_symbols, "basis")
+        for name in ("prefixes", "suffixes"):
+            object.__setattr__(self, name, getattr(self, name).in_alphabet(self.alphabet, "the basis's"))
         for name, words in (("prefixes", self.prefixes), ("suffixes", self.suffixes)):
             check_symbols(words, self.num_symbols)
             if len(words) == 0 or words[0] != ():
@@ -83,13 +89,13 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
     if statistic != "string":
         tree, counts = frequent_prefixes(*strings, num_suffixes + sample.num_symbols, "anywhere")
         order = np.lexsort((-counts, tree.depth > 1, tree.depth > 0))
-        return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols)
+        return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols, sample.alphabet)
     backward, counts = frequent_prefixes(*strings, num_suffixes, "backward")
     # Only suffixes at least as frequent as the last one selected have to be sorted.
     least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
     nodes = np.flatnonzero(counts >= least)
     suffixes = nodes[np.lexsort((_alphabetical(backward, nodes), backward.depth[nodes], -counts[nodes]))][:num_suffixes]
-    return Basis(prefixes, backward.prefixes(suffixes).reversed(), sample.num_symbols)
+    return Basis(prefixes, backward.prefixes(suffixes).reversed(), sample.num_symbols, sample.alphabet)
 
 
 def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:

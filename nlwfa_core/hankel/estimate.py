@@ -22,6 +22,8 @@ from .names import check_statistic
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
     """Estimate H from a sample. Costs what its words have in common with the basis, plus |P|·|Σ| for the index.
 
+    Strings of another alphabet get the numbers of the basis's, symbol by symbol.
+
     Each occurrence of a u in P' that the statistic counts, followed by a v in S, adds the word's frequency to H[u, v]. "string": u
     begins the word and v ends it; "prefix": u begins it; "factor": u occurs anywhere.
 
@@ -33,9 +35,15 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
     Raises
     ------
     RecipeError
-        If the statistic is unknown, the alphabets differ, or the index would be too large.
+        If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the index would be too large.
     """
     check_statistic(statistic)
+    if basis.alphabet is not None and not bounded:  # boundary symbols are the last ones of both
+        sample = sample.in_alphabet(basis.alphabet, "the basis's")
+    elif basis.alphabet is not None and basis.alphabet != sample.alphabet:
+        raise RecipeError(
+            f"the basis and the sample must have one alphabet; got {basis.alphabet.summary} and {sample.alphabet.summary}"
+        )
     if basis.num_symbols != sample.num_symbols:
         raise RecipeError(f"the basis has {basis.num_symbols} symbols, but the sample has {sample.num_symbols}")
     num_prefixes = len(basis.prefixes)

@@ -68,6 +68,12 @@ class HankelMatrix:
         return self.basis.num_symbols
 
     @property
+    def alphabet(self) -> Alphabet | None:
+        """The alphabet of the strings, without boundary symbols; None if the basis has none."""
+        alphabet = self.basis.alphabet
+        return alphabet and Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks])
+
+    @property
     def start_row(self) -> int:
         """The row of the state in which a string begins: λ's, or ⊢'s if factors of ⊢x⊣ are counted."""
         return int(self.shifted[0, -1]) if self.num_marks == 2 else 0

@@ -142,7 +142,8 @@ def fit(
     rank : int, optional
         In place of the rank in `options`.
     strings : (Sample, Sample or None), optional
-        Training strings, and validation strings for early stopping; a refinement by likelihood needs them.
+        Training strings, and validation strings for early stopping; a refinement by likelihood needs them. Those of another
+        alphabet get the numbers of the matrix's, symbol by symbol.
     cache : FitCache, optional
         Shared by calls on the same matrix; `fit` reads it and adds to it.
     shortcuts
@@ -166,6 +167,8 @@ def fit(
     if refinement.objective == "values":
         raise RecipeError("refining on values is only for functions learned from values: use fit_values")
     refined = refinement.objective != "none"
+    if strings is not None:
+        strings = _in_alphabet_of(hankel, *strings)
     limits.check_at_most("epochs of the refinement", refinement.epochs if refined else 0, limits.most("epochs"))
     check_cancelled(cancelled)
     cache, svd, start_errors = cache or FitCache(), None, tuple[float, ...]()
@@ -178,12 +181,13 @@ def fit(
         from .refine_hankel import refine_hankel
 
         steps = refine_hankel(hankel, steps, refinement, report, cancelled)
-    model = _string_model(hankel, steps)
+    model = replace(_string_model(hankel, steps), alphabet=hankel.alphabet)
     logs, seconds = steps.logs, steps.seconds
     if refinement.objective == "likelihood" and strings:
         from .refine_likelihood import refine_likelihood
 
         model, log = refine_likelihood(model, *strings, refinement, report, cancelled, first_strings(hankel))
+        model = replace(model, alphabet=hankel.alphabet)
         logs = (*logs, log)
     if refined:
         seconds = {**seconds, "refinement": perf_counter() - started}
@@ -247,6 +251,8 @@ def fit_strings(
     """
     options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner, STRING_LEARNERS)
+    if validation is not None:
+        validation = validation.in_alphabet(train.alphabet, "the training strings'")
     model: WFA | RecurrentModel
     if options.learner == "HMM":
         settings = EM(seed=options.seed)
@@ -257,9 +263,21 @@ def fit_strings(
         training = Training(seed=options.seed)
         kind, k = options.learner, options.rank
         model = fit_recurrent(train, kind, k, training, validation=validation, report=report, cancelled=cancelled)
+    model = replace(model, alphabet=train.alphabet)
     radius = model.spectral_radius if isinstance(model, WFA) else None
     learned = FitReport(options.learner, options.rank, model.num_states, None, None, radius, (), divergence_warnings(model), {})
     return StringFit(model, learned)
+
+
+def _in_alphabet_of(hankel: HankelMatrix, train: Sample, validation: Sample | None) -> tuple[Sample, Sample | None]:
+    """Training and validation strings in the alphabet of a matrix; in that of the training strings, if the matrix has none."""
+    if hankel.alphabet is not None:
+        train = train.in_alphabet(hankel.alphabet, "the Hankel matrix's")
+    if train.num_symbols != (number := hankel.num_symbols - hankel.num_marks):
+        raise RecipeError(
+            f"the Hankel matrix has {plural(number, 'symbol')}, but the training strings have {train.alphabet.summary}"
+        )
+    return train, validation and validation.in_alphabet(train.alphabet, "the training strings'")
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:

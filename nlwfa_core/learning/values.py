@@ -5,6 +5,7 @@ The four learners train on the known cells of H; a third step fits the values th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -99,6 +100,7 @@ def fit_values(
         restarts, seed = refinement.restarts, refinement.seed
         model, log = refine_values(model, values, restarts=restarts, seed=seed, report=report, cancelled=cancelled)
         logs, seconds = (*logs, log), {**seconds, "refinement": perf_counter() - started}
+    model = replace(model, alphabet=hankel.alphabet)
     messages = [log.message for log in logs if log.message]
     if refinement.objective == "none":
         messages += map_messages(observed, model.num_states, values.alphabet)

@@ -31,7 +31,7 @@ from ..strings.words import FloatArray, IntArray
 from ..threads import on_one_thread
 from .next_symbols import score_next_by_string
 from .perplexity import shares
-from .scores import SCORE_OF, TestSet, check_fits, outputs_on
+from .scores import SCORE_OF, TestSet, in_alphabet_of, outputs_on
 
 CONFIDENCE = 0.95
 # Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the resamples.
@@ -178,7 +178,7 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
     RecipeError
         If the model and the test set do not fit (see `evaluate`), or T has a string that is not among the test strings.
     """
-    check_fits(model, test)
+    test = in_alphabet_of(model, test)
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     number = np.full(trie.num_nodes, -1)
     number[trie.ends] = np.arange(len(trie.ends))

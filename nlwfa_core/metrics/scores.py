@@ -7,15 +7,15 @@ zero, negative and non-finite outputs always accompany a score, because they dec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from ..errors import RecipeError
-from ..models.model import LogModel, Model, SharedModel, next_distributions
+from ..errors import RecipeError, plural
+from ..models.model import MODELS_ALPHABET, LogModel, Model, SharedModel, alphabet_of, next_distributions
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
@@ -193,9 +193,13 @@ MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log
 def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
     """Score a model's predictions of next symbols. Each distinct prefix is predicted once and counts as often as it occurs.
 
+    Strings of another alphabet get the numbers of the model's, symbol by symbol.
+
     `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
     `score_next`.
     """
+    if (alphabet := alphabet_of(model)) is not None:
+        test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     trie = Trie.of(test.words, model.num_symbols)
     return score_next(model.next_scores(trie), trie, test.counts, floor, truth)
 
@@ -207,7 +211,7 @@ class TestSet:
     Attributes
     ----------
     words : Words
-        The set T of the Pautomac score.
+        The set T of the Pautomac score, in the alphabet of the sample.
     target : array, shape (num_words,)
         P*, not normalised.
     sample : Sample
@@ -225,6 +229,27 @@ class TestSet:
     sample: Sample
     target_is_true: bool
     true_model: Model | None = None
+
+    def __post_init__(self) -> None:
+        if np.shape(self.target) != (len(self.words),):
+            raise RecipeError(
+                f"each of the {len(self.words):,} test words needs one target; got targets of shape {np.shape(self.target)}"
+            )
+        words = self.words.in_alphabet(self.alphabet, "the test sample's")
+        object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return self.sample.alphabet
+
+    def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> TestSet:
+        """The same strings with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`)."""
+        if alphabet == self.alphabet:
+            return self
+        if alphabet not in self._others:
+            words, sample = self.words.in_alphabet(alphabet, owner), self.sample.in_alphabet(alphabet, owner)
+            self._others[alphabet] = replace(self, words=words, sample=sample)
+        return self._others[alphabet]
 
     @cached_property
     def true_weights(self) -> FloatArray | None:
@@ -264,6 +289,10 @@ class TestSet:
             whole = bool((np.diff(starts) == self.words.lengths + 1).all())
             self._ends[num_symbols] = nodes[starts[1:] - 1] if whole else None
         return self._ends[num_symbols]
+
+    @cached_property
+    def _others(self) -> dict[Alphabet, TestSet]:
+        return {}
 
     @cached_property
     def _tries(self) -> dict[int, Trie]:
@@ -438,12 +467,15 @@ def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
 def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     """All scores of a model on a test set; `floor` as in `pautomac_score`.
 
+    Test strings of another alphabet get the numbers of the model's, symbol by symbol. A model without an alphabet takes them by
+    number, if that can mean one thing only: their alphabet has as many symbols as the model, or its symbols are numbers.
+
     Raises
     ------
     RecipeError
-        If the test set is empty or has symbols that the model does not know, or the true model has another number of symbols.
+        If the test set is empty or has symbols that the model does not know, or the true model has another alphabet.
     """
-    check_fits(model, test)
+    test = in_alphabet_of(model, test)
     trie = test.trie(model.num_symbols)
     next_scores = model.next_scores(trie)
     weights, logs = outputs_on(model, test, next_scores)
@@ -475,16 +507,33 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     )
 
 
-def check_fits(model: Model, test: TestSet) -> None:
-    """Raise RecipeError if the test set is empty or has symbols that the model does not know, or the true model has others."""
+def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
+    """Give a test set the alphabet of a model.
+
+    Raises
+    ------
+    RecipeError
+        If the test set is empty or has symbols that the model does not know, or the true model has another alphabet.
+    """
     if not len(test.words):
         raise RecipeError("the test set has no strings")
+    own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
+    if own is not None and true is not None and own != true:
+        raise RecipeError(f"the true model and the model must have one alphabet; got {true.summary}, and {own.summary}")
+    if (alphabet := own or true) is not None:
+        test = test.in_alphabet(alphabet, MODELS_ALPHABET)
+    elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
+        raise RecipeError(
+            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says which, so test strings need an alphabet "
+            f"of as many symbols; got {test.alphabet.summary}"
+        )
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:
             raise RecipeError(f"the test strings use {used} symbols, but the model has {model.num_symbols}")
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
         raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, but the model has {model.num_symbols}")
+    return test
 
 
 def outputs_on(model: Model, test: TestSet, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:

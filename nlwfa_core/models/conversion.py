@@ -20,4 +20,4 @@ def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
         initial = initial - initial @ wfa.summed_transitions
     if statistic != "string":
         termination = termination - wfa.summed_transitions @ termination
-    return WFA(initial, wfa.transitions, termination)
+    return WFA(initial, wfa.transitions, termination, wfa.alphabet)

@@ -5,7 +5,7 @@ A model's folder holds `model.safetensors` and `model.json`. Each file is writte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,8 @@ def load_model(directory: Path) -> SavedModel:
     if model.num_symbols != len(symbols):
         raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has {len(symbols)}")
     info = header.get("info")
-    return SavedModel(model, Alphabet(tuple(symbols)), info if isinstance(info, dict) else {})
+    alphabet = Alphabet(tuple(symbols))
+    return SavedModel(replace(model, alphabet=alphabet), alphabet, info if isinstance(info, dict) else {})
 
 
 def _numbered(arrays: dict[str, Any], name: str) -> tuple[FloatArray, ...]:

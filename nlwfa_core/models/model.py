@@ -13,7 +13,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import FloatArray, Words
+from ..strings.words import Alphabet, FloatArray, Words
+
+MODELS_ALPHABET = "the model's"  # as errors of `Words.in_alphabet` call it
 
 
 class Model(Protocol):
@@ -52,6 +54,7 @@ class ChainModel(ABC):
     """A language model: the weight of a string is the product of the probabilities of its symbols, and of its end."""
 
     is_chain = True
+    alphabet: Alphabet | None
 
     @property
     @abstractmethod
@@ -63,13 +66,19 @@ class ChainModel(ABC):
 
     def weights(self, words: Words) -> FloatArray:
         """P(x), shape (num_words,)."""
-        trie = Trie.of(words, self.num_symbols)
+        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
         return chain_weights(self.next_scores(trie), trie)
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ P(x), shape (num_words,): finite for strings of any length."""
-        trie = Trie.of(words, self.num_symbols)
+        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
         return chain_log2_weights(self.next_scores(trie), trie)
+
+
+def alphabet_of(model: Model) -> Alphabet | None:
+    """The alphabet of a model that has one; None for a model of numbers only."""
+    alphabet: Alphabet | None = getattr(model, "alphabet", None)
+    return alphabet
 
 
 def next_distributions(scores: FloatArray) -> FloatArray:

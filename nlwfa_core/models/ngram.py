@@ -11,7 +11,7 @@ from scipy import sparse
 from ..errors import RecipeError, check_at_least
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import FloatArray, IntArray, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Words
 from .model import ChainModel
 
 
@@ -53,11 +53,14 @@ class NGram(ChainModel):
         Of histories read backwards, newest symbol first; symbol `num_symbols` is the beginning.
     counts : sparse array (CSR), shape (num_histories, num_symbols + 1)
         c(h a).
+    alphabet : Alphabet or None
+        That of the strings.
     """
 
     order: int
     histories: Trie
     counts: sparse.csr_array
+    alphabet: Alphabet | None = None
 
     @property
     def num_symbols(self) -> int:
@@ -95,7 +98,7 @@ class NGram(ChainModel):
         rows = histories.paths[np.repeat(histories.starts[:-1][nodes], lengths) + within]
         cells = (np.repeat(counts_after, lengths).astype(np.float64), (rows, np.repeat(symbols, lengths)))
         counts = sparse.coo_array(cells, shape=(histories.num_nodes, sample.num_symbols + 1)).tocsr()
-        return cls(order, histories, counts)
+        return cls(order, histories, counts, sample.alphabet)
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """p(a | u) for each prefix u, shape (num_nodes, num_symbols + 1); rows sum to 1."""

@@ -15,8 +15,8 @@ from ..errors import RecipeError
 from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import FloatArray, IntArray, Words
-from .model import next_distributions
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet
+from .model import MODELS_ALPHABET, next_distributions
 from .reading import Reading, StringReading
 
 
@@ -48,6 +48,8 @@ class NLWFA:
         Whether θ is tanh (else the identity) in G_σ, and in φ'.
     reading : Reading
         What is done with the outputs.
+    alphabet : Alphabet or None
+        As in `wfa.WFA`.
     """
 
     initial: FloatArray
@@ -57,6 +59,7 @@ class NLWFA:
     nonlinear_transitions: bool
     nonlinear_termination: bool
     reading: Reading = field(default_factory=StringReading)
+    alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
         k = self.num_states if self.initial.ndim == 1 else -1
@@ -77,6 +80,7 @@ class NLWFA:
                 f"{[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
                 f"output {self.output.shape}"
             )
+        check_alphabet(self.alphabet, self.num_symbols)
 
     @property
     def num_states(self) -> int:
@@ -133,6 +137,7 @@ class NLWFA:
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); common prefixes are computed once."""
+        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_weights(self.next_scores(trie), trie)
@@ -142,6 +147,7 @@ class NLWFA:
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,), −∞ for 0; for a chain, finite for strings of any length."""
+        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_log2_weights(np.abs(self.next_scores(trie)), trie)

@@ -5,7 +5,7 @@ Evaluated with numpy alone; `learning.recurrent` trains them with torch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 
 from ..errors import RecipeError, check_one_of
 from ..strings.trie import Trie
-from ..strings.words import FloatArray
+from ..strings.words import Alphabet, FloatArray, check_alphabet
 from .model import ChainModel
 
 GATES = {"GRU": 3, "LSTM": 4}
@@ -33,6 +33,8 @@ class RecurrentModel(ChainModel):
     recurrent_bias : array, shape (num_gates · num_states,)
     output : array, shape (num_states, num_symbols + 1)
     output_bias : array, shape (num_symbols + 1,)
+    alphabet : Alphabet or None
+        As in `wfa.WFA`.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class RecurrentModel(ChainModel):
     recurrent_bias: FloatArray
     output: FloatArray
     output_bias: FloatArray
+    alphabet: Alphabet | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_one_of("kind", self.kind, GATES)
@@ -56,6 +59,7 @@ class RecurrentModel(ChainModel):
         shapes = {name: getattr(self, name).shape for name in expected_shapes}
         if shapes != expected_shapes:
             raise RecipeError(f"the arrays of a {self.kind} with {k} states must have the shapes {expected_shapes}; got {shapes}")
+        check_alphabet(self.alphabet, self.num_symbols)
 
     @property
     def num_states(self) -> int:

@@ -6,14 +6,14 @@ negative: strings are drawn symbol by symbol from normalised |scores|, and the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import check_between
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
-from .model import Model, next_distributions
+from .model import Model, alphabet_of, next_distributions
 
 MAX_DRAWN = 1000
 MAX_DRAWN_LENGTH = 100
@@ -102,6 +102,7 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
         if not len(prefixes) or length == max_length:
             break
     words, counts = _distinct(strings_by_length)
+    words = replace(words, alphabet=alphabet_of(model))
     trie = Trie.of(words, model.num_symbols)
     return Drawn(
         words=words,

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import RecipeError
-from ..rounding import flush_entries, flush_product, flush_states
+from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_states
 from ..strings.rolling import end_states
 from ..strings.trie import Trie
-from ..strings.words import FloatArray, IntArray, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet
+from .model import MODELS_ALPHABET
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,8 @@ class WFA:
         A_σ; a row vector is multiplied from the left.
     termination : array, shape (num_states,)
         α∞.
+    alphabet : Alphabet or None
+        The symbols of the A_σ. None for an automaton of numbers, which takes the symbols of words by their numbers.
 
     Examples
     --------
@@ -39,6 +43,7 @@ class WFA:
     initial: FloatArray
     transitions: FloatArray
     termination: FloatArray
+    alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
         k = self.initial.shape[0] if self.initial.ndim == 1 else -1
@@ -47,6 +52,7 @@ class WFA:
                 f"a WFA needs initial (k,), transitions (num_symbols, k, k) and termination (k,); "
                 f"got {self.initial.shape}, {self.transitions.shape}, {self.termination.shape}"
             )
+        check_alphabet(self.alphabet, self.num_symbols)
 
     is_chain = False  # see `model.SharedModel`
 
@@ -74,6 +80,7 @@ class WFA:
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); exactly 0 where only rounding is left. Common prefixes are computed once."""
+        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
             return flush_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
@@ -85,7 +92,7 @@ class WFA:
         -------
         array, shape (num_nodes, num_symbols + 1)
             f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*). Exactly 0
-            where only rounding is left.
+            where only rounding is left. Scores of symbols are nan where `prefix_termination` is.
         """
         states, all_suffixes = self.states(trie), self.prefix_termination
         with np.errstate(over="ignore", invalid="ignore"):
@@ -101,26 +108,67 @@ class WFA:
         return summed
 
     @cached_property
+    def useful_states(self) -> IntArray:
+        """The states that lie on a path from α₀ to α∞, ascending: strings get weight through no others.
+
+        A state is reachable if a chain of weights other than 0 leads to it from an entry of α₀ other than 0, and observable if one
+        leads from it to such an entry of α∞. Weights are 0 if they are exactly 0: nothing cancels in a single number, so the rule
+        of `rounding` leaves every other one as it is.
+
+        This is the automaton's graph, not its numerical rank. It leaves out states that nothing reaches, such as 47 of the 56 in
+        PAutomaC's problem 5, and dead ends. It does not leave out states whose contributions cancel, which another basis would
+        show to be superfluous.
+        """
+        reachable, observable = self.initial != 0, self.termination != 0
+        if not (reachable.all() and observable.all()):
+            edges: npt.NDArray[np.bool_] = np.asarray(self.transitions.any(axis=0))
+            reachable, observable = _closure(reachable, edges), _closure(observable, edges.T)
+        return np.flatnonzero(reachable & observable)
+
+    @cached_property
+    def _useful_transitions(self) -> FloatArray:
+        """A over the useful states."""
+        useful = self.useful_states
+        return self.summed_transitions if len(useful) == self.num_states else self.summed_transitions[np.ix_(useful, useful)]
+
+    @cached_property
+    def _useful_sums(self) -> FloatArray | None:
+        """(I − A)⁻¹ α∞ over the useful states; None if I − A is singular there.
+
+        So it is if solving finds no pivot, or if (I − A) s = α∞ is zero by the rule of `rounding` in every entry: s is then an
+        eigenvector of A for the eigenvalue 1, as far as any digit shows.
+        """
+        termination, A = self.termination[self.useful_states], self._useful_transitions
+        difference = np.eye(len(A)) - A
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                sums: FloatArray = np.linalg.solve(difference, termination).astype(np.float64, copy=False)
+            except np.linalg.LinAlgError:
+                return None
+            bounds = RELATIVE_ERROR * (np.abs(difference) @ np.abs(sums))
+            return None if len(sums) and (np.abs(termination) <= bounds).all() else sums
+
+    @cached_property
     def spectral_radius(self) -> float:
-        """Largest |eigenvalue| of A = Σ_σ A_σ; if it is 1 or more, the sum of f over all strings diverges. ∞ where A itself
-        overflows."""
-        if not np.isfinite(self.summed_transitions).all():
+        """Largest |eigenvalue| of A = Σ_σ A_σ over the useful states; if it is 1 or more, the sum of f over all strings diverges.
+
+        ∞ if A itself overflows; at least 1 if I − A is singular; 0 without useful states.
+        """
+        if not np.isfinite(self._useful_transitions).all():
             return float("inf")
-        return float(np.abs(np.linalg.eigvals(self.summed_transitions)).max(initial=0.0))
+        radius = float(np.abs(np.linalg.eigvals(self._useful_transitions)).max(initial=0.0))
+        return radius if self._useful_sums is not None else max(radius, 1.0)
 
     @cached_property
     def prefix_termination(self) -> FloatArray:
-        """(I − A)⁻¹ α∞, shape (num_states,): terminates with the summed weight of all continuations.
+        """(I − A)⁻¹ α∞ over the useful states, shape (num_states,): terminates with the summed weight of all continuations.
 
-        Source: Balle et al. 2014. These are sums only if `spectral_radius` < 1; otherwise the same formula is evaluated, but has
-        no such meaning. If I − A is singular, its pseudo-inverse replaces the inverse.
+        0 for all other states. Source: Balle et al. 2014. These are sums only if `spectral_radius` < 1; otherwise the same formula
+        is evaluated, but has no such meaning. If I − A is singular, the sums diverge or are undefined: nan.
         """
-        difference = np.eye(self.num_states) - self.summed_transitions
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                return np.linalg.solve(difference, self.termination).astype(np.float64, copy=False)
-            except np.linalg.LinAlgError:
-                return np.linalg.pinv(difference) @ self.termination
+        sums = np.zeros(self.num_states)
+        sums[self.useful_states] = np.nan if self._useful_sums is None else self._useful_sums
+        return sums
 
     def squared(self) -> WFA:
         """The automaton of f², with num_states² states: Kronecker products throughout ([P] §3)."""
@@ -128,6 +176,7 @@ class WFA:
             np.kron(self.initial, self.initial).astype(np.float64, copy=False),
             np.stack([np.kron(A, A) for A in self.transitions]),
             np.kron(self.termination, self.termination).astype(np.float64, copy=False),
+            self.alphabet,
         )
 
     def total_weight(self) -> float:
@@ -138,3 +187,13 @@ class WFA:
                 if self.spectral_radius < 1
                 else float("inf")
             )
+
+
+def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The states that edges, shape (num_states, num_states), lead to from some states, these included; shape (num_states,)."""
+    closure, frontier = states.copy(), np.flatnonzero(states)
+    while len(frontier):
+        following = edges[frontier].any(axis=0) & ~closure
+        closure |= following
+        frontier = np.flatnonzero(following)
+    return closure

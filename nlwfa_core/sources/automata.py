@@ -153,7 +153,8 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     at_once = max(1, NUMBERS_AT_ONCE // max(wfa.num_states, wfa.num_symbols + 1))
     parts = [_draw(wfa, min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
     lengths = np.concatenate([part.lengths for part in parts])
-    return Words(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+    symbols, offsets = np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths)))
+    return Words(symbols, offsets, wfa.alphabet)
 
 
 def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:

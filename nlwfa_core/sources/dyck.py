@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_between
+from ..models.model import MODELS_ALPHABET
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Words
 
@@ -50,6 +51,8 @@ class Dyck:
 
     split: float = 0.2
     wrap: float = 0.4
+
+    alphabet = ALPHABET
 
     def __post_init__(self) -> None:
         for name, value in (("split", self.split), ("wrap", self.wrap)):
@@ -99,7 +102,7 @@ class Dyck:
 
     def log_weights(self, words: Words) -> FloatArray:
         """ln P(x), shape (num_words,); −∞ for words outside the language."""
-        trie = Trie.of(words, self.num_symbols)
+        trie = Trie.of(words.in_alphabet(ALPHABET, MODELS_ALPHABET), self.num_symbols)
         scores, log_prefixes = self._roll_out(trie)
         with np.errstate(divide="ignore"):
             log_ends: FloatArray = np.log(scores[trie.ends, END])

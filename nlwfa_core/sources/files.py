@@ -20,7 +20,7 @@ import csv
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import AnyStr
@@ -693,7 +693,7 @@ class StringFile:
     @property
     def words(self) -> Words:
         """All words, made again at each call."""
-        return Words.joined(self.parts)
+        return replace(Words.joined(self.parts), alphabet=self.alphabet)
 
     @property
     def reading(self) -> str:

@@ -16,7 +16,7 @@ from .. import limits
 from ..errors import FormatError, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
-from ..strings.words import FloatArray, Words, check_symbols
+from ..strings.words import Alphabet, FloatArray, Words, check_symbols
 from .files import clean, finite, first_rows, line_blocks, positive_count, quoted
 from .recognition import MODEL, SOLUTION, check_kind
 
@@ -127,7 +127,7 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     for (state, symbol, target), value in entries["T"].items():
         emission = entries["S"].get((state, symbol), 0.0)
         transitions[symbol, state, target] = (1 - termination[state]) * emission * value
-    return WFA(initial, transitions, termination)
+    return WFA(initial, transitions, termination, Alphabet.numbered(size))
 
 
 def _model_entries(rows: list[str]) -> dict[str, dict[tuple[int, ...], float]]:

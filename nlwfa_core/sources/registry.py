@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..errors import plural
@@ -14,6 +14,7 @@ from .dyck import ALPHABET, Dyck
 from .tomita import LANGUAGES, tomita_automaton
 
 Seed = int | Sequence[int]
+LANGUAGE_ALPHABET = Alphabet(("0", "1"))  # of Tomita's languages
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # symbols of random automata
 
 
@@ -64,17 +65,22 @@ def _dyck(model_seed: Seed, split_probability: float, wrap_probability: float) -
 
 def _tomita(model_seed: Seed, grammar: int) -> Generator:
     model = tomita_automaton(grammar)
-    return Generator(Alphabet(("0", "1")), model, partial(sample_words, model), f"Tomita {grammar}: {LANGUAGES[grammar].title}")
+    return Generator(
+        LANGUAGE_ALPHABET,
+        replace(model, alphabet=LANGUAGE_ALPHABET),
+        partial(sample_words, model),
+        f"Tomita {grammar}: {LANGUAGES[grammar].title}",
+    )
 
 
 def _automaton(model_seed: Seed, num_states: int, num_symbols: int) -> Generator:
-    model = random_automaton(num_states, num_symbols, model_seed)
+    model = replace(random_automaton(num_states, num_symbols, model_seed), alphabet=_letters(num_symbols))
     title = f"random probabilistic automaton, {plural(num_states, 'state')}, {plural(num_symbols, 'symbol')}"
     return Generator(_letters(num_symbols), model, partial(sample_words, model), title)
 
 
 def _squared(model_seed: Seed, num_states: int, num_symbols: int) -> Generator:
-    model = squared_automaton(num_states, num_symbols, model_seed)
+    model = replace(squared_automaton(num_states, num_symbols, model_seed), alphabet=_letters(num_symbols))
     title = f"square of a random WFA with {plural(num_states, 'state')}, {plural(num_symbols, 'symbol')}"
     return Generator(_letters(num_symbols), model, partial(sample_words, model), title)
 

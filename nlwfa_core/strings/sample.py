@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import RecipeError
 from .grouping import distinct
-from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, smallest
+from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, smallest, whole_numbers
 
 # Parts of a file whose words are longer on average, in symbols, are not merged on their own: few of their words occur twice.
 MERGE_PARTS_BELOW_MEAN_LENGTH = 16
@@ -22,9 +23,9 @@ class Sample:
     Attributes
     ----------
     words : Words
-        Distinct, in the order of their first appearance.
+        Distinct, in the order of their first appearance. Words of another alphabet get the numbers of this one.
     counts : array, shape (num_distinct,)
-        How often each was seen, at least 1.
+        How often each was seen, at least 1: integers, or floats that are whole.
     alphabet : Alphabet
     num_dropped : int
         Strings of the file that are not counted: rare ones, which `sources.counting` drops. Frequencies are shares of all strings.
@@ -36,11 +37,10 @@ class Sample:
     num_dropped: int = 0
 
     def __post_init__(self) -> None:
-        if self.counts.shape != (len(self.words),):
-            raise RecipeError(f"each of the {len(self.words)} words needs one count; got counts of shape {self.counts.shape}")
-        if len(self.counts) and self.counts.min() < 1:
-            raise RecipeError(f"counts must be at least 1; got {self.counts.min()}")
-        check_symbols(self.words, len(self.alphabet))
+        counts, words = _checked_counts(self.counts, len(self.words)), self.words.in_alphabet(self.alphabet, "the sample's")
+        check_symbols(words, len(self.alphabet))
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
 
     @classmethod
     def of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
@@ -80,6 +80,8 @@ class Sample:
 
     @classmethod
     def _of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None, packed: bool) -> Sample:
+        if counts is not None:
+            counts = _checked_counts(counts, len(words))
         first, inverse = distinct(words)
         totals = np.zeros(len(first), dtype=np.int64)
         np.add.at(totals, inverse, 1 if counts is None else counts)
@@ -99,6 +101,17 @@ class Sample:
     def mean_length(self) -> float:
         """Mean length of the counted strings, without their end symbol; 0 for an empty sample."""
         return float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
+
+    def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
+        """The same strings with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`).
+
+        >>> sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "c")))
+        >>> list(sample.in_alphabet(Alphabet(("a", "b", "c"))).words)
+        [(0, 2)]
+        """
+        if alphabet == self.alphabet:
+            return self
+        return Sample(self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped)
 
     def frequencies(self) -> FloatArray:
         """Relative frequencies of the distinct words, shape (num_distinct,)."""
@@ -128,3 +141,13 @@ class Sample:
             indices, counts = np.unique(strings[start : start + size], return_counts=True)
             parts.append(Sample(self.words.take(indices), counts.astype(np.int64), self.alphabet))
         return parts
+
+
+def _checked_counts(counts: npt.ArrayLike, num_words: int) -> IntArray:
+    """Counts as integers, shape (num_words,). Raises RecipeError or TypeError unless each word has one count of at least 1."""
+    numbers = whole_numbers("counts", counts)
+    if numbers.shape != (num_words,):
+        raise RecipeError(f"each of the {num_words} words needs one count; got counts of shape {numbers.shape}")
+    if len(numbers) and numbers.min() < 1:
+        raise RecipeError(f"counts must be at least 1; got {numbers.min()}")
+    return numbers

@@ -50,6 +50,11 @@ class Alphabet:
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether each symbol is written as its number."""
+        return self.symbols == Alphabet.numbered(len(self)).symbols
+
+    @property
     def separator(self) -> str:
         """The text between two symbols of a written word: nothing if each symbol is one character, else a space."""
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
@@ -95,12 +100,19 @@ class Words:
         The symbols of all words, one word after the other. int64, except in `packed` words.
     offsets : array, shape (num_words + 1,)
         Word i is `symbols[offsets[i]:offsets[i + 1]]`.
+    alphabet : Alphabet or None
+        What the numbers stand for, if it is known: words of a file or a sample know it. Whoever needs numbers of another alphabet
+        asks for `in_alphabet`.
     """
 
     symbols: IntArray
     offsets: IntArray
+    alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
+        for name in ("symbols", "offsets"):
+            if (kind := getattr(self, name).dtype).kind not in "iu":
+                raise RecipeError(f"the {name} of words must be an array of integers; got an array of {kind}")
         if self.symbols.ndim != 1 or self.offsets.ndim != 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.symbols):
             raise RecipeError(
                 "symbols and offsets must be one-dimensional, and offsets must run from 0 to the number of symbols; "
@@ -109,19 +121,31 @@ class Words:
 
     @classmethod
     def of(cls, words: Iterable[Sequence[int]]) -> Words:
-        """Make words from sequences of integers.
+        """Make words from sequences of integers. (`Alphabet.encode` makes such a sequence from text.)
 
         >>> Words.of([(0, 1), (), (1,)]).offsets.tolist()
         [0, 2, 2, 3]
+
+        Raises
+        ------
+        TypeError
+            If a word is not a sequence, or a symbol is not an integer.
         """
         rows = list(words)
+        for row in rows:
+            if isinstance(row, str) or not hasattr(row, "__len__"):
+                raise TypeError(f"a word must be a sequence of integers, the numbers of its symbols; got {row!r:.40}")
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        for kind in set(map(type, chain.from_iterable(rows))):
+            if kind is bool or not issubclass(kind, (int, np.integer)):
+                symbol = next(symbol for symbol in chain.from_iterable(rows) if type(symbol) is kind)
+                raise TypeError(f"a symbol must be an integer, its number in the alphabet; got {symbol!r:.40}")
         symbols = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
         return cls(symbols, offsets_of(lengths))
 
     @classmethod
     def joined(cls, parts: Sequence[Words], packed: bool = False) -> Words:
-        """Join the words of all parts, in order: in int64, or packed if the parts are."""
+        """Join the words of all parts, in order: in int64, or packed if the parts are. All parts must have the same alphabet."""
         num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
         symbols = np.empty(num_symbols, dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64)
         offsets = np.zeros(num_words + 1, dtype=np.min_scalar_type(num_symbols) if packed else np.int64)
@@ -131,12 +155,46 @@ class Words:
             offsets[word + 1 : word + 1 + len(part)] = part.offsets[1:]
             offsets[word + 1 : word + 1 + len(part)] += offsets.dtype.type(symbol)
             word, symbol = word + len(part), symbol + len(part.symbols)
-        return cls(symbols, offsets)
+        return cls(symbols, offsets, next((part.alphabet for part in parts), None))
 
     def packed(self) -> Words:
         """The same words in the smallest integers that hold them. Used while files are read: int64 would take many times the file's
         size."""
-        return Words(smallest(self.symbols), smallest(self.offsets))
+        return Words(smallest(self.symbols), smallest(self.offsets), self.alphabet)
+
+    def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Words:
+        """The same words with the numbers that their symbols have in another alphabet.
+
+        Nothing changes if either alphabet is not known: the numbers are then taken as they are.
+
+        >>> words = Words(np.array([0, 1]), np.array([0, 2]), Alphabet(("a", "c")))
+        >>> list(words.in_alphabet(Alphabet(("a", "b", "c"))))
+        [(0, 2)]
+
+        Parameters
+        ----------
+        owner : str
+            Whose alphabet it is, for the message: "the", or such as "the model's".
+
+        Raises
+        ------
+        RecipeError
+            If a word has a symbol that is not in that alphabet.
+        """
+        own = self.alphabet
+        if own is None or alphabet is None or own is alphabet or own == alphabet:
+            return self
+        check_symbols(self, len(own))
+        present = np.zeros(len(own), dtype=bool)
+        present[self.symbols] = True
+        index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
+        numbers = np.array([index.get(symbol, -1) for symbol in own.symbols])
+        if unknown := [repr(own.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))]:
+            are = "symbol {} is" if len(unknown) == 1 else "symbols {} are"
+            raise RecipeError(f"{are.format(listed(unknown))} not in {owner} alphabet of {alphabet.summary}")
+        if (numbers == np.arange(len(own)))[present].all():
+            return Words(self.symbols, self.offsets, alphabet)
+        return Words(numbers[self.symbols], self.offsets, alphabet)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -176,13 +234,13 @@ class Words:
             rows = selection[start : start + SYMBOLS_AT_ONCE].astype(np.int64)
             lengths[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.cumsum(lengths, out=lengths)
-        words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets)
+        words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets, self.alphabet)
         for block in words.blocks():
             starts = offsets[block[0] : block[-1] + 2]
             positions = np.repeat(self.offsets[selection[block].astype(np.int64)] - starts[:-1], np.diff(starts))
             positions += np.arange(starts[0], starts[-1])
             words.symbols[starts[0] : starts[-1]] = self.symbols[positions]
-        return Words(words.symbols, smallest(offsets)) if packed else words
+        return Words(words.symbols, smallest(offsets), self.alphabet) if packed else words
 
     def blocks(self) -> Iterator[IntArray]:
         """The words' numbers in order, a block at a time: as many as have `SYMBOLS_AT_ONCE` symbols, or one."""
@@ -209,7 +267,7 @@ class Words:
         """Each word read from its end."""
         positions = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, self.lengths)
         positions -= np.arange(len(self.symbols))
-        return Words(self.symbols[positions], self.offsets)
+        return Words(self.symbols[positions], self.offsets, self.alphabet)
 
     def products(self, suffixes: Words) -> Words:
         """All uv with u in these words (slow index) and v in `suffixes` (fast index).
@@ -227,6 +285,35 @@ def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:
     return offsets
 
 
+def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
+    """Numbers as an array of integers. Floats are accepted if all are whole, because they lose nothing.
+
+    >>> whole_numbers("counts", [1.0, 2.0]).tolist()
+    [1, 2]
+
+    Raises
+    ------
+    TypeError
+        If the values are not numbers. (True and False are not.)
+    RecipeError
+        If one is not whole, or too large for an int64.
+    """
+    array = np.asarray(values)
+    if not array.size:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be whole numbers; got {array.ravel()[0]!r}, of type {array.dtype}")
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            if (fractions := array[~(np.isfinite(array) & (array == np.rint(array)))]).size:
+                raise RecipeError(f"{name} must be whole numbers; got {fractions[0]}")
+    if array.dtype.kind == "f" or array.dtype == np.uint64:
+        if np.abs(array).max() >= 2**63:
+            raise RecipeError(f"{name} must be below 2⁶³; got {np.abs(array).max()}")
+        return array.astype(np.int64)
+    return array
+
+
 def smallest(numbers: npt.NDArray[np.integer]) -> IntArray:
     """Convert non-negative numbers to the smallest integer type that holds them.
 
@@ -241,3 +328,9 @@ def check_symbols(words: Words, num_symbols: int) -> None:
     if len(words.symbols) and not 0 <= words.symbols.min() <= words.symbols.max() < num_symbols:
         bad = int(words.symbols.max() if words.symbols.max() >= num_symbols else words.symbols.min())
         raise RecipeError(f"symbol {bad} is not in the alphabet of {num_symbols} symbols (0 … {num_symbols - 1})")
+
+
+def check_alphabet(alphabet: Alphabet | None, num_symbols: int, owner: str = "model") -> None:
+    """Raise RecipeError if an alphabet does not have the number of symbols that its owner has."""
+    if alphabet is not None and len(alphabet) != num_symbols:
+        raise RecipeError(f"the alphabet of a {owner} with {plural(num_symbols, 'symbol')} can't have {alphabet.summary}")

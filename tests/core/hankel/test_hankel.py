@@ -139,7 +139,7 @@ def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     basis = select_basis(sample, 5, 5)
     with pytest.raises(RecipeError, match="statistic must be one of string, .*; got 'bigram'"):
         estimate_hankel(sample, basis, "bigram")
-    with pytest.raises(RecipeError, match="the basis has 3 symbols, but the sample has 2"):
+    with pytest.raises(RecipeError, match="symbol .0. is not in the basis.s alphabet of 3 symbols: a, b, c"):
         estimate_hankel(Sample.of(Words.of([(0,)]), Alphabet.numbered(2)), basis)
     monkeypatch.setitem(limits.IN_FORCE, "shifted_rows", 5)
     with pytest.raises(RecipeError, match="prefixes × symbols must be at most 5; got 12"):

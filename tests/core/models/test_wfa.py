@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.models.conversion import to_string_probabilities
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Word, Words
@@ -99,11 +99,94 @@ def test_a_sum_that_diverges_is_infinite(reference: Reference, radius: float) ->
     assert reference.wfa.total_weight() == np.inf
 
 
-def test_a_singular_conversion_still_gives_numbers() -> None:
-    """f(aⁿ) = 1: I − A = 0, so no inverse; the pseudo-inverse stands in."""
-    ones = WFA(np.ones(1), np.ones((1, 1, 1)), np.ones(1))
-    assert ones.prefix_termination.tolist() == [0]
-    assert ones.total_weight() == np.inf
+@pytest.mark.parametrize(
+    "summed",
+    [
+        [[1.0]],  # f(aⁿ) = 1: I − A = 0
+        [[0.1, 0.9], [0.3, 0.7]],  # rows sum to 1, but 1 − 0.7 is not 0.3 in floating point, so that there is a pivot of 5e-17
+    ],
+)
+def test_a_sum_that_has_no_value_is_not_a_number(summed: list[list[float]]) -> None:
+    model = WFA(np.ones(len(summed)), np.array([summed]), np.ones(len(summed)))
+    assert np.isnan(model.prefix_termination).all()
+    assert model.spectral_radius >= 1 and model.total_weight() == np.inf
+    [scores] = model.next_scores(Trie.of(Words.of([()]), 1))
+    assert np.isnan(scores[0]) and scores[1] == len(summed)
+
+
+HALF = np.array([[0.5, 0.0], [0.0, 0.0]])  # state 0: a with 1/2, the end with 1/2; state 1 is added below
+
+
+def two_states(row: list[float], column: float, stops: float) -> WFA:
+    """State 0 makes aⁿ with probability 2⁻ⁿ⁻¹. State 1 has this row of A and stops with this weight; `column` leads to it."""
+    transitions = HALF.copy()
+    transitions[1], transitions[0, 1] = row, column
+    return WFA(np.array([1.0, 0.0]), transitions[None], np.array([0.5, stops]))
+
+
+@pytest.mark.parametrize(
+    ("model", "useful", "radius"),
+    [
+        (two_states([0.0, 0.0], 0.0, 0.0), [0], 0.5),
+        (two_states([0.3, 3.0], 0.0, 1.0), [0], 0.5),  # nothing leads to state 1, whose radius is 3
+        (two_states([0.3, 1.0], 0.0, 1.0), [0], 0.5),  # or 1, so that I − A is singular
+        (two_states([0.0, 1.0], 0.25, 0.0), [0], 0.5),  # a dead end: state 1 never leads to the end of a string
+        (two_states([0.0, 3.0], 0.25, 0.0), [0], 0.5),
+    ],
+)
+def test_sums_rest_on_states_that_strings_use(model: WFA, useful: list[int], radius: float) -> None:
+    """½ Σ 2⁻ⁿ = 1, exactly; after aⁿ come a and the end with equal weight."""
+    assert model.useful_states.tolist() == useful and model.spectral_radius == radius
+    assert model.total_weight() == 1.0
+    assert model.prefix_termination.tolist() == [1.0, 0.0]
+    trie = Trie.of(Words.of([(0, 0)]), 1)
+    assert model.next_scores(trie).tolist() == [[0.5, 0.5], [0.25, 0.25], [0.125, 0.125]]
+    assert set(sample_words(model, 100, seed=0).symbols.tolist()) == {0}
+
+
+def test_states_lead_to_each_other_by_any_symbol_and_through_any_number_of_states() -> None:
+    """0 –a→ 2 –b→ 1, which ends; A_a + A_b is 0 from 2 to 1, but strings distinguish a from b. 3 leads to 1, and 2 to 4."""
+    transitions = np.zeros((2, 5, 5))
+    transitions[0, 0, 2] = transitions[1, 2, 1] = transitions[0, 3, 1] = transitions[1, 2, 4] = 1.0
+    transitions[0, 2, 1] = -1.0
+    model = WFA(np.eye(5)[0], transitions, np.eye(5)[1])
+    assert model.useful_states.tolist() == [0, 1, 2]
+    assert model.weights(Words.of([(0, 1), (0, 0), (0,)])).tolist() == [1, -1, 0]
+    assert (model.total_weight(), model.spectral_radius) == (0, 0)
+
+
+def test_an_automaton_without_useful_states_is_zero() -> None:
+    model = WFA(np.array([1.0, 0.0]), np.eye(2)[None], np.array([0.0, 1.0]))
+    assert model.useful_states.tolist() == [] and model.prefix_termination.tolist() == [0, 0]
+    assert (model.total_weight(), model.spectral_radius) == (0, 0)
+    assert model.next_scores(Trie.of(Words.of([(0,)]), 1)).tolist() == [[0, 0], [0, 0]]
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_states_that_are_not_useful_change_no_sum(num_extra: int, seed: int, share: float) -> None:
+    """A random automaton, with other states that lead into it, out of it, or to each other: the sums are those without them."""
+    rng = np.random.default_rng(seed)
+    core = random_automaton(3, 2, seed)
+    size = 3 + num_extra
+    enters = rng.random(num_extra) < share  # unreachable states, which lead to useful ones; the others are dead ends
+    blocks = rng.random((2, num_extra, num_extra)) * 2
+    blocks[:, ~enters[:, None] & enters] = 0  # a dead end does not lead to one of the first
+    transitions = np.zeros((2, size, size))
+    transitions[:, :3, :3], transitions[:, 3:, 3:] = core.transitions, blocks
+    transitions[:, 3:, :3] = rng.random((2, num_extra, 3)) * enters[:, None]
+    transitions[:, :3, 3:] = rng.random((2, 3, num_extra)) * ~enters
+    more = WFA(
+        np.concatenate((core.initial, np.where(enters, 0, rng.random(num_extra)))),
+        transitions,
+        np.concatenate((core.termination, np.where(enters, rng.random(num_extra), 0))),
+    )
+    words = all_words(2, 3)
+    trie = Trie.of(words, 2)
+    assert more.spectral_radius == pytest.approx(core.spectral_radius, rel=1e-12)
+    assert more.total_weight() == pytest.approx(core.total_weight(), rel=1e-12)
+    np.testing.assert_allclose(more.prefix_termination[:3], core.prefix_termination, rtol=1e-12)
+    np.testing.assert_allclose(more.weights(words), core.weights(words), rtol=1e-12)
+    np.testing.assert_allclose(more.next_scores(trie), core.next_scores(trie), rtol=1e-12)
 
 
 @pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError, RecipeError
+from nlwfa_core.sources.automata import sample_words
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
 from nlwfa_core.strings.words import Words
@@ -101,3 +102,4 @@ def test_true_models_give_the_solutions(problem: str) -> None:
     assert len(test.words) == len(solution) == 1000
     assert (model.total_weight(), solution.sum()) == (pytest.approx(1, abs=1e-9), pytest.approx(1, abs=1e-9))
     np.testing.assert_allclose(weights / weights.sum(), solution, rtol=1e-9)
+    assert len(sample_words(model, 20, seed=0)) == 20  # every one of the competition's models is a distribution
