@@ -524,8 +524,8 @@ def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
         raise RecipeError(
-            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says which, so test strings need an alphabet "
-            f"of as many symbols; got {test.alphabet.summary}"
+            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says which, so test strings need an "
+            f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1

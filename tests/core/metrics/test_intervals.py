@@ -117,7 +117,7 @@ def test_rates_are_resampled_by_whole_strings() -> None:
     assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=noise), pytest.approx(theirs.high, abs=noise))
 
 
-TWO = Sample.of(Words.of([(0,), (1, 1)]), AB)
+TWO = Sample.of(Words.of([(0,), (1, 1)]), ALPHABET)
 
 
 def test_two_strings_by_hand() -> None:
