@@ -7,19 +7,27 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
-from tests.browser.screen import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update")
+# Without a graphics card a page that moves takes as much of the processor as all that the lab computes. Animations still begin and
+# end, because Streamlit waits for their events.
+CALM = """addEventListener("DOMContentLoaded", () => {
+    const style = document.createElement("style");
+    style.textContent = `*, ::before, ::after {
+        animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
+    }`;
+    document.head.append(style);
+});"""
 
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
@@ -41,10 +49,8 @@ def serving(home: Path, script: Path = ROOT / "app.py", port: int = 0) -> Iterat
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     try:
         address = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not is_healthy(address):
-            assert server.poll() is None and time.monotonic() < deadline, log.read_text(encoding="utf-8")
-            time.sleep(0.1)
+        wait_for(lambda: is_healthy(address) or server.poll() is not None)
+        assert server.poll() is None, log.read_text(encoding="utf-8")
         yield address
     finally:
         server.terminate()
@@ -87,28 +93,56 @@ def browser() -> Iterator[Browser]:
         pytest.skip("there is no chromium on this machine: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path, chromium_sandbox=False, args=[*FLAGS, "--disable-sync", "--enable-unsafe-swiftshader"]
+            executable_path=path,
+            chromium_sandbox=False,
+            args=[*FLAGS, "--disable-sync", "--enable-unsafe-swiftshader", "--process-per-site"],
         )
         yield browser
         browser.close()
 
 
+def new_context(browser: Browser) -> BrowserContext:
+    """The browser of a person who has never been here."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE_SECONDS * 1000)
+    context.add_init_script(CALM)
+    return context
+
+
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a page in a context of its own: another person's browser."""
+def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """Opens a page in a context of its own: another person's browser. Where one person is enough, `page` is much cheaper."""
     contexts: list[BrowserContext] = []
 
-    def open_page(width: int = 1280, height: int = 900) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height})
-        context.set_default_timeout(PATIENCE_SECONDS * 1000)
-        contexts.append(context)
-        return context.new_page()
+    def open_page() -> Page:
+        contexts.append(new_context(browser))
+        return contexts[-1].new_page()
 
     yield open_page
     for context in contexts:
         context.close()
 
 
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser) -> Iterator[BrowserContext]:
+    """The browser in which tests with one person open their pages, one after the other.
+
+    What one page has fetched and compiled of Streamlit's JavaScript the next one need not; an empty page keeps their process.
+    """
+    context = new_context(browser)
+    empty = context.new_page()
+    empty.route("**", lambda route: route.fulfill(body=""))
+    empty.goto("http://127.0.0.1")
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def page(new_page: Callable[..., Page]) -> Page:
-    return new_page()
+def page(shared_context: BrowserContext) -> Iterator[Page]:
+    """A new page of a person who has no cookies and has stored nothing."""
+    page = shared_context.new_page()
+    yield page
+    with suppress(Error):  # a file has no storage
+        page.evaluate("localStorage.clear()")
+    page.close()
+    shared_context.clear_cookies()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -14,9 +13,13 @@ from playwright.sync_api import Error, Locator, Page, Request, WebSocket, expect
 from nlwfa_core.metrics.scores import SCORES
 from tests import quick
 from tests.quick import TITLES
+from tests.waiting import wait_for
 
-PATIENCE_SECONDS = 60
 T = TypeVar("T")
+
+DESKTOP = {"width": 1280, "height": 900}
+WIDE = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
 
 # The addresses of the pages: Start has none of its own.
 PATHS = ("", *(name for name in TITLES if name != "start"))
@@ -49,6 +52,28 @@ def settled(page: Page) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
+def still(place: Locator) -> None:
+    """Waits until an element has kept its place and size for twenty frames: lists that open while the page scrolls close again."""
+    place.evaluate("""node => new Promise(done => {
+        let before = "", frames = 0;
+        const look = () => {
+            const now = JSON.stringify(node.getBoundingClientRect());
+            frames = now === before ? frames + 1 : 0;
+            before = now;
+            frames < 20 ? requestAnimationFrame(look) : done();
+        };
+        look();
+    })""")
+
+
+def drawn_charts(page: Page) -> None:
+    """Waits for the charts, which are drawn after the script's end."""
+    page.wait_for_function("""() => [...document.querySelectorAll("[data-testid=stPlotlyChart]")]
+        .every(chart => chart.querySelector(".main-svg"))""")
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
+    still(page.get_by_test_id("stMain").first)
+
+
 def keyed(page: Page, key: str) -> Locator:
     """The element of a widget's or chart's key."""
     return page.locator(f".st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)}")
@@ -57,7 +82,7 @@ def keyed(page: Page, key: str) -> Locator:
 def choose(page: Page, key: str, option: str) -> None:
     box = keyed(page, key).get_by_role("combobox")
     box.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)  # a list that is open while its place scrolls closes again
+    still(box)
     box.click()
     page.get_by_role("option", name=option, exact=True).click()
     settled(page)
@@ -69,6 +94,16 @@ def write(page: Page, key: str, value: Any) -> None:
     field.fill(str(value))
     field.press("Enter")
     settled(page)
+
+
+def paste(page: Page, text: str) -> None:
+    """Writes strings into the Data page's box, which is open and at rest, and presses the button without leaving the box first."""
+    box = keyed(page, "data.paste").locator("textarea")
+    settled(page)
+    still(box)
+    box.fill(text)
+    expect(box).to_have_value(text)
+    press(page, "data.use")
 
 
 def press(page: Page, key: str) -> None:
@@ -136,7 +171,7 @@ def tick(page: Page, row: int = 0) -> None:
     """Ticks a row of the first table: its boxes are drawn, not elements."""
     canvas = page.locator(".stDataFrame canvas").first
     canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)  # it measures its columns first
+    still(canvas)  # it measures its columns first
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 18, box["y"] + 35 * (row + 1) + 17)
@@ -145,15 +180,20 @@ def tick(page: Page, row: int = 0) -> None:
 
 def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
     """Looks again and again until it sees what is wanted: what is there may still be of the run before."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        found: T | None = None
+
+    last: list[T] = []
+
+    def is_seen() -> bool:
+        last.clear()
         with suppress(Error, LookupError):  # what was looked at is being drawn anew
-            found = look()
-        if found is not None and (wanted(found) if callable(wanted) else found == wanted):
-            return found
-        assert time.monotonic() < deadline, found
-        time.sleep(0.1)
+            last.append(look())
+        return any(wanted(found) if callable(wanted) else found == wanted for found in last)
+
+    try:
+        wait_for(is_seen)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; seen last: {last}") from None
+    return last[0]
 
 
 def metric(page: Page, label: str) -> Locator:

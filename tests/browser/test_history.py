@@ -55,11 +55,11 @@ def test_delete_undo_and_a_bundle_from_one_lab_to_another(page: Page, lab: str, 
 
 
 def test_a_list_of_ones_own_survives_f5_and_is_nobody_elses(
-    new_page: Callable[..., Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Page, new_page: Callable[[], Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NLWFA_HISTORY", "own")
     with serving(tmp_path) as lab:
-        mine, other = new_page(), new_page()
+        mine, other = page, new_page()
         visit(mine, lab, "train", **QUICK | {"data_seed": 52})
         train(mine)
         link = mine.url

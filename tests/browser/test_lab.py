@@ -11,12 +11,15 @@ from playwright.sync_api import Page, expect
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
 from tests.browser.screen import (
+    DESKTOP,
     ENDLESS,
     PATHS,
+    PHONE,
     QUICK,
     chart,
     choose,
     drawn,
+    drawn_charts,
     eventually,
     go,
     heading,
@@ -41,7 +44,6 @@ TEST_WORDS = sample_words(AUTOMATON, 60, 2)
 TEST = write_pautomac(TEST_WORDS, 3).encode()
 SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
 PROGRESS = re.compile("fac.non, k = 2: .*epoch [0-9,]+ of 100,000")
-PHONE, DESKTOP = (390, 844), (1280, 900)
 FITS = """width => innerWidth === width
     && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""
 
@@ -115,8 +117,8 @@ def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
     assert rows(page)[0][0] == "SP"
 
 
-def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(new_page: Callable[..., Page], lab: str) -> None:
-    mine, theirs = new_page(), new_page()
+def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+    mine, theirs = page, new_page()
     visit(mine, lab, "train", **ENDLESS | {"data_seed": 7})
     press(mine, "train.start")
     expect(mine.get_by_text(PROGRESS)).to_be_visible()
@@ -162,8 +164,8 @@ def test_the_first_link_to_a_fresh_server_shows_its_page_with_the_sidebar(page: 
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_a_link_shows_another_person_the_same_numbers(new_page: Callable[..., Page], lab: str) -> None:
-    mine = new_page()
+def test_a_link_shows_another_person_the_same_numbers(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+    mine = page
     visit(mine, lab, "train", **QUICK | {"data_seed": 4})
     write(mine, "rank", 3)
     write(mine, "num_prefixes", 25)
@@ -197,16 +199,17 @@ def test_the_heat_map_of_the_papers_matrix_is_light(page: Page, lab: str) -> Non
     assert sum(sizes) < 2e6
 
 
-def test_every_page_fits_a_phone_and_asks_nothing_of_the_network(new_page: Callable[..., Page], lab: str) -> None:
-    page = new_page(*PHONE)
+def test_every_page_fits_a_phone_and_asks_nothing_of_the_network(page: Page, lab: str) -> None:
+    page.set_viewport_size(PHONE)
     recipe = QUICK | {"data_seed": 5}
     with watched(page) as found:
         visit(page, lab, "train", **recipe)
         train(page)
         for path in PATHS:
             visit(page, lab, path, **recipe)
-            for width, height in (PHONE, DESKTOP):
-                page.set_viewport_size({"width": width, "height": height})
-                page.wait_for_function(FITS, arg=width)
+            drawn_charts(page)
+            for size in (PHONE, DESKTOP):
+                page.set_viewport_size(size)
+                page.wait_for_function(FITS, arg=size["width"])
             expect(page.get_by_test_id("stException")).to_have_count(0)
     assert found == {"requests": [], "errors": [], "dialogs": []}

@@ -10,11 +10,25 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.screen import QUICK, go, heading, keyed, metric, press, rows, scores, settled, visit, watched, write
+from tests.browser.screen import (
+    PHONE,
+    QUICK,
+    go,
+    heading,
+    keyed,
+    metric,
+    paste,
+    press,
+    rows,
+    scores,
+    settled,
+    visit,
+    watched,
+    write,
+)
 from tests.browser.test_accessibility import serious
 from tests.quick import TITLES
 
-PHONE = (390, 844)
 FITS = """width => innerWidth === width
     && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""
 
@@ -64,8 +78,8 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
     assert found == {"requests": [], "errors": [], "dialogs": []}
 
 
-def test_a_teachers_link_shows_another_person_the_same_screen(new_page: Callable[..., Page], lab: str) -> None:
-    mine = new_page()
+def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+    mine = page
     visit(mine, lab, "train", **QUICK | {"source": "tomita", "grammar": 4, "rank": 3}, lesson="dyck", step=3)
     press(mine, "train.start")
     expect(keyed(mine, "train.start")).to_have_count(0)
@@ -127,8 +141,7 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
 def test_ten_strings_are_pasted(page: Page, lab: str) -> None:
     visit(page, lab, "data", **QUICK)
     keyed(page, "own_strings").locator("summary").click()
-    keyed(page, "data.paste").locator("textarea").fill("a\na\nab\nab\nab\nba\nb\nabb\naab\nbab")
-    press(page, "data.use")  # without leaving the box first
+    paste(page, "a\na\nab\nab\nab\nba\nb\nabb\naab\nbab")
     expect(metric(page, "training strings")).to_have_text("10")
     settled(page)
     page.reload()
@@ -148,14 +161,14 @@ def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str)
     assert asked(page)["rank"] == "5"
 
 
-def test_a_lesson_on_a_phone(new_page: Callable[..., Page], lab: str) -> None:
-    page = new_page(*PHONE)
+def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
+    page.set_viewport_size(PHONE)
     for path, number in (("data", 1), ("hankel", 2), ("train", 4), ("predict", 5)):
         visit(page, lab, path, lesson="rank", step=number)
         expect(keyed(page, "lesson.next")).to_be_visible()
-        page.wait_for_function(FITS, arg=PHONE[0])
+        page.wait_for_function(FITS, arg=PHONE["width"])
     visit(page, lab)
-    page.wait_for_function(FITS, arg=PHONE[0])
+    page.wait_for_function(FITS, arg=PHONE["width"])
     assert TITLES["start"] in page.inner_text("h1")
 
 
@@ -165,5 +178,4 @@ def test_no_serious_violation_with_a_lesson(page: Page, lab: str, path: str, vie
     page.emulate_media(color_scheme=scheme)
     visit(page, lab, path, **QUICK | {"lesson": "rank", "step": 2, "view": view})
     keyed(page, "lesson").locator("summary").click()
-    page.wait_for_timeout(500)
     assert not serious(page)

@@ -20,6 +20,7 @@ from nlwfa_core.sources.automata import random_automaton, sample_words
 from tests.browser.screen import (
     PATHS,
     QUICK,
+    WIDE,
     choose,
     drawn,
     eventually,
@@ -27,6 +28,7 @@ from tests.browser.screen import (
     heading,
     keyed,
     metric,
+    paste,
     press,
     rows,
     scores,
@@ -43,7 +45,6 @@ KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
 SCORES, ALL_FOUR = 0, 1  # tables on the Train page
 PAUTO = "log₂ Pautomac"
 RUNS = 1  # on the Compare page, with nothing pinned
-WIDE = 1440  # pixels, for all columns of a score table: those out of sight are not there
 MOST_TABS = 60  # through the bar of pages, the whole sidebar, and what stands above
 INSIDE = "box => box.contains(box.getRootNode().activeElement)"
 ACTIVE = """() => {
@@ -62,8 +63,10 @@ INK = """node => {
 
 
 @pytest.fixture
-def wide(new_page: Callable[..., Page]) -> Page:
-    return new_page(WIDE)
+def wide(page: Page) -> Page:
+    """For all columns of a score table: those out of sight are not there."""
+    page.set_viewport_size(WIDE)
+    return page
 
 
 class Student:
@@ -172,8 +175,7 @@ def hankel_by_hand(student: Student) -> None:
         expect(cell(page, "λ", "a")).to_contain_text(f"H[u, v] = {share}")
     student.answers()
     student.goes_on()
-    keyed(page, "data.paste").locator("textarea").fill("xy\nxy\nxy\nx\ny\nyx\nxyx\nxxy\nyy\nxx")
-    press(page, "data.use")
+    paste(page, "xy\nxy\nxy\nx\ny\nyx\nxyx\nxxy\nyy\nxx")
     eventually(lambda: rows(page)[0][:2], ["xy", "3"])
     settled(page)
     go(page, "hankel")
@@ -312,7 +314,7 @@ def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, fr
 
 
 def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
-    wide: Page, new_page: Callable[..., Page], fresh_lab: str, tmp_path: Path
+    wide: Page, new_page: Callable[[], Page], fresh_lab: str, tmp_path: Path
 ) -> None:
     with lesson(wide, fresh_lab, tmp_path, "train", "dyck") as student:
         race(student)
@@ -320,7 +322,8 @@ def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
         code = wide.get_by_test_id("stCode")
         expect(code).to_contain_text("lesson=dyck")
         handed_in = code.inner_text().strip()
-        teacher = new_page(WIDE)
+        teacher = new_page()
+        teacher.set_viewport_size(WIDE)
         teacher.goto(handed_in)
         expect(keyed(teacher, "lesson")).to_contain_text("Exit question")
         settled(teacher)
@@ -336,8 +339,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(page: Page, lab: str, tmp_pat
     with watched(page) as seen:
         visit(page, lab, "data", **QUICK)
         keyed(page, "own_strings").locator("summary").click()
-        keyed(page, "data.paste").locator("textarea").fill(text)
-        press(page, "data.use")
+        paste(page, text)
         expect(metric(page, "symbols")).to_have_text("3")
         expect(metric(page, "training strings")).to_have_text("220")
         settled(page)

@@ -42,7 +42,7 @@ def sign_in(page: Page, name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the provider's own, in a thread of this process
-def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(new_page: Callable[..., Page], lab: str) -> None:
+def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(new_page: Callable[[], Page], lab: str) -> None:
     first = new_page()
     visit(first, lab, **QUICK | {"data_seed": 54})
     sign_in(first, "ada")

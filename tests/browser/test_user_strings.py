@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.screen import QUICK, chart, go, keyed, metric, settled, train, upload, visit, watched
+from tests.browser.screen import QUICK, chart, go, keyed, metric, settled, still, train, upload, visit, watched
 from tests.quick import HOSTILE
 
 ELEMENTS = "img, b, strong, em, a, code, del, .katex, .stMarkdownColoredText, [data-testid=stIconMaterial]"
@@ -55,7 +55,7 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
         expect(keyed(page, "hankel.chosen").locator("img, a, em, code, del, .katex")).to_have_count(0)
         meant_nothing(page)
         keyed(page, "hankel.block").scroll_into_view_if_needed()
-        page.wait_for_timeout(300)  # a list that is open while its place scrolls closes again
+        still(keyed(page, "hankel.block"))
         keyed(page, "hankel.block").get_by_role("combobox").click()
         for token in HOSTILE:
             expect(page.get_by_role("option", name=f"H_σ: rows uσ, σ = {token}", exact=True)).to_be_attached()
