@@ -1,6 +1,7 @@
 """The same numbers on every processor: OpenBLAS and torch choose their kernels by it, and each can be set to another.
 
-Each kernel runs in a separate process. Kernels that this processor can't run are skipped.
+Each kernel runs in a separate process. Kernels that this processor can't run are skipped, and so are those that it chooses itself,
+with which test_shipped.py computes the same results.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from tests.core.lab.test_shipped import QUICK, WANTED, assert_same_scores
 
@@ -20,8 +22,7 @@ FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() els
 # OpenBLAS's name of a kernel -> what it needs, what threadpoolctl calls it, and torch's to go with it.
 KERNELS = {
     "Nehalem": ("sse4_2", "Nehalem", "default"),
-    "Haswell": ("avx2", "Haswell", "avx2"),
-    "Zen": ("avx2", "Haswell", "default"),  # the same code
+    "Haswell": ("avx2", "Haswell", "avx2"),  # and OpenBLAS's code for Zen
     "SkylakeX": ("avx512f", "SkylakeX", "avx512"),
 }
 PROGRAM = """
@@ -41,11 +42,21 @@ LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "S
 QUICK_NETWORKS = [key for key in QUICK if WANTED[key].learning.learner == "both.non"]
 
 
+def own_kernels() -> tuple[str, str]:
+    """OpenBLAS's and torch's, if neither was told which to take."""
+    import torch
+
+    architectures = {library.get("architecture", "") for library in threadpool_info() if library["internal_api"] == "openblas"}
+    return ", ".join(sorted(architectures)), torch.backends.cpu.get_cpu_capability().lower()
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_shipped_results_come_back(kernel: str) -> None:
     flag, architecture, capability = KERNELS[kernel]
     if flag not in FLAGS:
         pytest.skip(f"this processor has no {flag}")
+    if (architecture, capability) == own_kernels():
+        pytest.skip("test_shipped.py computes with these kernels")
     keys = [*LINEAR, *QUICK_NETWORKS]
     asked = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -27,13 +27,13 @@ CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}  # twice t
 
 
 def is_quick(recipe: Recipe) -> bool:
-    """Whether a result is computed again here: linear models, and networks whose training is short and whose scores come back.
+    """Whether a result is computed again here: linear models, unless likelihood has refined them, and networks whose training is short and whose scores come back.
 
     With three states, and on square roots, even the first digits depend on chance.
     """
     learning = recipe.learning
     if recipe.refinement.objective != "none" or learning.learner == "SP":
-        return recipe.refinement.objective == "none"
+        return recipe.refinement.objective != "likelihood" and learning.learner == "SP"
     if recipe.data.num_strings > 2_000 or max(learning.epochs_factorisation, learning.epochs_transitions) > 5_000:
         return False
     return learning.optimizer == "adamax" or (learning.rank >= 5 and recipe.hankel == START.hankel and recipe.data == START.data)
