@@ -20,7 +20,7 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/oxlint --quiet --deny-warnings assets
-	$(BIN)/python -m pytest -n auto --dist worksteal -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10
 
 screens: .venv/dev
 	$(BIN)/python -m tests.browser.take_screens
