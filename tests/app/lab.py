@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 from google.protobuf.message import Message
@@ -17,6 +16,7 @@ from nlwfa_core import Recipe
 from pages.shared import runs
 from pages.shared.navigation import PAGES
 from tests import quick
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = quick.QUICK | {"epochs_factorisation": 5, "epochs_transitions": 5}
@@ -40,7 +40,7 @@ config.set_option("client.showErrorDetails", "full")
 
 def open_lab(page: str = "start", **parameters: Any) -> AppTest:
     """A session of its own, as from a link with these parameters."""
-    app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
     app.query_params.update({name: str(value) for name, value in parameters.items()})
     app.run()
     return app if page == "start" else go(app, page)
@@ -75,10 +75,7 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
     if not any(there.key == button for there in app.button):
         return app
     app.button(key=button).click().run()
-    deadline = monotonic() + 90
-    while any("test session id" in job.sessions and not job.over for job in [*runs.runner()._jobs.values()]):
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
+    wait_for(lambda: not any("test session id" in job.sessions and not job.over for job in [*runs.runner()._jobs.values()]))
     return app.run()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from time import monotonic, sleep, time
+from time import time
 
 import pandas as pd
 import pytest
@@ -19,14 +19,12 @@ from pages.views import history
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 from tests.app.test_data import LINES, upload
 from tests.core.small import run_of
+from tests.waiting import wait_for
 
 
 def recorded(recipe: Recipe, state: str = "done") -> Run:
     """The run's row, once it says so: it is written beside."""
-    deadline = monotonic() + 30
-    while (row := run_of(runs.history(), recipe.key())) is None or row.state != state:
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
+    row: Run = wait_for(lambda: (row := run_of(runs.history(), recipe.key())) and row.state == state and row)
     return row
 
 

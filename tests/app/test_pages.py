@@ -19,6 +19,7 @@ from pages.shared import cache
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, lens_payload, open_lab, recipe_of, trained
 from tests.quick import TITLES
+from tests.waiting import PATIENCE_SECONDS
 
 # Small and odd experiments, as parameters of a link.
 ODD = {
@@ -228,7 +229,7 @@ def test_the_server_never_imports_torch() -> None:
         "runs.runner().close()\n"
         "assert 'torch' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=200)
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=PATIENCE_SECONDS)
 
 
 def test_an_experiment_says_that_it_is_set_and_that_it_was() -> None:

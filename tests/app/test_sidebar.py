@@ -17,6 +17,7 @@ from nlwfa_core.lab.options import LABELS
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary
 from pages.shared.sidebar import CAPTIONED, DEFAULT, DEFAULTS, FIRST, LAYERS, check_settable, describe_change
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
+from tests.waiting import PATIENCE_SECONDS
 
 
 def sidebar_of(recipe):  # AppTest takes the lines as a script of their own, where no name of this file is known
@@ -113,7 +114,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
 @given(recipes())
 @settings(max_examples=25)
 def test_the_sidebar_says_the_recipe_that_it_was_set_to(recipe: Recipe) -> None:
-    app = AppTest.from_function(sidebar_of, args=(recipe,), default_timeout=60).run()
+    app = AppTest.from_function(sidebar_of, args=(recipe,), default_timeout=PATIENCE_SECONDS).run()
     assert not complaints(app)
     assert recipe_of(app) == recipe
 

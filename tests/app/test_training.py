@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from nlwfa_core.strings.words import Words
 from pages.shared import cache, runs
 from pages.shared.training import _ordinal
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
+from tests.waiting import wait_for
 
 STEPS = ["estimate", "decompose", "begin and end", "move", "weight"]
 SP = QUICK | {"learner": "SP", "data_seed": 1121}
@@ -87,13 +86,6 @@ def test_a_rank_that_the_basis_does_not_allow_is_said_before_it_is_trained() -> 
     app = open_lab("train", **SP | {"rank": 31})
     assert not complaints(app)
     assert any("rank must be between 1 and 30" in note.value for note in app.info)
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = monotonic() + 90
-    while not condition():
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
 
 
 def status(app: Any) -> JobStatus:

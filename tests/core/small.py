@@ -1,12 +1,9 @@
-"""Small runs, waiting for what they do, and what the history says of them: for tests of jobs, history and faults."""
+"""Small runs, and what the history says of them: for tests of jobs, history and faults."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic, sleep
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -23,15 +20,6 @@ def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 50) -> Recipe:
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
         learning=LearningRecipe(learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5),
     )
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
-    """The first true answer; fails after a generous time."""
-    deadline = monotonic() + seconds
-    while not (answer := condition()):
-        assert monotonic() < deadline, "waited in vain"
-        sleep(0.02)
-    return answer
 
 
 def all_runs(history: History, deleted: bool = False) -> list[Run]:

@@ -33,6 +33,7 @@ from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.strings.words import Alphabet, Words
+from tests.waiting import PATIENCE_SECONDS
 
 LEARNERS = ("SP", "fac.non", "tran.non", "both.non")
 READ_TRAIN = "train: read as pautomac: 2 symbols: 0 1\n"
@@ -71,7 +72,7 @@ def command(*arguments: object, **options: object) -> list[str]:
 
 
 def process(*arguments: object, **environment: str) -> Answer:
-    done = subprocess.run(command(*arguments), capture_output=True, timeout=60, env=os.environ | environment)
+    done = subprocess.run(command(*arguments), capture_output=True, timeout=PATIENCE_SECONDS, env=os.environ | environment)
     return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -618,7 +619,7 @@ from nlwfa_core.cli.main import app, main
 assert main({list(arguments)!r}) == 0
 print("imported:", *({{"torch", "scipy", "sqlalchemy", "sklearn"}} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.stdout.splitlines()[-1] == "imported:", done.stderr
 
 
@@ -664,7 +665,9 @@ def test_torch_is_imported_for_networks_alone(folder: Path, tmp_path: Path) -> N
         f"next --model {folder}/both.non --prefix 0",
         f"{fit_} --learner both.non --epochs-factorisation 1 --epochs-transitions 1 --out {tmp_path}/n",
     )
-    done = subprocess.run([sys.executable, "-c", TORCH], input="\n".join(lines), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", TORCH], input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    )
     imported = [line for line in done.stdout.splitlines() if line.startswith("imported:")]
     assert imported == ["imported:"] * 5 + ["imported: torch"]
 
@@ -677,7 +680,7 @@ def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:
         assert running.stderr is not None
         running.stdout.close()
         assert running.stderr.read() == READ_TRAIN.encode()
-        assert running.wait(60) == 0
+        assert running.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_full_disk_is_one_line(folder: Path) -> None:
@@ -686,7 +689,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
             command("weights", "--model", folder / "SP", "--words", folder / "test"),
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
         )
     assert (done.returncode, done.stderr) == (2, b"error: can't write the output: No space left on device\n")
 
@@ -713,7 +716,7 @@ def test_a_terminal_sees_a_bar_and_ctrl_c_ends_it(folder: Path, tmp_path: Path) 
             pass
         assert running.stdout is not None
         assert running.stdout.read() == b""
-        assert running.wait(60) == 130
+        assert running.wait(PATIENCE_SECONDS) == 130
     os.close(mine)
     assert b"factorisation" in seen
     assert seen.endswith(b"interrupted\r\n")

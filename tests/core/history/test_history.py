@@ -31,7 +31,8 @@ from nlwfa_core.history.runs import SOUND, Event, History, Run, run_of_result
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.lab import history as lab_history
 from nlwfa_core.metrics.diagnostics import diagnostics
-from tests.core.small import all_runs, posix, recipe_of, run_of, states, wait_for
+from tests.core.small import all_runs, posix, recipe_of, run_of, states
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
 def save(home: Path, recipe: Recipe) -> str:
@@ -104,7 +105,7 @@ def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: 
     expected = {first.key(): "done", endless.key(): "running", waits.key(): "queued"}
     wait_for(lambda: states(tmp_path) == expected)
     other = Recorder(tmp_path)  # a second server: the first one's runs are the first one's
-    assert other.close(60) and states(tmp_path) == expected
+    assert other.close(PATIENCE_SECONDS) and states(tmp_path) == expected
     server.kill()
     server.wait()
 
@@ -140,7 +141,7 @@ def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_p
         writer.record(key, recipe_of(), state)
     lock.execute("ROLLBACK")
     lock.close()
-    assert writer.close(60) and states(tmp_path) == {key: "done"}
+    assert writer.close(PATIENCE_SECONDS) and states(tmp_path) == {key: "done"}
 
 
 def test_what_could_not_be_written_is_found_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +153,7 @@ def test_what_could_not_be_written_is_found_on_disk(tmp_path: Path, monkeypatch:
     with pytest.raises(DatabaseError):
         connect(tmp_path)
     (tmp_path / FILE).rmdir()
-    assert Recorder(tmp_path).close(60)
+    assert Recorder(tmp_path).close(PATIENCE_SECONDS)
     assert states(tmp_path) == {key: "done"}
 
 
@@ -216,9 +217,9 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
     assert history.rebuild(tmp_path / "runs") == 0  # deleted is deleted
     history.restore([first])
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / second).exists()
-    assert Recorder(tmp_path).close(60) and (tmp_path / "runs" / second).exists()
+    assert Recorder(tmp_path).close(PATIENCE_SECONDS) and (tmp_path / "runs" / second).exists()
     monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
-    assert Recorder(tmp_path).close(60)
+    assert Recorder(tmp_path).close(PATIENCE_SECONDS)
     assert not (tmp_path / "runs" / second).exists() and all_runs(history, deleted=True) == []
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
 
@@ -352,12 +353,12 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_set_aside_and_the_runs_come_back(tmp_path: Path, damage: str) -> None:
     key = save(tmp_path, recipe_of())
-    assert Recorder(tmp_path).close(60)
+    assert Recorder(tmp_path).close(PATIENCE_SECONDS)
     assert states(tmp_path) == {key: "done"}
     file = tmp_path / "history.sqlite"
     damaged = DAMAGES[damage](file.read_bytes())
     file.write_bytes(damaged)
-    assert Recorder(tmp_path).close(60)
+    assert Recorder(tmp_path).close(PATIENCE_SECONDS)
     assert states(tmp_path) == {key: "done"}
     assert [path.read_bytes() for path in tmp_path.glob("history-damaged-*.sqlite")] == [damaged]
 
@@ -409,7 +410,7 @@ def three_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("three")
     for recipe in (recipe_of(), recipe_of("both.non"), recipe_of("fac.non")):
         save(home, recipe)
-    assert Recorder(home).close(60)
+    assert Recorder(home).close(PATIENCE_SECONDS)
     with sqlite3.connect(home / FILE) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return home / FILE

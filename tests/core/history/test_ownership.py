@@ -22,6 +22,7 @@ from nlwfa_core.history.owners import OwnList, pseudonym
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import Event, History
 from tests.core.small import all_runs
+from tests.waiting import PATIENCE_SECONDS
 
 KEYS = [f"{number:064x}" for number in range(3)]
 
@@ -60,7 +61,7 @@ def test_what_the_lab_deletes_is_gone_from_every_list(history: History, tmp_path
     history.delete(KEYS[:1])
     assert shown(history, "me") == set(KEYS[1:])
     monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
-    assert Recorder(tmp_path).close(60)
+    assert Recorder(tmp_path).close(PATIENCE_SECONDS)
     with sqlite3.connect(tmp_path / FILE) as database:
         assert {key for (key,) in database.execute("SELECT run FROM owned")} == set(KEYS[1:])
 

@@ -25,7 +25,8 @@ from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import Event, History, Run
 from tests.core.history import test_history as usual
 from tests.core.history.test_listing import ROWS
-from tests.core.small import all_runs, recipe_of, run_of, states, wait_for
+from tests.core.small import all_runs, recipe_of, run_of, states
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 SERVER = os.environ.get("NLWFA_TEST_POSTGRES", "")
 
@@ -153,7 +154,7 @@ def test_many_that_write_the_same_rows_at_once(tmp_path: Path, history: History)
             for state in ("queued", "running", "failed"):
                 writer.record(recipe.key(), recipe, state)
     with ThreadPoolExecutor(6) as pool:
-        assert all(pool.map(lambda writer: writer.close(60), writers))
+        assert all(pool.map(lambda writer: writer.close(PATIENCE_SECONDS), writers))
     assert states(tmp_path) == {recipe.key(): "failed" for recipe in recipes}
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: OwnList(history, "me").add([recipe.key() for recipe in recipes], again=True), range(32)))
@@ -198,4 +199,4 @@ def test_what_becomes_of_runs_while_the_server_is_gone_is_written_when_it_is_bac
         connect(tmp_path / "other")
     place.asks(f"ALTER DATABASE {place.name} ALLOW_CONNECTIONS true")
     wait_for(lambda: states(tmp_path) == {first.key(): "running", second.key(): "queued"})
-    assert writer.close(60)
+    assert writer.close(PATIENCE_SECONDS)

@@ -20,11 +20,13 @@ from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import FileShelf
+from nlwfa_core.jobs import job
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.models.nlwfa import NLWFA
-from tests.core.small import posix, recipe_of, wait_for
+from tests.core.small import posix, recipe_of
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = posix
 
@@ -168,13 +170,14 @@ def test_sessions_take_turns(runner: Runner, tmp_path: Path) -> None:
     assert not (tmp_path / "runs" / first[1]).exists()
 
 
-def test_a_cancel_stops_the_training_and_frees_its_worker(runner: Runner) -> None:
+def test_a_cancel_stops_the_training_and_frees_its_worker(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "CANCEL_SECONDS", PATIENCE_SECONDS)  # on a busy machine it hears late
     key = runner.submit(endless(), "me")
     pid = training(runner, key)
     runner.cancel(key, "me")
     assert status(runner, key).state == "cancelled"
     following = runner.submit(recipe_of(), "me")
-    wait_for(lambda: status(runner, following).state == "done", 20)
+    assert over(runner, following).state == "done"
     assert runner.pids == (pid,)  # it listened: it was not killed
     assert status(runner, key).state == "cancelled"
 
@@ -214,18 +217,22 @@ def test_a_session_that_has_gone_keeps_no_job_from_being_cancelled(runner: Runne
 
 
 def test_a_killed_worker_is_replaced_and_its_job_tried_once_more(runner: Runner, tmp_path: Path) -> None:
-    key = runner.submit(recipe_of("fac.non", epochs=2000), "me")
-    pid = training(runner, key)
+    key = runner.submit(recipe_of("fac.non", epochs=50), "me")
+    runner.pause(key, "me", 5)
+    wait_for(lambda: status(runner, key).held)  # in mid-training, however fast or busy the machine
+    (pid,) = runner.pids
     unfinished = tmp_path / "runs" / key / ".model.json.0123"
     unfinished.parent.mkdir(parents=True)
     unfinished.write_text("half a file")
     os.kill(pid, signal.SIGKILL)
+    new_worker(runner, pid)
+    runner.play(key)
     told = over(runner, key)
     assert told.state == "done"
-    assert told.losses["factorisation"].epochs[-1] == 2000
+    assert told.losses["factorisation"].epochs[-1] == 50
     assert runner.pids != (pid,)
     assert not unfinished.exists()
-    assert len(runner.result(key).report.logs[0].losses) == 2001
+    assert len(runner.result(key).report.logs[0].losses) == 51
 
 
 def test_a_job_that_kills_two_workers_fails(runner: Runner) -> None:
@@ -332,24 +339,31 @@ def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone: set[str] = set()
-    monkeypatch.setattr(jobs, "CHECK_SECONDS", 0.05)
-    monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 0.5)
+    now = [0.0]
+    for module in (jobs, job):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 1.0)
     runner = Runner(tmp_path, num_workers=1, max_queued=1, is_active=lambda session: session not in gone)
+
+    def a_while_passes() -> None:
+        now[0] += 2 * jobs.ABSENCE_SECONDS
+        runner._check()
+
     try:
         blocker = runner.submit(endless(), "c")
         wait_for(lambda: status(runner, blocker).state == "running")
         key = runner.submit(recipe_of(seed=1), "a")
-        sleep(0.7)  # on another page: nobody asks for the job's status, but its session is there
+        a_while_passes()  # on another page: nobody asks for the job's status, but its session is there
         gone.add("a")
         with pytest.raises(RecipeError, match="The queue is full"):
             runner.submit(recipe_of(seed=2), "b")
         told = runner.status(key, "a again")
         assert told is not None and told.state == "queued"
-        sleep(0.7)
+        a_while_passes()
         with pytest.raises(RecipeError, match="The queue is full"):
             runner.submit(recipe_of(seed=2), "b")
         gone.add("a again")
-        sleep(0.7)
+        a_while_passes()
         runner.submit(recipe_of(seed=2), "b")
         assert status(runner, key).state == "cancelled"
     finally:
@@ -403,6 +417,6 @@ def test_workers_do_not_outlive_their_server(tmp_path: Path, orderly: bool) -> N
         if not orderly:
             server.kill()
         # The workers have the server's stderr: it ends when they do.
-        _, said = server.communicate("q" if orderly else None, timeout=30)
+        _, said = server.communicate("q" if orderly else None, timeout=PATIENCE_SECONDS)
     assert (server.returncode, said) == ((0, "") if orderly else (-signal.SIGKILL, ""))
     assert list(tmp_path.rglob(".*")) == []

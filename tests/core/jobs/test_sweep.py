@@ -32,7 +32,8 @@ from nlwfa_core.jobs import sweep as sweeping
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.sweep import Cluster, Group, Slot, Swept, Waiting, Workers, run_missing
 from nlwfa_core.learning.progress import Progress
-from tests.core.small import posix, states, wait_for
+from tests.core.small import posix, states
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 SWEEP: dict[str, Any] = {
     "base": {
@@ -86,7 +87,7 @@ def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, l
     wait_for(lambda: len(done(tmp_path)) >= 4)
     before = done(tmp_path)
     os.kill(children(process.pid)[0], signal.SIGKILL)
-    assert process.wait(120) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     after = done(tmp_path)
     assert len(after) == NUM_RUNS and before.items() <= after.items()
     assert table(tmp_path) == sweep[1]
@@ -109,11 +110,11 @@ def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]]
         wait_for(lambda pids=orphans: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids))
         assert before.items() <= done(tmp_path).items()
         before = done(tmp_path)
-        assert Recorder(tmp_path).close(60)  # whoever comes next tidies up, a lab's server too
+        assert Recorder(tmp_path).close(PATIENCE_SECONDS)  # whoever comes next tidies up, a lab's server too
         told = states(tmp_path)
         assert {told[key] for key in before} == {"done"} and {told[key] for key in told.keys() - before.keys()} <= {"interrupted"}
         assert list(tmp_path.glob("runs/*/.*")) == []
-    assert start(sweep[0], tmp_path, "--jobs", "2").wait(120) == 0
+    assert start(sweep[0], tmp_path, "--jobs", "2").wait(PATIENCE_SECONDS) == 0
     assert before.items() <= done(tmp_path).items()
     assert table(tmp_path) == sweep[1]
     assert list(states(tmp_path).values()) == ["done"] * NUM_RUNS
@@ -394,7 +395,7 @@ def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, list[dict[str, str]]],
         process = start(sweep[0], tmp_path / "home", "--scheduler", address)
         wait_for(lambda: len(done(tmp_path / "home")) >= 3)
         os.kill(int(first), signal.SIGKILL)
-        assert process.wait(120) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         cluster.stdin.close()
     assert table(tmp_path / "home") == sweep[1]
     assert [*states(tmp_path / "home").values()] == ["done"] * NUM_RUNS

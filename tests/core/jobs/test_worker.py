@@ -23,7 +23,8 @@ from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.learning.progress import BITS, Progress
-from tests.core.small import recipe_of, wait_for
+from tests.core.small import recipe_of
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 SMALL = recipe_of()
 
@@ -142,7 +143,9 @@ def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [b"", b'{"recipe": "half of a me'])
 def test_the_end_of_the_input_is_its_end(cut: bytes) -> None:
-    done = subprocess.run([sys.executable, "-m", "nlwfa_core.jobs.worker"], input=cut, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "nlwfa_core.jobs.worker"], input=cut, capture_output=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert (done.returncode, done.stdout) == (0, b"")
 
 

@@ -39,6 +39,7 @@ from nlwfa_core.sources.automata import random_automaton, sample_words, squared_
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.strings.words import Alphabet, Words
+from tests.waiting import PATIENCE_SECONDS
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -89,7 +90,9 @@ def learned() -> Result:
 @pytest.mark.parametrize("recipe", [SMALL, NETWORKS], ids=["SP", "both.non"])
 def test_the_script_prints_the_runs_scores(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "run.py").write_text(script(recipe), encoding="utf-8")
-    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     printed = dict(re.findall(r"^  (\w+): (.*)$", done.stdout, flags=re.MULTILINE))
     assert printed == {name: repr(value) for name, value in asdict(run(recipe).scores).items()}
 
@@ -97,7 +100,9 @@ def test_the_script_prints_the_runs_scores(recipe: Recipe, tmp_path: Path) -> No
 def test_the_script_finds_uploaded_files_beside_it(hostile: Recipe, shelf: FileShelf, tmp_path: Path) -> None:
     (tmp_path / "run.py").write_text(script(hostile), encoding="utf-8")
     shutil.copytree(shelf.directory, tmp_path / "uploads")
-    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     assert f"wer: {run(hostile, files=shelf.get).scores.wer!r}" in done.stdout
 
 
@@ -113,7 +118,7 @@ def test_a_recipes_text_reaches_a_program_as_text_only() -> None:
 def test_the_notebook_runs_and_ends_with_the_runs_scores(recipe: Recipe, tmp_path: Path) -> None:
     book = nbformat.reads(notebook(recipe), as_version=4)
     nbformat.validate(book)
-    NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(book, timeout=PATIENCE_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert json.loads(book.cells[-1].outputs[0]["text"]) == json.loads(json.dumps(asdict(run(recipe).scores)))
     kinds = {kind for cell in book.cells for output in cell.get("outputs", []) for kind in output.get("data", {})}
     assert {"image/png", "image/svg+xml", "text/markdown"} <= kinds
@@ -199,7 +204,9 @@ def test_graphviz_itself_draws_it() -> None:
         pytest.skip("there is no Graphviz on this machine")
     alphabet = Alphabet(HOSTILE)
     wfa = WFA(np.array([1.0]), np.full((len(alphabet), 1, 1), 0.01), np.array([0.1]))
-    drawn = subprocess.run(["dot", "-Tplain"], input=dot(wfa, alphabet), capture_output=True, text=True, check=True, timeout=60)
+    drawn = subprocess.run(
+        ["dot", "-Tplain"], input=dot(wfa, alphabet), capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     assert drawn.stdout.count("\nnode ") == 1
 
 

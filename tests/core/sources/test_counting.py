@@ -27,6 +27,7 @@ from nlwfa_core.sources.pautomac import write_pautomac
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import DATA
+from tests.waiting import PATIENCE_SECONDS
 
 COMPETITIONS = sorted((DATA / "pautomac").glob("*.train")) + sorted((DATA / "spice").glob("*.train"))
 
@@ -315,7 +316,7 @@ def test_fit_reads_a_pipe(train: Path) -> None:
     command = [sys.executable, "-m", "nlwfa_core", *fit(train)]
     command[command.index(str(train))] = "/dev/stdin"
     for data in (train.read_bytes(), b"abba\nab\n"):
-        done = subprocess.run(command, input=data, capture_output=True, timeout=60)
+        done = subprocess.run(command, input=data, capture_output=True, timeout=PATIENCE_SECONDS)
         assert (done.returncode, b"states" in done.stdout) == (0, True)
 
 
