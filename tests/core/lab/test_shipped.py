@@ -27,7 +27,8 @@ CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}  # twice t
 
 
 def is_quick(recipe: Recipe) -> bool:
-    """Whether a result is computed again here: linear models, unless likelihood has refined them, and networks whose training is short and whose scores come back.
+    """Whether a result is computed again here: linear models, unless likelihood has refined them, and networks whose training is
+    short and whose scores come back.
 
     With three states, and on square roots, even the first digits depend on chance.
     """
