@@ -9,12 +9,14 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
+from tests.browser.screen import DESKTOP
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,48 +103,55 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def new_context(browser: Browser) -> BrowserContext:
-    """The browser of a person who has never been here."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE_SECONDS * 1000)
-    context.add_init_script(CALM)
-    return context
+class People:
+    """The browsers of several persons, which tests use one after the other.
 
+    What one page has fetched and compiled of Streamlit's JavaScript the next page of the same person need not; an empty page keeps
+    their process. Cookies and storage do not outlive a test.
+    """
 
-@pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
-    """Opens a page in a context of its own: another person's browser. Where one person is enough, `page` is much cheaper."""
-    contexts: list[BrowserContext] = []
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
 
-    def open_page() -> Page:
-        contexts.append(new_context(browser))
-        return contexts[-1].new_page()
+    def context(self, number: int) -> BrowserContext:
+        """The browser of one person."""
+        while len(self._contexts) <= number:
+            context = self._browser.new_context(viewport=DESKTOP)
+            context.set_default_timeout(PATIENCE_SECONDS * 1000)
+            context.add_init_script(CALM)
+            empty = context.new_page()
+            empty.route("**", lambda route: route.fulfill(body=""))
+            empty.goto("http://127.0.0.1")
+            self._contexts.append(context)
+        return self._contexts[number]
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    @contextmanager
+    def page(self, number: int) -> Iterator[Page]:
+        """A new page of one person, who has never been here."""
+        context = self.context(number)
+        page = context.new_page()
+        yield page
+        with suppress(Error):  # a file has no storage
+            page.evaluate("localStorage.clear()")
+        page.close()
+        context.clear_cookies()
 
 
 @pytest.fixture(scope="session")
-def shared_context(browser: Browser) -> Iterator[BrowserContext]:
-    """The browser in which tests with one person open their pages, one after the other.
-
-    What one page has fetched and compiled of Streamlit's JavaScript the next one need not; an empty page keeps their process.
-    """
-    context = new_context(browser)
-    empty = context.new_page()
-    empty.route("**", lambda route: route.fulfill(body=""))
-    empty.goto("http://127.0.0.1")
-    yield context
-    context.close()
+def people(browser: Browser) -> People:
+    return People(browser)
 
 
 @pytest.fixture
-def page(shared_context: BrowserContext) -> Iterator[Page]:
-    """A new page of a person who has no cookies and has stored nothing."""
-    page = shared_context.new_page()
-    yield page
-    with suppress(Error):  # a file has no storage
-        page.evaluate("localStorage.clear()")
-    page.close()
-    shared_context.clear_cookies()
+def page(people: People) -> Iterator[Page]:
+    with people.page(0) as page:
+        yield page
+
+
+@pytest.fixture
+def new_page(people: People) -> Iterator[Callable[[], Page]]:
+    """Opens the page of another person each time it is called."""
+    numbers = count(1)
+    with ExitStack() as pages:
+        yield lambda: pages.enter_context(people.page(next(numbers)))

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from playwright.sync_api import Error, Locator, Page, Request, WebSocket, expect
+from playwright.sync_api import Error, Locator, Page, Request, ViewportSize, WebSocket, expect
 
 from nlwfa_core.metrics.scores import SCORES
 from tests import quick
@@ -17,9 +17,9 @@ from tests.waiting import wait_for
 
 T = TypeVar("T")
 
-DESKTOP = {"width": 1280, "height": 900}
-WIDE = {"width": 1440, "height": 900}
-PHONE = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 900}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # The addresses of the pages: Start has none of its own.
 PATHS = ("", *(name for name in TITLES if name != "start"))

@@ -7,30 +7,29 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import People
 from tests.browser.screen import PATHS, QUICK, WIDE, drawn_charts, go, keyed, tick, train, visit
 
 
 @pytest.fixture(scope="module")
-def trained(lab: str, shared_context: BrowserContext) -> str:
+def trained(lab: str, people: People) -> str:
     """A server on which the run that all pages show is done."""
-    page = shared_context.new_page()
-    visit(page, lab, "train", **QUICK)
-    train(page)
-    page.close()
+    with people.page(0) as page:
+        visit(page, lab, "train", **QUICK)
+        train(page)
     return lab
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
-def walker(request: pytest.FixtureRequest, trained: str, shared_context: BrowserContext) -> Iterator[Page]:
+def walker(request: pytest.FixtureRequest, trained: str, people: People) -> Iterator[Page]:
     """A person who goes from page to page by the bar, in one scheme of colours."""
-    page = shared_context.new_page()
-    page.set_viewport_size(WIDE)
-    page.emulate_media(color_scheme=request.param)
-    visit(page, trained, **QUICK)
-    yield page
-    page.close()
+    with people.page(0) as page:
+        page.set_viewport_size(WIDE)
+        page.emulate_media(color_scheme=request.param)
+        visit(page, trained, **QUICK)
+        yield page
 
 
 def serious(page: Page) -> list[str]:

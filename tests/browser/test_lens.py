@@ -17,7 +17,7 @@ DIFFERENT = """([canvas, before]) => {
     for (let i = 0; i < now.length; i += 4) count += Math.abs(now[i] - before[i]) + Math.abs(now[i + 3] - before[i + 3]) > 60;
     return count;
 }"""
-PIXELS = "canvas => Array.from(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data)"
+PIXELS = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
 
 
 def frames(page: Page) -> dict[str, int]:
@@ -53,8 +53,8 @@ def test_a_row_lights_in_all_three_views_without_a_word_to_the_server(page: Page
     counted = frames(page)
     visit(page, lab, "hankel", **LENS)
     assert drawn(page) > 100
-    before, plane = quiet(page, counted), canvas(page, "plane").evaluate(PIXELS)
-    map_pixels = canvas(page, "matrix").evaluate(PIXELS)
+    before, plane = quiet(page, counted), canvas(page, "plane").evaluate_handle(PIXELS)
+    map_pixels = canvas(page, "matrix").evaluate_handle(PIXELS)
     canvas(page, "matrix").hover(position={"x": 200, "y": 200})
     lit = page.locator(".lens .word.lit")
     expect(lit).to_have_count(1)

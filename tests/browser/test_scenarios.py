@@ -17,6 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.sources.automata import random_automaton, sample_words
+from tests.browser.conftest import serving
 from tests.browser.screen import (
     PATHS,
     QUICK,
@@ -287,6 +288,18 @@ def race(student: Student) -> None:
     student.answers()
 
 
+@pytest.fixture(scope="module")
+def class_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("class")
+
+
+@pytest.fixture(scope="module")
+def class_lab(class_home: Path) -> Iterator[str]:
+    """A server on which nobody has trained anything."""
+    with serving(class_home) as address:
+        yield address
+
+
 @contextmanager
 def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[Student]:
     """A teacher's link with few knobs opens it; all that it needs is there, and nobody trains anything."""
@@ -301,22 +314,22 @@ def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[S
     assert not (home / "runs").exists()
 
 
-def test_the_50_minute_lesson_begins_with_ten_strings(wide: Page, fresh_lab: str, tmp_path: Path) -> None:
-    with lesson(wide, fresh_lab, tmp_path, "data", "hankel-matrix") as student:
+def test_the_50_minute_lesson_begins_with_ten_strings(wide: Page, class_lab: str, class_home: Path) -> None:
+    with lesson(wide, class_lab, class_home, "data", "hankel-matrix") as student:
         hankel_by_hand(student)
         student.begins_the_next("rank")
 
 
-def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, fresh_lab: str, tmp_path: Path) -> None:
-    with lesson(wide, fresh_lab, tmp_path, "data", "rank") as student:
+def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, class_lab: str, class_home: Path) -> None:
+    with lesson(wide, class_lab, class_home, "data", "rank") as student:
         rank_revealed(student)
         student.begins_the_next("dyck")
 
 
 def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
-    wide: Page, new_page: Callable[[], Page], fresh_lab: str, tmp_path: Path
+    wide: Page, new_page: Callable[[], Page], class_lab: str, class_home: Path
 ) -> None:
-    with lesson(wide, fresh_lab, tmp_path, "train", "dyck") as student:
+    with lesson(wide, class_lab, class_home, "train", "dyck") as student:
         race(student)
         keyed(wide, "share").get_by_role("button").first.click()
         code = wide.get_by_test_id("stCode")
