@@ -10,6 +10,7 @@ learned, and how it is refined. Equal recipes give equal results, so a recipe na
 - `pipeline`: from a recipe to a result: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: a result, and its folder on disk.
 - `selection`: what validation strings choose: a rank, or the recommended model with all its options.
+- `cross_validation`: scores of every string by a model that was learned from the others.
 - `sweeps`: many recipes, from lists of the fields to vary, and their outcomes.
 - `sweep_table`: the CSV file of a sweep, with a row for each run.
 

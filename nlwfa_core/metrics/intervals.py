@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_between
 from ..models.model import Model
-from ..strings.words import FloatArray, IntArray
+from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import score_next_by_string
 from .perplexity import shares
@@ -79,8 +79,10 @@ class StringScores:
 
     Attributes
     ----------
+    words : Words
+        The distinct test strings.
     counts : array, shape (num_distinct,)
-        How often each distinct string was drawn.
+        How often each was drawn.
     next_symbols : mapping of str to array
         Sums over a string's predictions, shape (num_distinct,); see `next_symbols.NextSymbolsByString`.
     target : array, shape (num_distinct,)
@@ -100,6 +102,7 @@ class StringScores:
         Whether the target is the true probability, and whether all outputs are finite numbers.
     """
 
+    words: Words
     counts: IntArray
     next_symbols: Mapping[str, FloatArray]
     target: FloatArray
@@ -123,6 +126,16 @@ class StringScores:
         """
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return self._next_scores(draws) | self._word_scores(draws)
+
+    def on_strings_of(self, other: StringScores) -> bool:
+        """Whether both were computed on the same strings, equally often, with the same target."""
+        mine, theirs = ((one.words.offsets, one.words.symbols, one.counts, one.target) for one in (self, other))
+        return all(map(np.array_equal, mine, theirs))
+
+    @property
+    def estimates(self) -> dict[str, float]:
+        """The scores on the test strings as they are: field of `Scores` -> value, to rounding those of `evaluate`."""
+        return {field: float(values[0]) for field, values in self.scores(self.counts[None].astype(np.float64)).items()}
 
     def _next_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         sums = _sums(draws, self.next_symbols)
@@ -178,6 +191,7 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
     RecipeError
         If the model and the test set do not fit (see `evaluate`), or T has a string that is not among the test strings.
     """
+    words = test.sample.words  # before they get the numbers of a model's alphabet
     test = in_alphabet_of(model, test)
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     number = np.full(trie.num_nodes, -1)
@@ -211,6 +225,7 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
         entropy = np.where(test.target > 0, -test.target * np.log2(test.target), 0.0)
     largest_error = 0.0 if error is None else float(error.max()) or 1.0
     return StringScores(
+        words=words,
         counts=counts,
         next_symbols=columns,
         target=per_draw(test.target),
@@ -267,7 +282,7 @@ def intervals(
         If the number of resamples is below 1, or the confidence is not between 0 and 1.
     """
     (resampled,) = _resampled((model,), num_resamples, seed)
-    own = _own(model)
+    own = model.estimates
     return {field: _interval(values, own[field], confidence) for field, values in resampled.items()}
 
 
@@ -291,10 +306,10 @@ def paired_differences(
     RecipeError
         As in `intervals`, or if the models were scored on other strings.
     """
-    if not np.array_equal(first.counts, second.counts) or not np.array_equal(first.target, second.target):
+    if not first.on_strings_of(second):
         raise RecipeError("a paired difference needs two models that are scored on the same test strings")
     one, other = _resampled((first, second), num_resamples, seed)
-    own, other_own = _own(first), _own(second)
+    own, other_own = first.estimates, second.estimates
     return {
         field: _interval(_difference(one[field], other[field]), float(_difference(own[field], other_own[field])), confidence)
         for field in one
@@ -312,11 +327,6 @@ def leader(field: str, difference: Interval) -> str:
     if difference.level:
         return "level"
     return "first" if (difference.low > 0) == SCORE_OF[field].higher_is_better else "second"
-
-
-def _own(model: StringScores) -> dict[str, float]:
-    """The scores on the strings as they are."""
-    return {field: float(values[0]) for field, values in model.scores(model.counts[None].astype(np.float64)).items()}
 
 
 @on_one_thread

@@ -246,6 +246,9 @@ def test_strings_that_do_not_fit_are_refused() -> None:
         string_scores(COIN.wfa, prefix)
     with pytest.raises(RecipeError, match="scored on the same test strings"):
         paired_differences(string_scores(TRIGRAM, TestSet.empirical(TWO)), string_scores(TRIGRAM, TestSet.empirical(SAMPLE)))
+    alike = Sample.of(Words.of([(1,), (0, 0)]), ALPHABET)  # other strings, as many, as often, with the same target
+    with pytest.raises(RecipeError, match="scored on the same test strings"):
+        paired_differences(string_scores(TRIGRAM, TestSet.empirical(TWO)), string_scores(TRIGRAM, TestSet.empirical(alike)))
     one = string_scores(TRIGRAM, TestSet.empirical(TWO))
     with pytest.raises(RecipeError, match="num_resamples must be at least 1; got 0"):
         intervals(one, num_resamples=0)

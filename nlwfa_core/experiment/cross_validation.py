@@ -1,0 +1,176 @@
+"""K-fold cross-validation: every string is scored once, by a model that was learned from the others.
+
+A split into training and validation strings judges a rank by the draw of one split. Folds use all strings for both, at the price of
+as many trainings. Folds are drawn over the strings as drawn: a string that occurs three times is three strings, which may be in
+different folds. Nothing else is held back, so a training that stops by validation strings has none (`pipeline.validation_notes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RecipeError, check_between, check_one_of
+from ..learning.learners import FitCache, check_rank, fit_strings
+from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
+from ..metrics.scores import METRICS, SCORE_OF, Scores, TestSet, evaluate
+from ..metrics.seeds import Spread, badness
+from ..models.model import Model
+from ..strings.sample import Sample
+from ..strings.words import Words
+from .pipeline import basis_notes, build_hankel, fit_recipe, options_of
+from .recipe import Recipe
+
+Fold = tuple[Sample, Sample]  # training strings, and the strings that are held out
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """The scores of one or more ranks on all folds.
+
+    Attributes
+    ----------
+    scores : tuple of (rank, tuple of Scores)
+        Of every rank on the strings that each fold holds out, in the order of the request.
+    notes : tuple of str
+        Sentences for the user about the basis and about learning in each fold.
+    """
+
+    scores: tuple[tuple[int, tuple[Scores, ...]], ...]
+    notes: tuple[str, ...] = ()
+
+    def spread(self, rank: int, metric: str) -> Spread:
+        """Mean and standard deviation of a score over the folds. Raises RecipeError if the rank was not tried."""
+        return Spread.of(self._values(rank, metric))
+
+    def best_rank(self, metric: str = "wer") -> int:
+        """Choose the rank with the best mean score over the folds, ordered by `badness`; of equal ranks the smallest.
+
+        Raises RecipeError if the metric is none of `METRICS`.
+        """
+        check_one_of("metric", metric, [score.field for score in METRICS])
+        sign = -1 if SCORE_OF[metric].higher_is_better else 1
+
+        def order(rank: int) -> tuple[tuple[float, float], int]:
+            zeros = [scores.num_zero for scores in self._of(rank)]
+            return badness([sign * value for value in self._values(rank, metric)], zeros), rank
+
+        return min((rank for rank, _ in self.scores), key=order)
+
+    def _of(self, rank: int) -> tuple[Scores, ...]:
+        for tried, scores in self.scores:
+            if tried == rank:
+                return scores
+        raise RecipeError(f"rank must be one of {', '.join(str(tried) for tried, _ in self.scores)}; got {rank}")
+
+    def _values(self, rank: int, metric: str) -> list[float]:
+        return [float(value) for scores in self._of(rank) if (value := getattr(scores, metric)) is not None]
+
+
+def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
+    """Cut a sample into folds at random, whose sizes differ by 1 at most.
+
+    Parameters
+    ----------
+    sample : Sample
+    number : int
+        At least 2, and at most the number of strings.
+    seed : int
+        Equal seeds give equal folds.
+
+    Returns
+    -------
+    list of (Sample, Sample)
+        For each fold, the strings of all other folds, and its own.
+
+    Raises
+    ------
+    RecipeError
+        If the number is not possible.
+    """
+    total = int(sample.counts.sum())
+    check_between("folds", number, 2, total, "at most one for each string")
+    parts = sample.split([total // number + (fold < total % number) for fold in range(number)], seed)
+    cut = []
+    for fold, held_out in enumerate(parts):
+        others = [part for other, part in enumerate(parts) if other != fold]
+        words, counts = Words.joined([part.words for part in others]), np.concatenate([part.counts for part in others])
+        cut.append((Sample.of(words, sample.alphabet, counts), held_out))
+    return cut
+
+
+def cross_validate(
+    sample: Sample,
+    recipe: Recipe,
+    number: int = 5,
+    *,
+    ranks: Sequence[int] = (),
+    seed: int = 0,
+    true_model: Model | None = None,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+) -> CrossValidation:
+    """Learn once for each fold, without its strings, and score on these.
+
+    Parameters
+    ----------
+    sample : Sample
+        All strings.
+    recipe : Recipe
+        Its Hankel matrix, learner, options and refinement are used, but not its data.
+    number : int
+        Of folds.
+    ranks : sequence of int
+        Ranks to try, instead of the recipe's. The matrix of a fold is built once for all of them.
+    seed : int
+        Of the folds. The seeds of the learning are the recipe's.
+    true_model : Model, optional
+        The source of the strings, if it is known: scores are then against it (see `TestSet.of`).
+
+    Raises
+    ------
+    RecipeError
+        If there are too few strings for the folds, or a rank is not possible in a fold.
+    Cancelled
+        If `cancelled` returns true.
+
+    Examples
+    --------
+    >>> from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe
+    >>> from nlwfa_core.experiment.data import load_data
+    >>> strings = load_data(DataRecipe(num_strings=200)).train
+    >>> recipe = Recipe(hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))
+    >>> cross_validate(strings, recipe, 4, ranks=(1, 2)).best_rank("wer")
+    2
+    """
+    recipes = [recipe.changed(learning=recipe.learning.changed(rank=rank)) for rank in ranks or (recipe.learning.rank,)]
+    scores: list[list[Scores]] = [[] for _ in recipes]
+    notes: list[str] = []
+    for fold, (train, held_out) in enumerate(folds(sample, number, seed)):
+        hankel, cache = None, FitCache()
+        if recipe.learning.kind.needs_hankel:
+            hankel = build_hankel(train, recipe.hankel)
+            for one in recipes:  # all of them, before hours of training with the first
+                check_rank(hankel, one.learning.rank)
+            notes += (f"Fold {fold + 1}: {note}" for note in basis_notes(hankel, recipe.hankel))
+        test = TestSet.of(held_out.words, held_out.alphabet, held_out.counts, true_model=true_model)
+        for place, one in enumerate(recipes):
+            check_cancelled(cancelled)
+            report(Progress("folds", fold * len(recipes) + place, number * len(recipes)))
+            if hankel is None:
+                model, messages = _from_strings(train, one, report, cancelled)
+            else:
+                learned = fit_recipe(one, hankel, (train, None), cache, report, cancelled)
+                model, messages = learned.model, learned.report.messages
+            scores[place].append(evaluate(model, test))
+            notes += (f"Fold {fold + 1}, rank {one.learning.rank}: {message}" for message in messages)
+    report(Progress("folds", number * len(recipes), number * len(recipes)))
+    by_rank = tuple((one.learning.rank, tuple(own)) for one, own in zip(recipes, scores, strict=True))
+    return CrossValidation(by_rank, tuple(notes))
+
+
+def _from_strings(train: Sample, recipe: Recipe, report: Report, cancelled: CancelCheck) -> tuple[Model, tuple[str, ...]]:
+    learned = fit_strings(train, options_of(recipe), report=report, cancelled=cancelled)
+    return learned.model, learned.report.messages
