@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,9 @@ from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes,
 if TYPE_CHECKING:
     from ..reproduction.experiments import Experiment
 
-NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared")
+NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared", "spice-4")
+# Experiment -> the options that name its files.
+FILES = {"verbs": ("train", "validation"), "spice-4": ("train", "prefixes", "targets")}
 
 
 def reproduce(
@@ -24,17 +27,20 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Do tiny runs in OUT/quick, to check that everything works.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     minutes: Annotated[float | None, typer.Option(min=0, help="Begin no run after this time; with 0, only write the page.")] = None,
-    train: Annotated[Path | None, typer.Option(help=f"verbs: training strings. {STRINGS}")] = None,
+    train: Annotated[Path | None, typer.Option(help=f"verbs, spice-4: training strings. {STRINGS}")] = None,
     validation: Annotated[Path | None, typer.Option(help="verbs: strings to score on; they choose nothing.")] = None,
+    prefixes: Annotated[Path | None, typer.Option(help="spice-4: prefixes to score on; they choose nothing.")] = None,
+    targets: Annotated[Path | None, typer.Option(help="spice-4: what followed each prefix, a SPiCe file of targets.")] = None,
 ) -> Output:
-    """Run one of the paper's experiments, in its settings and in better ones, and write the page about it.
+    """Run one of the paper's experiments, trained in several ways and beside controls, and write the page about it.
 
     Every run is saved as soon as it has finished, and the same command continues where the last one stopped.
     """
     from ..reproduction.experiments import measure_missing
     from ..reproduction.pages import write_pages
 
-    plan = _plan(experiment, seeds, quick, train, validation)
+    files = {"train": train, "validation": validation, "prefixes": prefixes, "targets": targets}
+    plan = _plan(experiment, seeds, quick, {name: path for name, path in files.items() if path is not None})
     folder = out / "quick" if quick else out
     check_writable(folder)
     with progress_bar() as report:
@@ -47,12 +53,20 @@ def reproduce(
     return Output(f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md")
 
 
-def _plan(name: str, seeds: int, quick: bool, train: Path | None, validation: Path | None) -> Experiment:
-    from ..reproduction.experiments import dyck, squared, verbs
+def _plan(name: str, seeds: int, quick: bool, files: Mapping[str, Path]) -> Experiment:
+    from ..reproduction.experiments import dyck, spice, squared, verbs
 
     check_one_of("experiment", name, NAMES)
-    if name != "verbs" and (train or validation):
-        raise RecipeError(f"--train and --validation are only for the experiment verbs; got {name}")
+    used = FILES.get(name, ())
+    for option in files:
+        if option not in used:
+            users = " and ".join(user for user, options in FILES.items() if option in options)
+            raise RecipeError(f"--{option} is only for the experiment {users}; got {name}")
+    contents = {option: read_bytes(path) for option, path in files.items()}
+    if name == "spice-4":
+        if missing := [f"--{option}" for option in used if option not in files]:
+            raise RecipeError(f"spice-4 needs --train, --prefixes and --targets, SPiCe's files; {' and '.join(missing)} missing")
+        return spice(seeds, quick, **contents)
     if name == "verbs":
-        return verbs(seeds, quick, *(None if path is None else read_bytes(path) for path in (train, validation)))
+        return verbs(seeds, quick, contents.get("train"), contents.get("validation"))
     return squared(seeds, quick) if name == "squared" else dyck(name, seeds, quick)

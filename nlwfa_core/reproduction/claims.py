@@ -1,17 +1,26 @@
-"""The paper's claims about NL-WFA and SP, and verdicts on them from measured runs."""
+"""The paper's claims about NL-WFA and SP, and verdicts on them from measured runs.
+
+A verdict rests on paired differences, seed by seed, because strings differ more between seeds than models do on the same strings.
+No network is chosen with hindsight: each seed's validation strings choose it, by the score that is compared.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean, stdev
 
-from ..metrics.seeds import Spread
+from scipy.stats import t as student
 
-# Learner -> x -> seed -> value.
-Curves = Mapping[str, Mapping[int, Mapping[int, float]]]
-NONLINEAR = ("fac.non", "tran.non", "both.non")
+# x (rank or sample size) -> seed -> value.
+Curve = Mapping[int, Mapping[int, float]]
+Curves = Mapping[str, Curve]  # by learner
 SIMILAR = 0.05  # bits of log₂ Pauto
+# A difference between models counts from this number of seeds on, if its interval of this confidence excludes 0.
+MIN_SEEDS, CONFIDENCE = 5, 0.95
+UNDECIDED, NOT_RUN = "undecided", "not yet run"
 
 
 @dataclass(frozen=True)
@@ -21,7 +30,7 @@ class Claim:
     Attributes
     ----------
     text : str
-        The paper's words.
+        The paper's words, in short.
     metric : str
         The score that is compared; lower is better.
     low, high : int
@@ -53,78 +62,210 @@ CLAIMS = {
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """SP and the nonlinear learner with the best mean, at one rank or sample size.
+class Difference:
+    """How far a model is ahead of another one, in a score of which lower is better.
 
-    The best learner is chosen with hindsight, which favours NL-WFA a little.
+    Attributes
+    ----------
+    mean : float
+        The mean over seeds of the other's score minus the model's: positive if the model is ahead. ∞ if a score is.
+    margin : float or None
+        Half the width of the interval around the mean, of CONFIDENCE by Student's t; None from a single seed, and for ∞.
+    ahead, count : int
+        The number of seeds in which the model is ahead, and the number of all seeds that both have.
+    """
+
+    mean: float
+    margin: float | None
+    ahead: int
+    count: int
+
+    @classmethod
+    def of(cls, model: Mapping[int, float], other: Mapping[int, float]) -> Difference | None:
+        """Compare the values of two models, seed -> value; None if they share no seed, or both are ∞ there.
+
+        >>> Difference.of({0: 1.0, 1: 1.0}, {0: 2.0, 1: 4.0, 2: 9.0})
+        Difference(mean=2.0, margin=12.706204736174694, ahead=2, count=2)
+        """
+        gains = [other[seed] - model[seed] for seed in sorted(set(model) & set(other))]
+        gains = [gain for gain in gains if not math.isnan(gain)]  # ∞ − ∞
+        if not gains:
+            return None
+        margin, count = None, len(gains)
+        if count > 1 and all(map(math.isfinite, gains)):
+            margin = float(student.ppf((1 + CONFIDENCE) / 2, count - 1)) * stdev(gains) / math.sqrt(count)
+        return cls(mean(gains), margin, sum(gain > 0 for gain in gains), count)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its lower and upper end; (−∞, ∞) from fewer than MIN_SEEDS seeds."""
+        if self.margin is None or self.count < MIN_SEEDS:
+            return -math.inf, math.inf
+        return self.mean - self.margin, self.mean + self.margin
+
+    @property
+    def sign(self) -> int:
+        """1 if the model is ahead, −1 if it is behind, 0 if the interval contains 0.
+
+        A score of ∞ leaves no interval; then the model has to be ahead (or behind) in every seed, and in six or more (a sign test).
+        """
+        if not math.isfinite(self.mean):
+            significant = self.ahead in (0, self.count) and 2.0 ** (1 - self.count) <= 1 - CONFIDENCE
+            return (1 if self.ahead else -1) if significant else 0
+        low, high = self.interval
+        return int(low > 0) - int(high < 0)
+
+    def text(self, form: str = ".3f") -> str:
+        """Write the mean ± the margin.
+
+        >>> Difference(-0.0125, 0.004, 0, 10).text(), Difference(0.5, None, 1, 1).text(), Difference(math.inf, None, 5, 5).text()
+        ('−0.013 ± 0.004', '0.500', '∞')
+        """
+        if not math.isfinite(self.mean):
+            return "±∞" if math.isnan(self.mean) else "∞" if self.mean > 0 else "−∞"
+        margin = "" if self.margin is None else f" ± {self.margin:{form}}"
+        return f"{self.mean:{form}}{margin}".replace("-", "−", 1 if self.mean < 0 else 0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The network that validation strings choose, compared with others at one rank or sample size.
 
     Attributes
     ----------
     x : int
         The rank or sample size.
-    linear, nonlinear : Spread
-        Over the seeds that both have.
-    learner : str
-        The name of the nonlinear learner.
-    ahead, count : int
-        The number of seeds in which the nonlinear learner's value is lower, and the number of all seeds.
+    chosen : dict
+        Seed -> value of the network chosen for that seed.
+    choices : dict
+        Network -> the number of seeds for which it was chosen.
+    linear : Difference
+        From SP.
+    networks : dict
+        Network -> its own difference from SP, chosen or not.
+    baselines : dict
+        Name -> difference of the chosen network.
     """
 
     x: int
-    linear: Spread
-    nonlinear: Spread
-    learner: str
-    ahead: int
-    count: int
+    chosen: Mapping[int, float]
+    choices: Mapping[str, int]
+    linear: Difference
+    networks: Mapping[str, Difference]
+    baselines: Mapping[str, Difference]
+
+    @property
+    def baselines_ahead(self) -> list[str]:
+        """The baselines that the chosen network is behind."""
+        return [name for name, difference in self.baselines.items() if difference.sign < 0]
+
+    def answer(self, similar: bool) -> str:
+        """Answer whether NL-WFA is better than SP, or both are alike: "yes", "no", UNDECIDED, or why a "yes" does not count.
+
+        "Yes" needs a network that is ahead of all baselines, too: of two useless models neither is good.
+        """
+        low, high = self.linear.interval
+        if self.linear.count < MIN_SEEDS:
+            return UNDECIDED
+        if similar:
+            holds, fails = low >= -SIMILAR and high <= SIMILAR, low > SIMILAR or high < -SIMILAR
+        else:
+            holds, fails = self.linear.sign > 0, self.linear.sign < 0
+        if fails:
+            return "no"
+        if not holds:
+            return UNDECIDED
+        if self.baselines_ahead:
+            return f"{'similar' if similar else 'ahead of SP'}, but behind {' and '.join(map(model_name, self.baselines_ahead))},"
+        return "yes" if all(difference.sign > 0 for difference in self.baselines.values()) else UNDECIDED
 
 
-def compare(curves: Curves) -> list[Comparison]:
-    """Compare at every x where SP and at least one nonlinear learner were run.
+def chosen_network(values: Curves, validation: Curves, x: int) -> tuple[dict[int, float], dict[str, int]]:
+    """Choose a network for each seed by its validation strings; of equal ones the first.
 
-    >>> one = compare({"SP": {5: {0: math.inf, 1: 7.0}}, "fac.non": {5: {0: 8.0, 1: 7.5}}})[0]
-    >>> one.learner, one.ahead, one.count
-    ('fac.non', 1, 2)
+    Parameters
+    ----------
+    values, validation : Curves
+        Of all networks: the scores on the test strings, and those on the validation strings.
+
+    Returns
+    -------
+    dict
+        Seed -> value of the chosen network, for the seeds that all networks have.
+    dict
+        Network -> the number of seeds that chose it.
+    """
+    seeds = sorted(set.intersection(*(set(values[name].get(x, ())) & set(validation[name].get(x, ())) for name in values)))
+    choices = {seed: min(values, key=lambda name: _order(validation[name][x][seed])) for seed in seeds}
+    return {seed: values[name][x][seed] for seed, name in choices.items()}, dict(Counter(choices.values()))
+
+
+def compare(linear: Curve, values: Curves, validation: Curves, baselines: Curves) -> list[Comparison]:
+    """Compare the networks with SP and with baselines at every x where all of them were run.
+
+    >>> curves = {"fac.non": {5: {0: 0.4, 1: 0.6}}, "tran.non": {5: {0: 0.3, 1: 0.5}}}
+    >>> [one] = compare({5: {0: 0.6, 1: 0.6}}, curves, {"fac.non": {5: {0: 1, 1: 1}}, "tran.non": {5: {0: 2, 1: 0}}}, {})
+    >>> one.chosen, one.choices, one.linear.ahead
+    ({0: 0.4, 1: 0.5}, {'fac.non': 1, 'tran.non': 1}, 2)
     """
     comparisons = []
-    for x, linear in sorted(curves.get("SP", {}).items()):
-        by_learner = {name: by_x[x] for name in NONLINEAR if x in (by_x := curves.get(name, {}))}
-        if not by_learner:
+    for x, spectral in sorted(linear.items()):
+        chosen, choices = chosen_network(values, validation, x)
+        if not (difference := Difference.of(chosen, spectral)):
             continue
-        learner = min(by_learner, key=lambda name: Spread.of(by_learner[name].values()).order)
-        best = by_learner[learner]
-        seeds = sorted(set(linear) & set(best))
-        spreads = [Spread.of(values[seed] for seed in seeds) for values in (linear, best)]
-        ahead = sum(best[seed] < linear[seed] for seed in seeds)
-        comparisons.append(Comparison(x, spreads[0], spreads[1], learner, ahead, len(seeds)))
+        networks = {name: own for name in values if (own := Difference.of(values[name].get(x, {}), spectral))}
+        others = {name: own for name in baselines if (own := Difference.of(chosen, baselines[name].get(x, {})))}
+        comparisons.append(Comparison(x, chosen, choices, difference, networks, others))
     return comparisons
 
 
 def verdict(claim: Claim, comparisons: Sequence[Comparison], x_name: str, planned: Sequence[int]) -> str:
     """Say whether the runs agree with a claim, and at which x.
 
-    NL-WFA is better where it is ahead in most seeds; both are similar where their means are close.
-
     Parameters
     ----------
     planned : sequence of int
         Every x of the experiment; the verdict lists those without runs.
     """
-    relevant = [one for one in comparisons if claim.low <= one.x <= claim.high]
-    if not relevant:
-        return "not yet run"
-    agreeing = [one.x for one in relevant if (_alike(one) if claim.similar else 2 * one.ahead > one.count)]
-    answers = {
-        "yes": agreeing,
-        "no": [one.x for one in relevant if one.x not in agreeing],
-        "not yet run": [x for x in planned if claim.low <= x <= claim.high and x not in {one.x for one in relevant}],
-    }
-    summary = "does not agree" if not agreeing else "agrees in part" if answers["no"] else "agrees"
-    details = (f"{answer} at {x_name} {', '.join(f'{x:,}' for x in xs)}" for answer, xs in answers.items() if xs)
-    return f"**{'so far ' * bool(answers['not yet run'])}{summary}** ({'; '.join(details)})"
+    answers = {one.x: one.answer(claim.similar) for one in comparisons if claim.low <= one.x <= claim.high}
+    if not answers:
+        return NOT_RUN
+    missing = [x for x in planned if claim.low <= x <= claim.high and x not in answers]
+    answers |= dict.fromkeys(missing, NOT_RUN)
+    return f"**{'so far ' * bool(missing)}{summary(answers.values())}** ({by_answer(answers, x_name)})"
 
 
-def _alike(comparison: Comparison) -> bool:
-    linear, nonlinear = comparison.linear, comparison.nonlinear
-    if linear.mean is None or nonlinear.mean is None or linear.num_infinite or nonlinear.num_infinite:
-        return False
-    return math.fabs(linear.mean - nonlinear.mean) <= SIMILAR
+def summary(answers: Iterable[str]) -> str:
+    """Summarise the answers at several x.
+
+    >>> summary(["yes", "yes"]), summary(["yes", "no"]), summary(["no", UNDECIDED]), summary([UNDECIDED, NOT_RUN])
+    ('agrees', 'agrees in part', 'does not agree', 'undecided')
+    """
+    every = set(answers) - {NOT_RUN}
+    if "yes" in every:
+        return "agrees" if every == {"yes"} else "agrees in part"
+    return "undecided" if every <= {UNDECIDED} else "does not agree"
+
+
+def by_answer(answers: Mapping[int, str], x_name: str) -> str:
+    """List at which x each answer holds.
+
+    >>> by_answer({1: "yes", 5: "no", 10: "yes"}, "k =")
+    'yes at k = 1, 10; no at k = 5'
+    """
+    order = sorted(set(answers.values()), key=lambda answer: (answer == NOT_RUN, answer != "yes", answer == UNDECIDED, answer))
+    at = {answer: ", ".join(f"{x:,}" for x in sorted(answers) if answers[x] == answer) for answer in order}
+    return "; ".join(f"{answer} at {x_name} {xs}" for answer, xs in at.items())
+
+
+def _order(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
+def model_name(line: str) -> str:
+    """Name a reference line in a sentence.
+
+    >>> model_name("uniform"), model_name("5-gram")
+    ('the uniform model', 'the 5-gram')
+    """
+    return f"the {line} model" if line == "uniform" else f"the {line}"

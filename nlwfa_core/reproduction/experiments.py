@@ -1,4 +1,4 @@
-"""The paper's four experiments: the settings of their learners, the runs they consist of, and what one run measures.
+"""The paper's experiments: the settings of their learners, the runs they consist of, and what one run measures.
 
 Runs are planned first (`Experiment.runs`). `measure_missing` does those that are not in the experiment's CSV file yet, and stores
 each as soon as it is done, so that an interrupted command can resume. The learners' runs are a sweep of recipes (`jobs.sweep`).
@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -24,14 +24,18 @@ from .. import limits
 from ..errors import RecipeError
 from ..experiment.data import load_data
 from ..experiment.pipeline import reference_models
+from ..experiment.presets import CONVERGED as TO_CONVERGENCE
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from ..experiment.results import Result, load_result
 from ..files import FileShelf, make_directory, read_capped, write_atomically
 from ..jobs.sweep import run_missing
 from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
-from ..learning.progress import Progress, Report, silent
+from ..learning.progress import UNFINISHED, Progress, Report, silent
 from ..metrics.scores import Scores, TestSet, evaluate
+from ..models.model import Model
+from ..sources.files import read_strings
+from .prefixes import Prefixes, PrefixScores, prefix_scores, read_targets
 from .squared import SQUARED_COLUMNS, squared_errors
 
 REFERENCE = "reference"
@@ -48,15 +52,24 @@ TEST = (
 # A weight of 0 is raised to this share of the total weight, so that log₂ Pauto is finite; the result has a column of its own.
 FLOOR = 1e-30
 FLOORED = "kl_floored"
-SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), "seconds")
+# How many stages of a training ended at their limit of epochs while the loss was still falling.
+UNFINISHED_STAGES = "unfinished_stages"
+SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), UNFINISHED_STAGES, "seconds")
 # The paper says that k goes from 1 to 50, and samples from 200 to 20,000; it lists no ranks for the verbs.
 RANKS, SAMPLE_RANKS, VERB_RANKS = (1, 2, 3, 5, 10, 20, 30, 50), (2, 5, 10, 20), (5, 10, 20, 50)
+CONTROL_RANKS = (5, 10, 20)
+# SPiCe problem 4, in the published version: sizes below that of the file, which comes last, and the units of its LSTM.
+SPICE_SIZES, LSTM_UNITS = (1_000, 2_000, 3_000, 4_000), 128
+READINGS = tuple(f"prefix_wer_{field.name}" for field in fields(PrefixScores))
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 SQUARED_SIZES = (3, 4, 5, 6)
 SQUARED_EPOCHS, QUICK_SQUARED_EPOCHS = (3000, 1000), (30, 10)
 QUICK = LearningRecipe(epochs_factorisation=20, epochs_transitions=10)
+SLOW = ("GRU", "LSTM")  # no quick experiment has them: their training can't be shortened
 
-# Settings: as in the paper, and as well as we know how to
+NETWORKS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
+
+# Settings: a fixed number of epochs, trained to convergence, as well as we know how to, and controls
 
 
 TWO_STEPS = RefinementRecipe()
@@ -69,10 +82,10 @@ class Settings:
 
     Attributes
     ----------
-    title : str
-        For people.
+    title, note : str
+        For people: a name, and what the fields below do not say.
     learners : tuple of str
-        The learners to run.
+        The learners to run. The refinement and the fields below are only for those that learn from a Hankel matrix.
     linear, networks : dict
         Fields of `HankelRecipe` that differ from the experiment's own, for SP and for the other learners. Boundary symbols are
         added where a learner needs them.
@@ -80,26 +93,33 @@ class Settings:
         Fields of `LearningRecipe` that differ.
     refinement : RefinementRecipe
         The third step, for learners that train networks.
+    refines_linear : bool
+        Whether SP is refined as well.
     steps : int, optional
         Number of gradient steps in the third step, whatever the number of strings; its batch is then at most a quarter of the
         strings. By default the refinement's own epochs and batch are used.
     """
 
     title: str
+    note: str = ""
     learners: Sequence[str] = HANKEL_LEARNERS
     linear: Mapping[str, object] = field(default_factory=dict)
     networks: Mapping[str, object] = field(default_factory=dict)
     learning: Mapping[str, object] = field(default_factory=dict)
     refinement: RefinementRecipe = TWO_STEPS
+    refines_linear: bool = False
     steps: int | None = None
 
     def recipe(self, base: Recipe, learner: str, rank: int, seed: int, num_strings: int) -> Recipe:
         """Apply these settings to an experiment's recipe with `num_strings` training strings."""
-        networks = LEARNERS[learner].networks
+        kind = LEARNERS[learner]
+        if not kind.needs_hankel:
+            return base.changed(learning=LearningRecipe(learner=learner, rank=rank, seed=seed))
+        networks = kind.networks
         hankel = {**dict(base.hankel), **(self.networks if networks else self.linear)}
         hankel["bounded"] = needs_boundary(learner, hankel["statistic"], hankel["transform"])
         learning = {**dict(base.learning), **self.learning, "learner": learner, "rank": rank, "seed": seed}
-        refinement = self._refinement(num_strings).changed(seed=seed) if networks else TWO_STEPS
+        refinement = self._refinement(num_strings).changed(seed=seed) if networks or self.refines_linear else TWO_STEPS
         return base.changed(hankel=HankelRecipe(**hankel), learning=LearningRecipe(**learning), refinement=refinement)
 
     def _refinement(self, num_strings: int) -> RefinementRecipe:
@@ -110,25 +130,41 @@ class Settings:
         return self.refinement.changed(batch=batch, epochs=epochs)
 
     def describe(self) -> str:
-        """Describe the settings in one sentence, for a page."""
+        """Describe the settings in one or two sentences, for a page."""
         third = self.refinement
         parts = [f"{who}: {_listed(options)}" for who, options in (("SP", self.linear), ("networks", self.networks)) if options]
         parts += [_listed(self.learning)] if self.learning else []
         if third.objective != "none":
             steps = f"{third.epochs} epochs" if self.steps is None else f"{self.steps:,} steps (at most {MAX_EPOCHS} epochs)"
             decay = f", weight decay {third.weight_decay:g}" if third.weight_decay else ""
-            parts.append(f"networks are refined by {third.objective} in {steps} at rate {third.rate:g}{decay}")
-        return "; ".join(parts) or "statistic string, no transform, two steps"
+            who = "SP is" if self.refines_linear else "networks are"
+            parts.append(f"{who} refined by {third.objective} in {steps} at rate {third.rate:g}{decay}")
+        return ". ".join(filter(None, (self.note, "; ".join(parts)))) + "."
 
 
 def _listed(options: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in options.items())
 
 
-PAPER = Settings("the paper's settings")
+# The paper names neither a number of epochs nor a start; these are the library's first defaults.
+PAPER = Settings(
+    "1,000 + 500 epochs of Adamax",
+    "The paper's two steps: statistic string, no transform, Adamax at the paper's constant rates from random weights. The paper "
+    "does not say how long it trained; after so many epochs the second step's loss is still falling",
+)
+# SP is the same as with PAPER, so it is not run twice.
+CONVERGED = Settings(
+    "training to convergence",
+    "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower the loss by less than 1 % "
+    "([convergence](../convergence.md)). SP has nothing to train, so it is that of *paper*",
+    NETWORKS,
+    learning=TO_CONVERGENCE,
+)
 # The settings of `--preset best`, which explains how they were chosen. After a change here the refined runs are run again.
 REFINED = Settings(
     "refined settings",
+    "Not the paper's method, but the best that the library has: a network over conditional probabilities, trained by likelihood in "
+    "a third step ([what it is](README.md#what-the-refined-networks-are))",
     ("SP", "both.non"),
     linear={"statistic": "factor"},
     networks={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
@@ -136,7 +172,26 @@ REFINED = Settings(
     refinement=RefinementRecipe(objective="likelihood", batch=250, weight_decay=0.3),
     steps=3_000,
 )
-SETTINGS = {"paper": PAPER, "refined": REFINED}
+# The same number of states, but trained by the likelihood of the strings: HMM, GRU, and a linear model that starts from SP. The
+# third differs from the refined both.non only in that it has no tanh.
+CONTROLS = Settings(
+    "controls, trained by likelihood",
+    "HMM and GRU with the library's defaults ([opponents](../opponents.md)), and SP + likelihood: SP on the matrix of the refined "
+    "networks, refined in as many steps",
+    ("HMM", "GRU", "SP"),
+    linear={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
+    refinement=RefinementRecipe(objective="likelihood", batch=250),
+    refines_linear=True,
+    steps=3_000,
+)
+# The names are part of stored runs.
+SETTINGS = {"paper": PAPER, "converged": CONVERGED, "refined": REFINED, "likelihood": CONTROLS}
+SPICE_SETTINGS = {
+    "converged": replace(CONVERGED, note=CONVERGED.note.partition(". SP")[0], learners=HANKEL_LEARNERS),
+    "likelihood": Settings(
+        CONTROLS.title, "HMM and LSTM with the library's defaults ([opponents](../opponents.md))", ("HMM", "LSTM")
+    ),
+}
 
 # Runs, and the file that stores them
 
@@ -151,7 +206,7 @@ class Planned:
     Attributes
     ----------
     settings : str
-        One of `SETTINGS`, or "reference"; for squared functions a transform of H.
+        A name in `Experiment.settings`, or "reference"; for squared functions a transform of H.
     learner : str
         A learner, or the name of a reference line.
     rank : int
@@ -187,11 +242,13 @@ class Measured:
     values: Mapping[str, Value]
 
 
-RUN_FIELDS = tuple(field.name for field in fields(Planned))
+FIELDS = ("key", *(field.name for field in fields(Planned)))
 
 
 class RunFile:
     """A CSV file with a row for each run: its key, its fields, and its values in full precision (∞ is written as inf).
+
+    A file from before a column was added is read, too: its runs have no value there.
 
     Parameters
     ----------
@@ -216,9 +273,11 @@ class RunFile:
             return []
         rows = csv.reader(io.StringIO(read_capped(self.path, limits.most("file_bytes")).decode(errors="replace")))
         try:
-            if tuple(next(rows, ())) != self._header:
+            header = tuple(next(rows, ()))
+            fields, columns = header[: len(FIELDS)], header[len(FIELDS) :]
+            if fields != FIELDS or not columns or not set(columns) <= set(self.columns):
                 raise RecipeError(f"{self.path} does not have the columns of these runs: move it away, or choose another folder")
-            return [self._parsed(row) for row in rows]
+            return [self._parsed(row, columns) for row in rows]
         except RecipeError:
             raise
         except (ValueError, csv.Error):
@@ -230,20 +289,17 @@ class RunFile:
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(self._header)
+        writer.writerow((*FIELDS, *self.columns))
         for one in by_plan.values():
             writer.writerow((one.key, *astuple(one.planned), *(_text(one.values[column]) for column in self.columns)))
         write_atomically(self.path, buffer.getvalue().encode())
 
-    @property
-    def _header(self) -> tuple[str, ...]:
-        return ("key", *RUN_FIELDS, *self.columns)
-
-    def _parsed(self, row: Sequence[str]) -> Measured:
+    def _parsed(self, row: Sequence[str], columns: Sequence[str]) -> Measured:
         """Parse a row; raises ValueError if it is not a run."""
         key, settings, learner, rank, size, seed, *values = row
-        named = zip(self.columns, map(_value, values), strict=True)
-        return Measured(key, Planned(settings, learner, int(rank), int(size), int(seed)), dict(named))
+        named = dict(zip(columns, map(_value, values), strict=True))
+        planned = Planned(settings, learner, int(rank), int(size), int(seed))
+        return Measured(key, planned, {column: named.get(column) for column in self.columns})
 
 
 def _text(value: Value) -> str:
@@ -290,6 +346,10 @@ class Experiment:
         The paper's data, basis and layers; None for squared functions.
     uploads : dict
         Content hash -> bytes, for recipes with uploaded strings.
+    settings : dict
+        Name -> settings.
+    prefixes : Prefixes or None
+        Prefixes with targets to score on, in columns of their own.
     epochs : (int, int)
         Epochs of the two steps, for squared functions.
     quick : bool
@@ -301,17 +361,20 @@ class Experiment:
     runs: tuple[Planned, ...]
     base: Recipe | None = None
     uploads: Mapping[str, bytes] = field(default_factory=dict)
+    settings: Mapping[str, Settings] = field(default_factory=lambda: SETTINGS)
+    prefixes: Prefixes | None = None
     epochs: tuple[int, int] = SQUARED_EPOCHS
     quick: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return SCORE_COLUMNS if self.base else SQUARED_COLUMNS
+        if self.base is None:
+            return SQUARED_COLUMNS
+        return (*SCORE_COLUMNS, *READINGS) if self.prefixes else SCORE_COLUMNS
 
-    @property
-    def ranks(self) -> list[int]:
-        """The ranks of all learners, ascending."""
-        return sorted({planned.rank for planned in self.runs if planned.rank})
+    def ranks(self, settings: str = "paper", learner: str = "SP") -> list[int]:
+        """The ranks of a learner, ascending; by default those of SP."""
+        return sorted({planned.rank for planned in self.runs if (planned.settings, planned.learner) == (settings, learner)})
 
     def is_learned(self, planned: Planned) -> bool:
         """Whether a run learns from a recipe: reference lines and squared functions do not."""
@@ -326,11 +389,11 @@ class Experiment:
         """Make the recipe of a run; a reference line gets the recipe of its data. Raises RecipeError for squared functions."""
         if self.base is None:
             raise RecipeError(f"the runs of {self.name} have no recipe")
-        size = {"num_strings": planned.size} if self.base.data.source == "dyck" else {}
+        size = {"num_strings": planned.size} if self.base.data.source == "dyck" or self.prefixes else {}
         base = self.base.changed(data=self.base.data.changed(seed=planned.seed, **size))
         if not self.is_learned(planned):
             return base
-        recipe = SETTINGS[planned.settings].recipe(base, planned.learner, planned.rank, planned.seed, planned.size)
+        recipe = self.settings[planned.settings].recipe(base, planned.learner, planned.rank, planned.seed, planned.size)
         return recipe.changed(refinement=recipe.refinement.changed(epochs=2)) if self.quick else recipe
 
     def key(self, planned: Planned) -> str:
@@ -352,7 +415,13 @@ def dyck(name: str, seeds: int, quick: bool) -> Experiment:
     if quick:
         base = _shortened(base)
         ranks, sizes = (1, 2), (100,) if name == "dyck-rank" else (50, 100)
-    return Experiment(name, "dyck", _learner_runs(LINES, ranks, sizes, seeds), base, quick=quick)
+    control_ranks = CONTROL_RANKS if name == "dyck-rank" and not quick else ranks
+
+    def ranks_of(settings: str, learner: str) -> Sequence[int]:
+        return control_ranks if settings == "likelihood" else ranks
+
+    runs = _learner_runs(SETTINGS, LINES, sizes, seeds, ranks_of)
+    return Experiment(name, "dyck", _without_slow(runs) if quick else runs, base, quick=quick)
 
 
 def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None) -> Experiment:
@@ -373,7 +442,36 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
     size = load_data(data, uploads.__getitem__).train.num_strings
     name = "verbs" if uploads else "verbs-shipped"
     ranks = (1, 2) if quick else VERB_RANKS
-    return Experiment(name, name, _learner_runs(LINES[:2], ranks, (size,), seeds), base, uploads, quick=quick)
+    runs = _learner_runs(SETTINGS, LINES[:2], (size,), seeds, lambda settings, learner: ranks)
+    return Experiment(name, name, _without_slow(runs) if quick else runs, base, uploads, quick=quick)
+
+
+def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes) -> Experiment:
+    """Plan the published version's table: SPiCe problem 4 by training size, scored on prefixes with targets.
+
+    Raises
+    ------
+    RecipeError
+        If a file can't be read, or prefixes and targets don't belong together.
+    """
+    uploads = {hashlib.sha256(content).hexdigest(): content for content in (train, prefixes)}
+    upload, upload_test = (hashlib.sha256(content).hexdigest() for content in (train, prefixes))
+    data = DataRecipe(source="upload", num_validation=450, upload=upload, upload_test=upload_test)
+    base = PRESETS["paper-verbs"][1].changed(data=data)
+    loaded = load_data(data, uploads.__getitem__)
+    words = read_strings(prefixes, alphabet=loaded.alphabet).words
+    total, smaller = loaded.train.num_strings, (50,) if quick else SPICE_SIZES
+    sizes = (*(size for size in smaller if size < total), 100 if quick and total > 100 else total)
+    ranks = (1, 2) if quick else VERB_RANKS
+
+    def ranks_of(settings: str, learner: str) -> Sequence[int]:
+        return (LSTM_UNITS,) if learner == "LSTM" else ranks
+
+    runs = _learner_runs(SPICE_SETTINGS, LINES[:2], sizes, seeds, ranks_of)
+    runs = _without_slow(runs) if quick else runs
+    scored = Prefixes(words, read_targets(targets, len(words)))
+    base = _shortened(base) if quick else base
+    return Experiment("spice-4", "spice-4", runs, base, uploads, SPICE_SETTINGS, scored, quick=quick)
 
 
 def squared(seeds: int, quick: bool) -> Experiment:
@@ -392,15 +490,32 @@ def _shortened(base: Recipe) -> Recipe:
     return base.changed(hankel=hankel, learning=QUICK.changed(hidden=base.learning.hidden))
 
 
-def _learner_runs(lines: Sequence[str], ranks: Sequence[int], sizes: Sequence[int], seeds: int) -> tuple[Planned, ...]:
-    """Plan reference lines first, then the paper's settings for all seeds, then the refined ones."""
+def _learner_runs(
+    settings: Mapping[str, Settings],
+    lines: Sequence[str],
+    sizes: Sequence[int],
+    seeds: int,
+    ranks_of: Callable[[str, str], Sequence[int]],
+) -> tuple[Planned, ...]:
+    """Plan reference lines first, then the settings one after another, each for all seeds.
+
+    Parameters
+    ----------
+    ranks_of : callable
+        Name of settings, learner -> ranks.
+    """
     references = [Planned(REFERENCE, line, 0, size, seed) for seed, size, line in product(range(seeds), sizes, lines)]
     learned = [
         Planned(name, learner, rank, size, seed)
-        for name, settings in SETTINGS.items()
-        for seed, size, learner, rank in product(range(seeds), sizes, settings.learners, ranks)
+        for name in settings
+        for seed, size, learner in product(range(seeds), sizes, settings[name].learners)
+        for rank in ranks_of(name, learner)
     ]
     return (*references, *learned)
+
+
+def _without_slow(runs: Iterable[Planned]) -> tuple[Planned, ...]:
+    return tuple(planned for planned in runs if planned.learner not in SLOW)
 
 
 # Measuring
@@ -477,7 +592,8 @@ def _measure_learned(
 
         def store_result(key: str, failure: str | None) -> None:
             if failure is None:
-                store(by_key[key], _of_result(load_result(home / "runs" / key), test_set))
+                result = load_result(home / "runs" / key)
+                store(by_key[key], _of_result(result, test_set) | _prefix_columns(experiment, result.model))
 
         to_run = {key: recipes[planned] for key, planned in by_key.items()}
         swept = run_missing(to_run, home, jobs, seconds=seconds, each=store_result, history=False)
@@ -505,17 +621,30 @@ def _measure(experiment: Experiment, planned: Planned) -> tuple[Planned, Mapping
         size, transform = planned.size, planned.settings
         return planned, squared_errors(planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs)
     data = load_data(experiment.recipe(planned).data, experiment.uploads.__getitem__)
-    scores = evaluate(reference_models(data, NGRAM_ORDER)[planned.learner], data.test)
-    return planned, _columns(scores, scores.kl, None, 0, 0.0)
+    model = reference_models(data, NGRAM_ORDER)[planned.learner]
+    scores = evaluate(model, data.test)
+    others: dict[str, Value] = {"num_states": 0, UNFINISHED_STAGES: None, "seconds": 0.0}
+    return planned, _columns(scores, scores.kl, None) | others | _prefix_columns(experiment, model)
 
 
-def _of_result(result: Result, test_set: Callable[[DataRecipe], TestSet]) -> Mapping[str, Value]:
+def _prefix_columns(experiment: Experiment, model: Model) -> dict[str, Value]:
+    if experiment.prefixes is None:
+        return {}
+    return dict(zip(READINGS, astuple(prefix_scores(model, experiment.prefixes)), strict=True))
+
+
+def _of_result(result: Result, test_set: Callable[[DataRecipe], TestSet]) -> dict[str, Value]:
     scores = result.scores
     floored = evaluate(result.model, test_set(result.recipe.data), FLOOR).kl if scores.num_zero else scores.kl
-    return _columns(scores, floored, result.validation, result.report.num_states, result.seconds["learning"])
+    unfinished = sum(log.state == UNFINISHED for log in result.report.logs) if result.report.logs else None
+    return _columns(scores, floored, result.validation) | {
+        "num_states": result.report.num_states,
+        UNFINISHED_STAGES: unfinished,
+        "seconds": result.seconds["learning"],
+    }
 
 
-def _columns(scores: Scores, floored: float | None, validation: Scores | None, num_states: int, seconds: float) -> dict[str, Value]:
+def _columns(scores: Scores, floored: float | None, validation: Scores | None) -> dict[str, Value]:
     test_scores = {name: getattr(scores, name) for name in TEST}
     validation_scores = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
-    return {"num_states": num_states, **test_scores, FLOORED: floored, **validation_scores, "seconds": seconds}
+    return {**test_scores, FLOORED: floored, **validation_scores}

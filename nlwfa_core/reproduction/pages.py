@@ -1,7 +1,7 @@
 """The experiments as Markdown pages with SVG figures: how many runs there are, tables, the paper's claims, why results can differ.
 
-`write_pages` makes the files of an experiment from its measured runs. It computes nothing but means, and the choice of a rank by
-validation strings. The paragraphs about what the paper leaves open are prose, in `reasons.md`.
+`write_pages` makes the files of an experiment from its measured runs. It computes nothing but means, paired differences, and
+choices by validation strings. The paragraphs about what the paper leaves open are prose, in `reasons.md`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,38 @@ from itertools import product
 from pathlib import Path
 
 from ..lab.svg import Panel, line_chart
-from ..learning.names import HANKEL_LEARNERS
 from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread, badness
-from .claims import CLAIMS, Curves, compare, verdict
-from .experiments import FLOOR, FLOORED, LINES, REFERENCE, SETTINGS, Experiment, Measured, Planned, distinct, select
+from .claims import (
+    CLAIMS,
+    CONFIDENCE,
+    MIN_SEEDS,
+    SIMILAR,
+    UNDECIDED,
+    Comparison,
+    Curve,
+    Curves,
+    Difference,
+    by_answer,
+    chosen_network,
+    compare,
+    model_name,
+    verdict,
+)
+from .experiments import (
+    FLOOR,
+    FLOORED,
+    LINES,
+    NETWORKS,
+    REFERENCE,
+    UNFINISHED_STAGES,
+    Experiment,
+    Measured,
+    Planned,
+    Settings,
+    distinct,
+    select,
+)
 
 TITLES = {
     "dyck-rank": "Dyck strings, by rank: the paper's Figures 2 and 3",
@@ -24,6 +51,7 @@ TITLES = {
     "verbs": "English verbs, SPiCe problem 4: the paper's Table 1",
     "verbs-shipped": "English verbs, the shipped ones: the paper's Table 1 on other data",
     "squared": "Squared functions: rank of H, rank of H^{1/2}, error by rank",
+    "spice-4": "English verbs, SPiCe problem 4: the published version's table, by training size",
 }
 # Sections of reasons.md.
 REASONS = {
@@ -32,6 +60,7 @@ REASONS = {
     "verbs": ("All learners", "English verbs"),
     "verbs-shipped": ("All learners", "English verbs"),
     "squared": ("Squared functions",),
+    "spice-4": ("All learners", "SPiCe 4 by training size"),
 }
 SCORE_TITLES = {
     **{score.field: score.title for score in SCORES},
@@ -74,16 +103,26 @@ def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
         table(("settings", "runs done", "whole seeds"), done),
     ]
     if experiment.base:
-        parts.append("\n".join(f"- **{name}**: {settings.describe()}." for name, settings in SETTINGS.items()))
+        lines = (f"- **{name}** ({settings.title}): {settings.describe()}" for name, settings in experiment.settings.items())
+        parts += ["\n".join(lines), _unfinished(measured)]
     if experiment.name == "verbs-shipped":
         parts.append(
             "These verbs are not the paper's, whose file is not part of this project: use `--train` and `--validation` for it."
         )
     return [
-        *parts,
-        "Values are mean ± standard deviation over whole seeds or, if no seed is whole, over the seeds that all learners have. "
-        "A value without ± is of one seed.",
+        *filter(None, parts),
+        "Values are mean ± standard deviation over the seeds in which all learners of these settings were run, at this rank or "
+        "sample size. A value without ± is of one seed. A seed draws the strings to learn from and those to test on, and is also "
+        "that of the learner, so ± has all three causes. Differences between models are paired, on the same strings, and have a "
+        f"{CONFIDENCE:.0%} interval.",
     ]
+
+
+def _unfinished(measured: Sequence[Measured]) -> str:
+    """Say how many of the trainings to convergence ended at their limit of epochs."""
+    runs = [one for one in select(measured, settings="converged") if one.values[UNFINISHED_STAGES] is not None]
+    unfinished = sum(bool(one.values[UNFINISHED_STAGES]) for one in runs)
+    return f"Of {len(runs):,} trainings to convergence, {unfinished:,} ended at the limit of epochs instead." if runs else ""
 
 
 def _done(settings: str, planned: Sequence[Planned], measured: Sequence[Measured]) -> Sequence[str]:
@@ -103,112 +142,277 @@ FIGURES = {
     "dyck-rank": {"log2_pauto": "Figure 2: ", "wer": "Figure 3: "},
     "dyck-samples": {"log2_pauto": "Figure 4: ", "wer": "Figure 5: "},
 }
+# Score -> its number format where models are compared, and the score of the validation strings that chooses ranks and networks.
+COMPARED = {
+    FLOORED: (".2g", "validation_log2_pauto"),
+    "wer": (".3f", "validation_wer"),
+    "bits_per_symbol": (".3f", "validation_bits_per_symbol"),
+}
+COMPARED_TITLES = {**SCORE_TITLES, FLOORED: FLOORED_TITLE}
+CONTROLS = "likelihood"
+CONTROL_TITLES = {"SP": "SP + likelihood"}
+TIED = f"SP, {SCORE_OF['share_tied'].short_title}"
 
 
 def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
-    """Write the body of "dyck-rank" or "dyck-samples": a figure and tables for each metric, then the paper's claims."""
-    x_title = "rank k" if experiment.name == "dyck-rank" else "training strings n"
-    planned = experiment.runs_by_settings
-    runs = {name: comparable(planned[name], list(select(measured, settings=name))) for name in SETTINGS}
-    curves = {(name, metric): _curves(runs[name], metric, experiment) for name, metric in product(SETTINGS, (*METRICS, FLOORED))}
+    """Write the body of "dyck-rank" or "dyck-samples": a figure and tables for each metric, then what they say."""
+    by_rank = experiment.name == "dyck-rank"
+    x_title = "rank k" if by_rank else "training strings n"
+    runs = {name: settings_runs(experiment, name, measured, "rank" if by_rank else "size") for name in experiment.settings}
+    lines = list(select(measured, settings=REFERENCE))
     body, files = [], {}
     for metric in METRICS:
-        panels = []
-        for name, settings in SETTINGS.items():
-            references = [one for one in select(measured, settings=REFERENCE) if one.planned.seed in distinct(runs[name], "seed")]
-            series = {**curves[name, metric], **_reference_lines(references, metric, experiment)}
-            panels.append(Panel(settings.title, {line: _spreads(curve) for line, curve in series.items() if curve}))
+        panels, tables = [], []
+        for name, settings in experiment.settings.items():
+            curves = _curves(experiment, name, runs[name], metric)
+            references = _reference_lines(experiment, lines, curves, metric)
+            titles = CONTROL_TITLES if name == CONTROLS else {}
+            series = {titles.get(line, line): _spreads(curve) for line, curve in {**curves, **references}.items() if curve}
+            panels.append(Panel(settings.title, series))
+            if metric in FORMS and curves:
+                ties = _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {}) if name != CONTROLS else {}
+                tables += [
+                    f"With {settings.title}:",
+                    _curve_table(series, x_title, FORMS[metric], _spreads(ties) if metric == "wer" else {}),
+                    *_behind_baselines(curves, references, x_title),
+                ]
         title = f"{FIGURES[experiment.name].get(metric, '')}{SCORE_TITLES[metric]} by {x_title}"
-        description = "Mean over seeds, bands of one standard deviation; left the paper's settings, right the refined ones."
+        description = f"Mean over seeds, bands of one standard deviation. Panels: {'; '.join(panel.title for panel in panels)}."
         file_name = f"{experiment.name}-{metric.replace('_', '-')}.svg"
         files[file_name] = line_chart(panels, title, description, x_title, SCORE_TITLES[metric], log_y=metric == "kl")
-        body += [f"## {title}", figure(title, file_name)]
-        if metric in FORMS:
-            body += [
-                f"With {panel.title}:\n\n{_curve_table(panel.series, x_title, FORMS[metric])}"
-                for panel in panels
-                if set(panel.series) - set(LINES)
-            ]
-    return [*body, *_zeros_and_ties(runs, experiment, x_title), *_judged_claims(experiment, curves, x_title)], files
+        body += [f"## {title}", figure(title, file_name), *tables]
+    return [
+        *body,
+        *_zeros(experiment, runs, x_title),
+        *_judged_claims(experiment, runs, lines, x_title),
+        *_beside_controls(experiment, runs, x_title),
+    ], files
 
 
-def _curves(measured: Sequence[Measured], metric: str, experiment: Experiment) -> Curves:
-    """Collect learners' values by rank; or by sample size, at the rank that each seed's validation strings choose."""
-    curves: dict[str, dict[int, dict[int, float]]] = {learner: {} for learner in HANKEL_LEARNERS}
-    if experiment.name == "dyck-rank":
-        for learner, rank in product(HANKEL_LEARNERS, experiment.ranks):
-            if values := values_of(select(measured, learner=learner, rank=rank), metric):
-                curves[learner][rank] = values
-        return curves
-    for learner, size, seed in product(HANKEL_LEARNERS, distinct(measured, "size"), distinct(measured, "seed")):
-        by_rank = runs_by_rank(select(measured, learner=learner, size=size, seed=seed), experiment.ranks)
-        if by_rank:
-            rank = chosen_rank(by_rank, "wer" if metric == "wer" else "log2_pauto")
-            curves[learner].setdefault(size, {}).update(values_of(by_rank[rank], metric))
-    return curves
+def _curves(
+    experiment: Experiment, settings: str, measured: Sequence[Measured], metric: str, chosen_by: str = ""
+) -> dict[str, Curve]:
+    """Collect learners' values by rank; or by sample size, at the rank that each seed's validation strings choose.
+
+    Parameters
+    ----------
+    chosen_by : str
+        The score that chooses the rank, where that is not the metric.
+    """
+    curves: dict[str, dict[int, dict[int, float]]] = {}
+    names = dict.fromkeys(one.planned.learner for one in measured)
+    order = [name for name in ("SP", *NETWORKS, *names) if name in names]
+    for learner in dict.fromkeys(order):
+        own = "paper" if (learner, settings) == ("SP", "converged") and experiment.base else settings
+        ranks = experiment.ranks(own, learner)
+        runs = list(select(measured, learner=learner))
+        curve: dict[int, dict[int, float]] = {}
+        if experiment.name == "dyck-rank":
+            curve = {rank: values_of(select(runs, rank=rank), metric) for rank in ranks}
+        else:
+            for size, seed in product(distinct(runs, "size"), distinct(runs, "seed")):
+                if by_rank := runs_by_rank(select(runs, size=size, seed=seed), ranks):
+                    score = (chosen_by or metric).removeprefix("validation_")
+                    rank = chosen_rank(by_rank, score if score in ("wer", "bits_per_symbol") else "log2_pauto")
+                    curve.setdefault(size, {}).update(values_of(by_rank[rank], metric))
+        if curve := {x: values for x, values in curve.items() if values}:
+            curves[learner] = curve
+    return {**curves}
 
 
-def _reference_lines(measured: Sequence[Measured], metric: str, experiment: Experiment) -> Curves:
-    """Collect the values of reference lines, which are the same at every rank. The true model is left out where it would be 0."""
-    curves = {
-        name: {size: values_of(select(measured, learner=name, size=size), metric) for size in distinct(measured, "size")}
-        for name in (LINES[:2] if metric == "kl" else LINES)
-    }
-    if experiment.name == "dyck-samples":
-        return curves
-    return {name: dict.fromkeys(experiment.ranks, values) for name, curve in curves.items() for values in curve.values()}
+def _reference_lines(experiment: Experiment, lines: Sequence[Measured], curves: Curves, metric: str) -> dict[str, Curve]:
+    """Collect the values of reference lines at the x and for the seeds of some curves. The true model is left out where it is 0."""
+    references: dict[str, Curve] = {}
+    for name in LINES[:2] if metric in ("kl", FLOORED) else LINES:
+        curve = {}
+        for x in sorted({x for points in curves.values() for x in points}):
+            seeds = {seed for points in curves.values() for seed in points.get(x, ())}
+            own = [one for one in select(lines, learner=name) if experiment.name == "dyck-rank" or one.planned.size == x]
+            values = {seed: value for seed, value in values_of(own, metric).items() if seed in seeds}
+            curve |= {x: values} if values else {}
+        references[name] = curve
+    return references
 
 
-def _spreads(curve: Mapping[int, Mapping[int, float]]) -> dict[int, Spread]:
+def _spreads(curve: Curve) -> dict[int, Spread]:
     return {x: Spread.of(values.values()) for x, values in curve.items()}
 
 
-def _curve_table(series: Mapping[str, Mapping[int, Spread]], x_title: str, form: str) -> str:
-    xs = sorted({x for points in series.values() for x in points})
-    rows = [(f"{x:,}", *(points[x].text(form) if x in points else "" for points in series.values())) for x in xs]
-    return table((x_title, *series), rows)
+def _curve_table(series: Mapping[str, Mapping[int, Spread]], x_title: str, form: str, ties: Mapping[int, Spread]) -> str:
+    """Tabulate means by x, with the number of seeds and, beside SP, the share of its predictions that are ties."""
+    xs = sorted({x for name, points in series.items() if name not in LINES for x in points})
+    columns: dict[str, list[str]] = {}
+    for name, points in series.items():
+        columns[name] = [points[x].text(form) if x in points else "" for x in xs]
+        if name == "SP" and ties:
+            columns[TIED] = [ties[x].text(".2f") if x in ties else "" for x in xs]
+    seeds = [str(max(points[x].count for name, points in series.items() if name not in LINES and x in points)) for x in xs]
+    rows = zip((f"{x:,}" for x in xs), seeds, *columns.values(), strict=True)
+    return table((x_title, "seeds", *columns), rows)
 
 
-def _zeros_and_ties(runs: Mapping[str, Sequence[Measured]], experiment: Experiment, x_title: str) -> list[str]:
-    """Tabulate SP's strings of weight 0, its tied predictions, and its score when such weights are raised to the floor."""
+def _behind_baselines(curves: Curves, references: Curves, x_title: str) -> list[str]:
+    """Say where a learner is worse than the uniform model, or than the n-gram, in the mean over seeds."""
+    sentences = []
+    for line in LINES[:2]:
+        worse = []
+        for name, curve in curves.items():
+            pairs = {x: (Spread.of(curve[x].values()), Spread.of(references[line].get(x, {}).values())) for x in sorted(curve)}
+            if xs := [f"{x:,}" for x, (own, other) in pairs.items() if other.count and own.order > other.order]:
+                worse.append(f"{name} at {x_title[-1]} = {', '.join(xs)}")
+        if worse:
+            sentences.append(f"Worse than {model_name(line)}: {'; '.join(worse)}.")
+    return [" ".join(sentences)] if sentences else []
+
+
+def _zeros(experiment: Experiment, runs: Mapping[str, Sequence[Measured]], x_title: str) -> list[str]:
+    """Tabulate SP's strings of weight 0, and its score when such weights are raised to the floor."""
     body = []
-    for name, settings in SETTINGS.items():
-        zero, tied, floored = (_curves(runs[name], metric, experiment)["SP"] for metric in ("num_zero", "share_tied", FLOORED))
+    for name in ("paper", "refined"):
+        zero, floored = (_curves(experiment, name, runs[name], metric, FLOORED).get("SP", {}) for metric in ("num_zero", FLOORED))
         if any(value for values in zero.values() for value in values.values()):
-            columns = ((zero, ".1f"), (tied, ".2f"), (floored, ".2g"))
+            columns = ((zero, ".1f"), (floored, ".2g"))
             rows = [(f"{x:,}", *(Spread.of(curve[x].values()).text(form) for curve, form in columns)) for x in sorted(zero)]
-            header = (x_title, SCORE_TITLES["num_zero"], SCORE_TITLES["share_tied"], FLOORED_TITLE)
-            body.append(f"With {settings.title}:\n\n{table(header, rows)}")
+            header = (x_title, SCORE_TITLES["num_zero"], FLOORED_TITLE)
+            body.append(f"With {experiment.settings[name].title}:\n\n{table(header, rows)}")
     return ["## What SP gives weight 0", *body] if body else []
 
 
-def _judged_claims(experiment: Experiment, curves: Mapping[tuple[str, str], Curves], x_title: str) -> list[str]:
+# The paper's claims
+
+
+HOW_JUDGED = f"""\
+*Yes* means that the network is ahead of SP, of the uniform model and of the 5-gram, each time with a {CONFIDENCE:.0%} interval
+of the paired differences between seeds (Student's t) that excludes 0; for *similarly*, that the interval of its difference from
+SP lies within ±{SIMILAR}, and that it is ahead of the other two. *No* means that it is behind SP in the same sense. If the
+interval contains 0, or with fewer than {MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the
+number of ranks or sizes.
+
+The network is the one that the validation strings choose for each seed, by the score that is compared, among those of these
+settings: test scores choose nothing. The paper shows curves without numbers, so only its sentences can be checked. Its curves
+are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the total; otherwise SP's score would be ∞
+wherever a test string has weight 0. A positive difference means that the network is ahead."""
+
+
+def _judged_claims(
+    experiment: Experiment, runs: Mapping[str, Sequence[Measured]], lines: Sequence[Measured], x_title: str
+) -> list[str]:
     """Judge the paper's claims, and show the comparisons that the verdicts rest on."""
-    body = ["## Against the paper"]
+    body, tables = ["## Against the paper"], []
     x_name = f"{x_title[-1]} ="
-    xs = experiment.ranks if experiment.name == "dyck-rank" else sorted({planned.size for planned in experiment.runs})
-    for name, settings in SETTINGS.items():
-        lines = []
-        for claim in CLAIMS[experiment.name]:
-            metric = FLOORED if claim.metric == "log2_pauto" else claim.metric
-            lines.append(f"- {claim.text}: {verdict(claim, compare(curves[name, metric]), x_name, xs)}")
-        body.append("\n".join([f"With {settings.title}:", "", *lines]))
-    body.append(
-        "*Yes* means that the nonlinear learner with the best mean (chosen with hindsight) is ahead of SP in more than half of "
-        "the seeds; for *similarly*, that the means are within 0.05. The paper shows curves without numbers, so only its sentences "
-        f"can be checked. Its curves are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the "
-        "total; otherwise SP's score would be ∞ wherever a test string has weight 0."
+    for name, settings in experiment.settings.items():
+        if name == CONTROLS:
+            continue
+        networks = networks_of(settings)
+        comparisons = {}
+        for metric in (FLOORED, "wer"):
+            form, validation = COMPARED[metric]
+            curves = _curves(experiment, name, runs[name], metric)
+            chosen_by = _networks(_curves(experiment, name, runs[name], validation), networks)
+            references = _reference_lines(experiment, lines, curves, "kl" if metric == FLOORED else metric)
+            baselines = {line: references[line] for line in LINES[:2]}
+            comparisons[metric] = compare(curves.get("SP", {}), _networks(curves, networks), chosen_by, baselines)
+            ties = _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {}) if metric == "wer" else {}
+            rows = [_comparison_row(one, curves["SP"][one.x], ties.get(one.x), networks, form) for one in comparisons[metric]]
+            if rows:
+                header = (
+                    *(x_title, "seeds", "SP", *([TIED] if ties else [])),
+                    *(f"{network} ahead of SP by" for network in networks[len(networks) == 1 :]),
+                    *("network chosen, in how many seeds", "it is ahead of SP by", "in seeds"),
+                    *(f"ahead of {model_name(line)} by" for line in LINES[:2]),
+                )
+                tables.append(f"{COMPARED_TITLES[metric]}, with {settings.title}:\n\n{table(header, rows)}")
+        xs = experiment.ranks() if experiment.name == "dyck-rank" else sorted({planned.size for planned in experiment.runs})
+        answers = [
+            f"- {claim.text}: {verdict(claim, comparisons[FLOORED if claim.metric == 'log2_pauto' else claim.metric], x_name, xs)}"
+            for claim in CLAIMS[experiment.name]
+        ]
+        body.append("\n".join([f"With {settings.title}:", "", *answers]))
+    return [*body, HOW_JUDGED, *tables]
+
+
+def _comparison_row(
+    comparison: Comparison, linear: Mapping[int, float], ties: Mapping[int, float] | None, networks: Sequence[str], form: str
+) -> Sequence[str]:
+    """A row of differences: of each network from SP, and of the chosen one from SP and from the baselines."""
+    return (
+        *(f"{comparison.x:,}", str(comparison.linear.count), Spread.of(linear.values()).text(form)),
+        *([] if ties is None else [Spread.of(ties.values()).text(".2f")]),
+        *(comparison.networks[name].text(form) if name in comparison.networks else "" for name in networks[len(networks) == 1 :]),
+        ", ".join(f"{name} {count}" for name, count in comparison.choices.items()),
+        comparison.linear.text(form),
+        f"{comparison.linear.ahead} of {comparison.linear.count}",
+        *(comparison.baselines[line].text(form) if line in comparison.baselines else "" for line in LINES[:2]),
     )
-    for name, (metric, form) in product(SETTINGS, {FLOORED: FORMS["kl"], "wer": FORMS["wer"]}.items()):
-        if comparisons := compare(curves[name, metric]):
-            rows = [
-                (f"{c.x:,}", c.linear.text(form), f"{c.nonlinear.text(form)} ({c.learner})", f"{c.ahead} of {c.count}")
-                for c in comparisons
+
+
+def networks_of(settings: Settings) -> list[str]:
+    """The networks among the learners of some settings."""
+    return [learner for learner in settings.learners if learner in NETWORKS]
+
+
+def _networks(curves: Curves, names: Iterable[str]) -> dict[str, Curve]:
+    """The curves of networks; those that were not run yet have no points."""
+    return {name: curves.get(name, {}) for name in names}
+
+
+# Controls of the same number of states
+
+
+HOW_CONTROLLED = f"""\
+SP + likelihood is a linear model of the same Hankel matrix as the refined both.non, refined in the same number of steps. HMM
+and GRU have the library's defaults ([opponents](../opponents.md)): the HMM at most 500 iterations of EM from each of three
+starts, the GRU at most 6,000 updates of AdamW at rate 0.02. Validation strings stop all three. A GRU has more parameters than a
+network of as many states.
+
+The network is again the one that validation strings choose, and a positive difference means that it is ahead.
+*{UNDECIDED.capitalize()}*: the {CONFIDENCE:.0%} interval contains 0, or there are fewer than {MIN_SEEDS} seeds."""
+
+
+def _beside_controls(experiment: Experiment, runs: Mapping[str, Sequence[Measured]], x_title: str) -> list[str]:
+    """Compare the networks with models of the same number of states that are trained by likelihood."""
+    x_name, body, sentences = f"{x_title[-1]} =", [], []
+    measured = list(runs[CONTROLS])
+    learners = [name for name in experiment.settings[CONTROLS].learners if name in {one.planned.learner for one in measured}]
+    if not learners:
+        return []
+    compared = [name for name in experiment.settings if name != CONTROLS]
+    for metric, (form, validation) in COMPARED.items():
+        rows = []
+        signs: dict[tuple[str, str], dict[int, str]] = {}
+        for learner in learners:
+            control = _curves(experiment, CONTROLS, list(select(measured, learner=learner)), metric).get(learner, {})
+            for x in sorted(control):
+                cells = []
+                for name in compared:
+                    networks = networks_of(experiment.settings[name])
+                    scores, chosen_by = (
+                        _networks(_curves(experiment, name, runs[name], score), networks) for score in (metric, validation)
+                    )
+                    chosen, _ = chosen_network(scores, chosen_by, x)
+                    difference = Difference.of(chosen, control[x])
+                    ahead = f" ({difference.ahead} of {difference.count})" if difference else ""
+                    cells.append(f"{difference.text(form)}{ahead}" if difference else "")
+                    if difference:
+                        signs.setdefault((name, learner), {})[x] = ("behind", UNDECIDED, "ahead")[difference.sign + 1]
+                title = CONTROL_TITLES.get(learner, learner)
+                rows.append((title, f"{x:,}", Spread.of(control[x].values()).text(form), *cells))
+        header = ("control", x_title, "its score", *(f"{name}: ahead by (in seeds)" for name in compared))
+        body.append(f"{COMPARED_TITLES[metric]}:\n\n{table(header, rows)}")
+        for name in compared:
+            parts = [
+                f"{CONTROL_TITLES.get(learner, learner)}: {by_answer(signs[name, learner], x_name)}"
+                for learner in learners
+                if (name, learner) in signs
             ]
-            title = FLOORED_TITLE if metric == FLOORED else SCORE_TITLES[metric]
-            header = (x_title, "SP", "best nonlinear", "seeds ahead")
-            body.append(f"{title}, with {SETTINGS[name].title}:\n\n{table(header, rows)}")
-    return body
+            if parts:
+                sentences.append(f"- {COMPARED_TITLES[metric]}, {name} against {'. Against '.join(parts)}.")
+    return [
+        "## Against models of the same number of states",
+        HOW_CONTROLLED,
+        "\n".join(sentences),
+        *body,
+    ]
 
 
 # Table 1: English verbs
@@ -225,41 +429,76 @@ TABLE_1_HEADER = (
 def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     """Write the body of "verbs" or "verbs-shipped", which have no figures."""
     body = ["## Table 1"]
-    lines = [_table_1_row(line, "", select(measured, settings=REFERENCE, learner=line)) for line in LINES[:2]]
-    for name, settings in SETTINGS.items():
-        runs = comparable(experiment.runs_by_settings[name], list(select(measured, settings=name)))
-        rows, chosen = [], {}
-        for learner in HANKEL_LEARNERS:
-            if by_rank := runs_by_rank(select(runs, learner=learner), experiment.ranks):
+    lines = list(select(measured, settings=REFERENCE))
+    line_rows = [_table_1_row(line, "", select(lines, learner=line)) for line in LINES[:2]]
+    for name, settings in experiment.settings.items():
+        runs, rows, chosen = settings_runs(experiment, name, measured), [], {}
+        learners = settings.learners if "SP" in settings.learners else ("SP", *settings.learners)
+        for learner in learners:
+            own = name if learner in settings.learners else "paper"
+            if by_rank := runs_by_rank(select(runs, learner=learner), experiment.ranks(own, learner)):
                 rank = chosen_rank(by_rank, "wer")
                 chosen[learner] = by_rank[rank]
-                paper = (f"{TABLE_1[learner][0]:.2f}", f"{TABLE_1[learner][1]:.3f}")
-                rows.append(_table_1_row(learner, str(rank), by_rank[rank], paper))
-        body.append(f"With {settings.title}:\n\n{table(TABLE_1_HEADER, [*rows, *lines])}")
-        if len(chosen) < len(settings.learners):
+                title, paper = CONTROL_TITLES.get(learner, learner) if name == CONTROLS else learner, ("", "")
+                if name != CONTROLS:
+                    paper = (f"{TABLE_1[learner][0]:.2f}", f"{TABLE_1[learner][1]:.3f}")
+                rows.append(_table_1_row(title, str(rank), by_rank[rank], paper))
+        body.append(f"With {settings.title}:\n\n{table(TABLE_1_HEADER, [*rows, *line_rows])}")
+        if len(chosen) < len(learners):
             body.append("A learner has a row only when it has been run with every rank.")
-        elif len(chosen) == len(TABLE_1):
-            pauto, wer = (
-                min(chosen, key=lambda learner: Spread.of(values_of(chosen[learner], metric).values()).order)
-                for metric in ("log2_pauto", "wer")
-            )
-            body.append(_judged_table_1(pauto, wer))
-    return [*body, "A mean over one seed has no ±: it is one split of the training file."], {}
+        elif name != CONTROLS:
+            body.append(_judged_table_1(chosen, lines))
+    return [*body, HOW_JUDGED_TABLE_1], {}
 
 
-def _judged_table_1(best_pauto: str, best_wer: str) -> str:
-    """Judge what the paper says about Table 1 by the learners that are best here."""
+HOW_JUDGED_TABLE_1 = f"""\
+*Agrees* means that the model is ahead of all others of its table, the uniform model and the 5-gram included, with a
+{CONFIDENCE:.0%} interval of the paired differences between seeds that excludes 0. With fewer than {MIN_SEEDS} seeds, or if an
+interval contains 0, the answer is *{UNDECIDED}*. “One of the NL-WFA models” is the one that the validation strings choose for
+each seed. A seed is a random split of the training file, and the seed of the learners; the test strings are the same for all
+seeds. A mean over one seed has no ±."""
 
-    def answer(agrees: bool) -> str:
-        return "**agrees**" if agrees else "**does not agree**"
 
-    outperforms = answer("SP" not in (best_pauto, best_wer))
-    lines = [
-        f"- “for both metrics, one of the NL-WFA models outperforms linear spectral learning”: {outperforms}",
-        f"- “tran.non gives the best performances”, in log(Pauto): {answer(best_pauto == 'tran.non')}, here {best_pauto}",
-        f"- “for the prediction task fac.non shows a significant advantage”: {answer(best_wer == 'fac.non')}, here {best_wer}",
-    ]
-    return "Against the paper:\n\n" + "\n".join(lines)
+def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Measured]) -> str:
+    """Judge what the paper says about Table 1, from the runs of each learner at its rank."""
+
+    def values(metric: str) -> dict[str, dict[int, float]]:
+        seeds = {one.planned.seed for one in chosen["SP"]}
+        references = {line: values_of(select(lines, learner=line), metric) for line in LINES[:2]}
+        own = {learner: values_of(runs, metric) for learner, runs in chosen.items()}
+        return own | {line: {seed: value for seed, value in by.items() if seed in seeds} for line, by in references.items()}
+
+    def network(metric: str) -> dict[int, float]:
+        scores, validation = values(metric), values(f"validation_{metric}")
+        test_scores, choosing = ({name: {0: of[name]} for name in chosen if name in NETWORKS} for of in (scores, validation))
+        return chosen_network(test_scores, choosing, 0)[0]
+
+    def best(metric: str, name: str) -> list[str]:
+        scores = values(metric)
+        return [ahead(scores[name], scores[other]) for other in scores if other != name]
+
+    def ahead(model: Mapping[int, float], other: Mapping[int, float]) -> str:
+        difference = Difference.of(model, other)
+        if difference is None or difference.count < MIN_SEEDS:
+            return UNDECIDED
+        return ("no", UNDECIDED, "yes")[difference.sign + 1]
+
+    def answer(answers: Sequence[str]) -> str:
+        if "no" in answers:
+            return "**does not agree**"
+        return "**agrees**" if set(answers) == {"yes"} else f"**{UNDECIDED}**"
+
+    outperforms = []
+    for metric in ("log2_pauto", "wer"):
+        model, scores = network(metric), values(metric)
+        outperforms += [ahead(model, scores[other]) for other in ("SP", *LINES[:2])]
+    answers = {"“for both metrics, one of the NL-WFA models outperforms linear spectral learning”": outperforms}
+    if len(chosen) == len(TABLE_1):
+        answers["“tran.non gives the best performances”, in log(Pauto)"] = best("log2_pauto", "tran.non")
+        answers["“for the prediction task fac.non shows a significant advantage”"] = best("wer", "fac.non")
+    parts = [f"- {text}: {answer(every)}" for text, every in answers.items()]
+    seeds = len(values_of(chosen["SP"], "wer"))
+    return f"Against the paper ({seeds} {'seed' if seeds == 1 else 'seeds'}):\n\n" + "\n".join(parts)
 
 
 def _table_1_row(model: str, rank: str, measured: Iterable[Measured], paper: tuple[str, str] = ("", "")) -> Sequence[str]:
@@ -270,6 +509,91 @@ def _table_1_row(model: str, rank: str, measured: Iterable[Measured], paper: tup
         *(Spread.of(wer).text(), paper[1], Spread.of(bits).text(".2f"), Spread.of(zeros).text(".0f")),
     ]
     return (model, rank, *scores)
+
+
+# SPiCe 4 by training size
+
+
+# The published version's table: model -> WER with 1,000, 2,000, 3,000, 4,000 and all strings; None where it is not printed.
+PUBLISHED_SIZES = 5
+PUBLISHED_WER: dict[str, tuple[float | None, ...]] = {
+    "SP": (0.8432, 0.8342, 0.8195, 0.8141, 0.8033),
+    "HMM": (0.808, 0.793, 0.781, 0.776, 0.753),
+    "LSTM": (0.806, 0.788, 0.736, 0.692, 0.669),
+    "fac.non": (0.7630, 0.7332, 0.7134, 0.6935, 0.6831),
+    "tran.non": (None, None, None, None, 0.8441),
+    "both.non": (None, None, None, None, 0.7910),
+}
+PUBLISHED_PAUTO = {"SP": 4.234, "HMM": 3.496, "LSTM": 4.191, "fac.non": 4.144, "tran.non": 3.098, "both.non": 2.748}
+PUBLISHED_NAMES = {"HMM": "EM", "LSTM": "RNN"}
+READING_TITLES = {
+    "prefix_wer_target": "the target alone",
+    "prefix_wer_inside": "all symbols inside the prefixes",
+    "prefix_wer_inside_and_target": "inside and target",
+    "prefix_wer_whole": "prefixes taken for whole strings, the end counted",
+}
+
+
+def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
+    """Write the body of "spice-4": WER by training size in each reading, then Pautomac scores, beside the published numbers."""
+    runs = {name: settings_runs(experiment, name, measured) for name in experiment.settings}
+    sizes = sorted({planned.size for planned in experiment.runs})
+    chosen: dict[str, dict[int, list[Measured]]] = {}
+    for name, settings in experiment.settings.items():
+        for learner, size in product(settings.learners, sizes):
+            if by_rank := runs_by_rank(select(runs[name], learner=learner, size=size), experiment.ranks(name, learner)):
+                chosen.setdefault(learner, {})[size] = by_rank[chosen_rank(by_rank, "wer")]
+    models = [name for name in PUBLISHED_WER if name in chosen]
+    lines = {line: {size: list(select(measured, learner=line, size=size)) for size in sizes} for line in LINES[:2]}
+    by_model: Mapping[str, Mapping[int, Sequence[Measured]]] = {**{name: chosen[name] for name in models}, **lines}
+    body = ["## Word error rate by training size"]
+    for reading, title in READING_TITLES.items():
+        rows = []
+        for name, by_size in by_model.items():
+            published = PUBLISHED_WER.get(name, (None,) * PUBLISHED_SIZES)
+            numbers = dict(zip(sizes, published, strict=True)) if len(sizes) == PUBLISHED_SIZES else {}
+            cells = []
+            for size in sizes:
+                text = Spread.of(values_of(by_size.get(size, []), reading).values()).text()
+                number = numbers.get(size)
+                cells.append(f"{text} ({number:.3f})".strip() if number is not None else text)
+            rows.append((_published_name(name), *cells))
+        body.append(
+            f"{title[0].upper()}{title[1:]}; in brackets, the published number:\n\n{table(('model', *map(_size, sizes)), rows)}"
+        )
+    body += [
+        "## Ranks chosen by validation strings",
+        table(
+            ("model", *map(_size, sizes)),
+            [(_published_name(name), *(_rank_and_seeds(chosen[name].get(size, [])) for size in sizes)) for name in models],
+        ),
+        f"## Pautomac score, {max(sizes):,} strings",
+        table(
+            ("model", _LOG2, "ln", "log₁₀", "published: log Pauto", "strings of weight 0"),
+            [_pauto_row(name, by_model[name].get(max(sizes), [])) for name in by_model],
+        ),
+    ]
+    return body, {}
+
+
+def _published_name(name: str) -> str:
+    return f"{name} (published: {PUBLISHED_NAMES[name]})" if name in PUBLISHED_NAMES else name
+
+
+def _size(size: int) -> str:
+    return f"{size:,} strings"
+
+
+def _rank_and_seeds(runs: Sequence[Measured]) -> str:
+    seeds = len({one.planned.seed for one in runs})
+    return f"k = {runs[0].planned.rank} ({seeds} {'seed' if seeds == 1 else 'seeds'})" if runs else ""
+
+
+def _pauto_row(name: str, runs: Sequence[Measured]) -> Sequence[str]:
+    log2 = list(values_of(runs, "log2_pauto").values())
+    logs = [Spread.of(value * factor for value in log2).text(".2f") for factor in (1.0, math.log(2), math.log10(2))]
+    published = f"{PUBLISHED_PAUTO[name]:.3f}" if name in PUBLISHED_PAUTO else ""
+    return (_published_name(name), *logs, published, Spread.of(values_of(runs, "num_zero").values()).text(".0f"))
 
 
 # Squared functions
@@ -325,6 +649,7 @@ BODIES = {
     "verbs": table_1_body,
     "verbs-shipped": table_1_body,
     "squared": squares_body,
+    "spice-4": spice_body,
 }
 
 # Which runs are compared, and what they have in common
@@ -352,6 +677,27 @@ def comparable(planned: Iterable[Planned], measured: Sequence[Measured]) -> list
         learners = {one.planned.learner for one in measured}
         seeds = set.intersection(*({one.planned.seed for one in select(measured, learner=name)} for name in learners))
     return [one for one in measured if one.planned.seed in seeds]
+
+
+def settings_runs(experiment: Experiment, name: str, measured: Iterable[Measured], x: str = "size") -> list[Measured]:
+    """The comparable runs of settings, at each rank or each size by itself (`x`).
+
+    Where SP is the same as with other settings and was not run again, its runs with those belong to them.
+    """
+    lacks_linear = "SP" not in experiment.settings[name].learners
+    own = {
+        planned
+        for planned in experiment.runs
+        if planned.settings == name or (lacks_linear and (planned.settings, planned.learner) == ("paper", "SP"))
+    }
+    done = [one for one in measured if one.planned in own]
+    runs = []
+    for at in distinct(done, x):
+        planned = [one for one in own if getattr(one, x) == at]
+        comparable_runs = comparable(planned, list(select(done, **{x: at})))
+        if {one.planned.settings for one in comparable_runs} != {"paper"} or name == "paper":
+            runs += comparable_runs
+    return runs
 
 
 def runs_by_rank(measured: Iterable[Measured], ranks: Sequence[int]) -> dict[int, list[Measured]]:
