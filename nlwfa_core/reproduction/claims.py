@@ -10,16 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
 
-from scipy.stats import t as student
+from ..metrics.intervals import CONFIDENCE, Interval
+from ..metrics.seeds import paired_t_interval, signed_rank_interval
 
 # x (rank or sample size) -> seed -> value.
 Curve = Mapping[int, Mapping[int, float]]
 Curves = Mapping[str, Curve]  # by learner
 SIMILAR = 0.05  # bits of log₂ Pauto
-# A difference between models counts from this number of seeds on, if its interval of this confidence excludes 0.
-MIN_SEEDS, CONFIDENCE = 5, 0.95
+MIN_SEEDS = 5  # fewer seeds decide nothing
 UNDECIDED, NOT_RUN = "undecided", "not yet run"
 
 
@@ -67,64 +66,52 @@ class Difference:
 
     Attributes
     ----------
-    mean : float
-        The mean over seeds of the other's score minus the model's: positive if the model is ahead. ∞ if a score is.
-    margin : float or None
-        Half the width of the interval around the mean, of CONFIDENCE by Student's t; None from a single seed, and for ∞.
+    interval : Interval
+        Of the mean over seeds of the other's score minus the model's: positive if the model is ahead. If a score is ∞, the
+        interval of the signed-rank test.
     ahead, count : int
         The number of seeds in which the model is ahead, and the number of all seeds that both have.
     """
 
-    mean: float
-    margin: float | None
+    interval: Interval
     ahead: int
     count: int
 
     @classmethod
     def of(cls, model: Mapping[int, float], other: Mapping[int, float]) -> Difference | None:
-        """Compare the values of two models, seed -> value; None if they share no seed, or both are ∞ there.
+        """Compare the values of two models, seed -> value; None if they share no seed.
 
         >>> Difference.of({0: 1.0, 1: 1.0}, {0: 2.0, 1: 4.0, 2: 9.0})
-        Difference(mean=2.0, margin=12.706204736174694, ahead=2, count=2)
+        Difference(interval=Interval(estimate=2.0, low=-10.706204736174694, high=14.706204736174694), ahead=2, count=2)
         """
-        gains = [other[seed] - model[seed] for seed in sorted(set(model) & set(other))]
-        gains = [gain for gain in gains if not math.isnan(gain)]  # ∞ − ∞
-        if not gains:
+        seeds = sorted(set(model) & set(other))
+        if not seeds:
             return None
-        margin, count = None, len(gains)
-        if count > 1 and all(map(math.isfinite, gains)):
-            margin = float(student.ppf((1 + CONFIDENCE) / 2, count - 1)) * stdev(gains) / math.sqrt(count)
-        return cls(mean(gains), margin, sum(gain > 0 for gain in gains), count)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Its lower and upper end; (−∞, ∞) from fewer than MIN_SEEDS seeds."""
-        if self.margin is None or self.count < MIN_SEEDS:
-            return -math.inf, math.inf
-        return self.mean - self.margin, self.mean + self.margin
+        scores = [other[seed] for seed in seeds], [model[seed] for seed in seeds]
+        interval = paired_t_interval(*scores, CONFIDENCE)
+        if math.isinf(interval.estimate):
+            interval = signed_rank_interval(*scores, CONFIDENCE)
+        return cls(interval, sum(theirs > own for theirs, own in zip(*scores, strict=True)), len(seeds))
 
     @property
     def sign(self) -> int:
-        """1 if the model is ahead, −1 if it is behind, 0 if the interval contains 0.
-
-        A score of ∞ leaves no interval; then the model has to be ahead (or behind) in every seed, and in six or more (a sign test).
-        """
-        if not math.isfinite(self.mean):
-            significant = self.ahead in (0, self.count) and 2.0 ** (1 - self.count) <= 1 - CONFIDENCE
-            return (1 if self.ahead else -1) if significant else 0
-        low, high = self.interval
-        return int(low > 0) - int(high < 0)
+        """1 if the model is ahead, −1 if it is behind, 0 if the interval contains 0 or there are fewer than MIN_SEEDS seeds."""
+        if self.count < MIN_SEEDS:
+            return 0
+        return int(self.interval.low > 0) - int(self.interval.high < 0)
 
     def text(self, form: str = ".3f") -> str:
-        """Write the mean ± the margin.
+        """Write the mean ± half the interval's width.
 
-        >>> Difference(-0.0125, 0.004, 0, 10).text(), Difference(0.5, None, 1, 1).text(), Difference(math.inf, None, 5, 5).text()
-        ('−0.013 ± 0.004', '0.500', '∞')
+        >>> one_seed = Difference(Interval(0.5, -math.inf, math.inf), 1, 1)
+        >>> Difference(Interval(-0.0125, -0.0165, -0.0085), 0, 10).text(), one_seed.text()
+        ('−0.013 ± 0.004', '0.500')
         """
-        if not math.isfinite(self.mean):
-            return "±∞" if math.isnan(self.mean) else "∞" if self.mean > 0 else "−∞"
-        margin = "" if self.margin is None else f" ± {self.margin:{form}}"
-        return f"{self.mean:{form}}{margin}".replace("-", "−", 1 if self.mean < 0 else 0)
+        if not math.isfinite(self.interval.estimate):
+            return str(self.interval.estimate).replace("-", "−").replace("inf", "∞")
+        half = (self.interval.high - self.interval.low) / 2
+        margin = f" ± {half:{form}}" if math.isfinite(half) else ""
+        return f"{self.interval.estimate:{form}}{margin}".replace("-", "−", 1 if self.interval.estimate < 0 else 0)
 
 
 @dataclass(frozen=True)
@@ -164,10 +151,10 @@ class Comparison:
 
         "Yes" needs a network that is ahead of all baselines, too: of two useless models neither is good.
         """
-        low, high = self.linear.interval
         if self.linear.count < MIN_SEEDS:
             return UNDECIDED
         if similar:
+            low, high = self.linear.interval.low, self.linear.interval.high
             holds, fails = low >= -SIMILAR and high <= SIMILAR, low > SIMILAR or high < -SIMILAR
         else:
             holds, fails = self.linear.sign > 0, self.linear.sign < 0

@@ -12,11 +12,11 @@ from itertools import product
 from pathlib import Path
 
 from ..lab.svg import Panel, line_chart
+from ..metrics.intervals import CONFIDENCE
 from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread, badness
 from .claims import (
     CLAIMS,
-    CONFIDENCE,
     MIN_SEEDS,
     SIMILAR,
     UNDECIDED,
@@ -112,10 +112,18 @@ def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
     return [
         *filter(None, parts),
         "Values are mean ± standard deviation over the seeds in which all learners of these settings were run, at this rank or "
-        "sample size. A value without ± is of one seed. A seed draws the strings to learn from and those to test on, and is also "
-        "that of the learner, so ± has all three causes. Differences between models are paired, on the same strings, and have a "
-        f"{CONFIDENCE:.0%} interval.",
+        f"sample size. A value without ± is of one seed. {_what_a_seed_is(experiment)}",
     ]
+
+
+def _what_a_seed_is(experiment: Experiment) -> str:
+    if experiment.base is None:
+        return "A seed draws an automaton, and is the seed of the learner."
+    if experiment.base.data.source == "dyck":
+        own = "draws the strings to learn from and those to test on, and is also the seed of the learner, so ± has all three causes"
+    else:
+        own = "splits the training file at random, and is also the seed of the learner; the strings to test on are always the same"
+    return f"A seed {own}. Differences between models are paired, seed by seed, and have a {CONFIDENCE:.0%} interval."
 
 
 def _unfinished(measured: Sequence[Measured]) -> str:
@@ -215,8 +223,8 @@ def _curves(
                     score = (chosen_by or metric).removeprefix("validation_")
                     rank = chosen_rank(by_rank, score if score in ("wer", "bits_per_symbol") else "log2_pauto")
                     curve.setdefault(size, {}).update(values_of(by_rank[rank], metric))
-        if curve := {x: values for x, values in curve.items() if values}:
-            curves[learner] = curve
+        if points := {x: values for x, values in curve.items() if values}:
+            curves[learner] = points
     return {**curves}
 
 
@@ -224,7 +232,7 @@ def _reference_lines(experiment: Experiment, lines: Sequence[Measured], curves: 
     """Collect the values of reference lines at the x and for the seeds of some curves. The true model is left out where it is 0."""
     references: dict[str, Curve] = {}
     for name in LINES[:2] if metric in ("kl", FLOORED) else LINES:
-        curve = {}
+        curve: dict[int, dict[int, float]] = {}
         for x in sorted({x for points in curves.values() for x in points}):
             seeds = {seed for points in curves.values() for seed in points.get(x, ())}
             own = [one for one in select(lines, learner=name) if experiment.name == "dyck-rank" or one.planned.size == x]
@@ -443,6 +451,9 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                 if name != CONTROLS:
                     paper = (f"{TABLE_1[learner][0]:.2f}", f"{TABLE_1[learner][1]:.3f}")
                 rows.append(_table_1_row(title, str(rank), by_rank[rank], paper))
+        if not rows:
+            body.append(f"With {settings.title}: no learner has been run with every rank yet.")
+            continue
         body.append(f"With {settings.title}:\n\n{table(TABLE_1_HEADER, [*rows, *line_rows])}")
         if len(chosen) < len(learners):
             body.append("A learner has a row only when it has been run with every rank.")
