@@ -28,7 +28,8 @@ widgets.warnings(*result.report.messages)
 if result.report.logs:
     training.result_charts(recipe, result, "train")
     widgets.training_lines((log.state, log.summary) for log in result.report.logs)
-    if kind.networks and recipe.learning.optimizer == "lbfgs":
+    optimizer = recipe.learning.optimizer
+    if kind.networks and (optimizer == "lbfgs" or (optimizer == "lm" and kind.nonlinear_factorisation)):
         st.caption(LBFGS_DEPENDENT)
 radius = None if kind.networks else result.report.spectral_radius
 if radius is not None and radius < 1:  # else a warning above says so

@@ -22,10 +22,10 @@ from ..learning.names import (
     HANKEL_LEARNERS,
     LEARNERS,
     NETWORK_LEARNERS,
-    OPTIMIZERS,
     REFINEMENTS,
     STARTS,
     STARTS_OF_FEW_STATES,
+    STEP_OPTIMIZERS,
     WINDOW,
     needs_boundary,
 )
@@ -87,7 +87,7 @@ HELP = {
     "rate_factorisation": "Learning rate of step 1 (Adamax).",
     "rate_transitions": "Learning rate of step 2 (Adamax).",
     "schedule": "How the learning rates of steps 1 and 2 develop (Adamax).",
-    "optimizer": f"How steps 1 and 2 are trained: {'; '.join(f'{name}: {text}' for name, text in OPTIMIZERS.items())}.",
+    "optimizer": f"How steps 1 and 2 are trained: {'; '.join(f'{name}: {text}' for name, text in STEP_OPTIMIZERS.items())}.",
     "start": f"Where steps 1 and 2 start: {'; '.join(f'{name}: {text}' for name, text in STARTS.items())}.",
     "starts": f"Starts of steps 1 and 2; the best by its error on the rows of H. 0: {STARTS_OF_FEW_STATES} up to rank {FEW_STATES} "
     "with L-BFGS, else 1.",
@@ -195,7 +195,7 @@ def unmet_conditions(recipe: Recipe) -> dict[str, Condition]:
     if not kind.networks:
         need(NETWORK_FIELDS, "learner", *NETWORK_LEARNERS)
     elif recipe.learning.optimizer == "adamax":
-        need(["tolerance"], "optimizer", "lbfgs")
+        need(["tolerance"], "optimizer", "lbfgs", "lm")
     else:
         need(ADAMAX_ONLY, "optimizer", "adamax")
         if not kind.nonlinear_factorisation:  # a linear step is solved exactly; refinement trains all layers, of any widths

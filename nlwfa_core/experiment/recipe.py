@@ -165,7 +165,7 @@ class LearningRecipe(Record):
     rate_factorisation: float = Field(default=0.015, gt=0, le=1e300)
     rate_transitions: float = Field(default=0.001, gt=0, le=1e300)
     schedule: Literal["constant", "cosine"] = "constant"
-    optimizer: Literal["adamax", "lbfgs"] = "adamax"
+    optimizer: Literal["adamax", "lbfgs", "lm"] = "adamax"
     start: Literal["random", "svd"] = "random"
     starts: int = Field(default=1, ge=BY_RANK, le=100)
     tolerance: float = Field(default=TOLERANCE, ge=0, lt=1)
@@ -203,7 +203,7 @@ class LearningRecipe(Record):
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
         elif not self.kind.networks:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank)
-        elif self.optimizer == "lbfgs":
+        elif self.optimizer != "adamax":
             defaults = type(self).model_construct()
             counted, omitted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY}), set()
         elif self.start != "random":

@@ -66,7 +66,7 @@ def options_used(options: Options) -> tuple[object, ...]:
 
 def solves_last_layer(options: Options) -> bool:
     """Whether the decoder's last layer is solved in every epoch (see `fit_factorisation`)."""
-    return options.optimizer == "lbfgs" and options.kind.nonlinear_transitions
+    return options.optimizer != "adamax" and options.kind.nonlinear_transitions
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
@@ -93,11 +93,11 @@ def fit_factorisation(
 ) -> Factorisation:
     """Train the auto-encoder on ‖φ'(φ(H)) − H‖² over P'.
 
-    With "lbfgs" a linear auto-encoder is the truncated SVD of H, which no training can improve on (Eckart and Young 1936). For a
-    nonlinear one, all layers are trained together if the learner's transitions are linear, and its last layer is solved by least
-    squares at the end. If they are nonlinear, the last layer is solved in every epoch (variable projection; Golub and Pereyra
-    1973). That lowers the loss several times as far, but to states that no linear map leads from one to the next
-    (docs/method-notes.md).
+    Unless the optimiser is "adamax", a linear auto-encoder is the truncated SVD of H, which no training can improve on (Eckart and
+    Young 1936). For a nonlinear one, all layers are trained together if the learner's transitions are linear, and its last layer is
+    solved by least squares at the end. If they are nonlinear, the last layer is solved in every epoch (variable projection; Golub
+    and Pereyra 1973). That lowers the loss several times as far, but to states that no linear map leads from one to the next
+    (docs/convergence.md).
 
     Equal rows are computed once and count as often as they occur, or by their weights. A zero row costs nothing and moves nothing
     (the network has no biases), so the shared zero row represents all of them exactly.
@@ -127,7 +127,7 @@ def fit_factorisation(
     error = observed_error if masked else reconstruction_error
     widths = [hankel.num_suffixes, *(multiple * rank for multiple in options.hidden), hankel.num_suffixes]
     layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(options.seed))
-    closed_forms = options.optimizer == "lbfgs" and not masked
+    closed_forms = options.optimizer != "adamax" and not masked
 
     def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         return part if nonlinear else [reduce(torch.matmul, part)]  # linear layers are one matrix, and k is narrower than a₁k
@@ -177,7 +177,7 @@ def fit_factorisation(
     else:
         svd = truncated_svd(sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ H.matrix), rank)
         linear_loss, seeded = truncation_loss(svd, H.squared_norm), to_arrays(layers)
-        for largest in MAX_STATE_AT_SVD[options.optimizer]:
+        for largest in MAX_STATE_AT_SVD[Descent.of(options, "factorisation").optimizer]:
             start_at_svd(layers, seeded, svd.right, largest / float(np.abs(H.matrix @ svd.right).max()))
             log = trained() if nonlinear or not closed_forms else solved(loss, "factorisation", report, look)
             if masked or not nonlinear or log.losses.min(initial=np.inf) <= linear_loss + ROUNDING:

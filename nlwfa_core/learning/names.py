@@ -59,9 +59,15 @@ REFINEMENTS = {
     "hankel": "all parameters together, on the rows of H",
     "likelihood": "all parameters together, on what follows each prefix of the training strings",
 }
+LARGEST_MAP = 2_000  # a step of Levenberg–Marquardt solves a system with this many unknowns
 OPTIMIZERS = {
     "adamax": "Adamax, the paper's: a given number of epochs",
     "lbfgs": "L-BFGS, until the loss hardly falls any more",
+}
+# Of the two steps.
+STEP_OPTIMIZERS = OPTIMIZERS | {
+    "lm": "L-BFGS for the factorisation, Levenberg–Marquardt for nonlinear transitions of at most "
+    f"{LARGEST_MAP:,} weights a symbol, L-BFGS for larger ones",
 }
 STARTS = {
     "random": "random weights, the paper's",
@@ -97,11 +103,12 @@ def number_of_starts(starts: int, learner: str, rank: int, optimizer: str) -> in
     Parameters
     ----------
     starts : int
-        That many, or BY_RANK: STARTS_OF_FEW_STATES for networks of at most FEW_STATES states that are trained by L-BFGS, else 1.
+        That many, or BY_RANK: STARTS_OF_FEW_STATES for networks of at most FEW_STATES states that are trained to convergence,
+        else 1.
     """
     if not LEARNERS[learner].networks:
         return 1
-    several = optimizer == "lbfgs" and rank <= FEW_STATES
+    several = optimizer != "adamax" and rank <= FEW_STATES
     return starts or (STARTS_OF_FEW_STATES if several else 1)
 
 

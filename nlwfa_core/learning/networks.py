@@ -15,7 +15,7 @@ from ..errors import check_one_of
 from ..strings.words import FloatArray
 from .early_stopping import Best
 from .losses import DTYPE
-from .names import OPTIMIZERS, WINDOW
+from .names import OPTIMIZERS, STEP_OPTIMIZERS, WINDOW
 from .options import Options
 from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled, never, silent
 
@@ -63,9 +63,17 @@ class Descent:
 
     @classmethod
     def of(cls, options: Options, step: str) -> Descent:
-        """Read the options of a step, "factorisation" or "transitions"."""
+        """Read the options of a step, "factorisation" or "transitions"; with "lm", those of what L-BFGS trains.
+
+        Raises
+        ------
+        RecipeError
+            If the optimiser is none of `STEP_OPTIMIZERS`.
+        """
+        check_one_of("optimizer", options.optimizer, STEP_OPTIMIZERS)
         epochs, rate = getattr(options, f"epochs_{step}"), getattr(options, f"rate_{step}")
-        return cls(epochs, rate, options.schedule, options.optimizer, options.tolerance)
+        optimizer = "adamax" if options.optimizer == "adamax" else "lbfgs"
+        return cls(epochs, rate, options.schedule, optimizer, options.tolerance)
 
     def rate_in(self, epoch: int) -> float:
         """Adamax's learning rate in an epoch; the first is 0."""

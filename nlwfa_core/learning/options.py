@@ -75,7 +75,8 @@ class Options:
     width_transitions : int
         Hidden units of a symbol's map, in multiples of the rank (the paper's 2); 0: no hidden layer.
     optimizer : str
-        One of `OPTIMIZERS`: how the two steps are trained. With "lbfgs" whatever has a closed form is solved exactly.
+        One of `STEP_OPTIMIZERS`: how the two steps are trained. Unless it is "adamax", whatever has a closed form is solved
+        exactly.
     start : str
         One of `STARTS`: where they start.
     starts : int
@@ -83,7 +84,7 @@ class Options:
         the rows of H when it is rolled out (see `refine_hankel.rolled_out_error`). `names.BY_RANK`, which is 0: as
         many as `names.number_of_starts` says.
     tolerance : float
-        "lbfgs": a step ends when `names.WINDOW` epochs lowered its loss by less than this share.
+        L-BFGS: a step ends when `names.WINDOW` epochs lowered its loss by less than this share.
     epochs_factorisation, epochs_transitions : int
         Evaluations of the loss and its gradient on all data, at most, in step 1 and in step 2.
     rate_factorisation, rate_transitions : float

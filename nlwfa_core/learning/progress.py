@@ -99,8 +99,9 @@ class TrainingLog:
     measure : str
         The kind of loss: `RELATIVE` or `BITS`.
     stopped : str
-        What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell any more), "exact" (there was a
-        closed form, and nothing to train) or "diverged".
+        What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell any more), "minimum" (the last
+        steps of Levenberg–Marquardt hardly lowered the loss), "exact" (there was a closed form, and nothing to train) or
+        "diverged".
     gradient : float
         Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
     last_layer_solved : bool
@@ -140,10 +141,10 @@ class TrainingLog:
     def is_finished(self) -> bool:
         """Whether more epochs would hardly lower the loss.
 
-        Either it was solved exactly, or L-BFGS stopped by its tolerance, or the last `names.WINDOW` epochs lowered the loss by less
-        than FINISHED. Fewer epochs are too few to say so.
+        Either it was solved exactly, or L-BFGS stopped by its tolerance, or Levenberg–Marquardt at a minimum, or the last
+        `names.WINDOW` epochs lowered the loss by less than FINISHED. Fewer epochs are too few to say so.
         """
-        return self.stopped in ("exact", "tolerance") or (self.epochs >= WINDOW and 0 <= self.decrease < FINISHED)
+        return self.stopped in ("exact", "tolerance", "minimum") or (self.epochs >= WINDOW and 0 <= self.decrease < FINISHED)
 
     @property
     def state(self) -> str:
@@ -171,6 +172,8 @@ class TrainingLog:
             return "not trained" if self.diverged_at is None else "diverged"
         if self.state == BY_VALIDATION:
             return "the best epoch is kept"
+        if self.stopped == "minimum":
+            return "finished: at a minimum"
         watched = min(self.epochs, WINDOW)
         change = f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
         if self.is_finished:

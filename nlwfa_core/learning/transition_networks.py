@@ -14,7 +14,9 @@ import torch
 from scipy import sparse
 
 from ..strings.words import FloatArray, IntArray
+from .levenberg_marquardt import fit_maps
 from .losses import BatchedSquaredError, squared_error
+from .names import LARGEST_MAP
 from .networks import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
@@ -32,7 +34,9 @@ def fit_transitions(
     """Train all symbols' networks at once, as one batched product.
 
     The symbols share no weights and Adamax works entry by entry, so this is the same as training them one by one. Prefixes with the
-    same state are computed once. With "lbfgs" linear maps are those of least squares, one matrix for each symbol.
+    same state are computed once. Unless the optimiser is "adamax", linear maps are those of least squares, one matrix
+    for each symbol. With "lm", nonlinear maps with a hidden layer and at most LARGEST_MAP weights are trained by
+    `levenberg_marquardt.fit_maps`.
 
     Parameters
     ----------
@@ -62,7 +66,8 @@ def fit_transitions(
     widths = [rank, width * rank, rank] if width else [rank, rank]
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
     layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))
-    exact = options.optimizer == "lbfgs" and not nonlinear
+    exact = options.optimizer != "adamax" and not nonlinear
+    small = bool(width) and 2 * width * rank * rank <= LARGEST_MAP
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
     pair_weights = np.ones(shifted.shape) if weights is None else weights
     counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), pair_weights)
@@ -89,7 +94,11 @@ def fit_transitions(
     if exact:
         log = solved(loss, "transitions", report, look)
     else:
-        log = train(Epochs(layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look))
+        epochs = Epochs(layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look)
+        if nonlinear and small and options.optimizer == "lm":
+            log = fit_maps(epochs, states, targets, counts / norm)
+        else:
+            log = train(epochs)
     return to_arrays(layers), log
 
 

@@ -19,7 +19,7 @@ from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
 from nlwfa_core.lab.tables import as_sentence
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, needs_boundary
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, STEP_OPTIMIZERS, needs_boundary
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
@@ -259,14 +259,14 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
     with st.expander("Networks"):
         widths = st.selectbox(options=LAYERS, **_control("hidden"))
         values["hidden"] = whole_numbers("hidden", widths)
-        values["optimizer"] = _choice("optimizer", OPTIMIZERS, default.optimizer)
-        st.caption(as_sentence(OPTIMIZERS[values["optimizer"]]))
+        values["optimizer"] = _choice("optimizer", STEP_OPTIMIZERS, default.optimizer)
+        st.caption(as_sentence(STEP_OPTIMIZERS[values["optimizer"]]))
         values["start"] = _choice("start", STARTS, default.start)
         st.caption(as_sentence(STARTS[values["start"]]))
         values["starts"] = _whole("starts", default.starts, 100, smallest=0)
         for field in ("epochs_factorisation", "epochs_transitions"):
             values[field] = _whole(field, getattr(default, field), limits.most("epochs"), smallest=0)
-        if values["optimizer"] == "lbfgs":
+        if values["optimizer"] != "adamax":
             values["tolerance"] = _tolerance("tolerance", default.tolerance)
         else:
             for field in ("rate_factorisation", "rate_transitions"):
