@@ -30,6 +30,7 @@ BALANCES = (1.0, 0.5)
 MIN_FULL_STARTS = 8  # starts of a batch that are trained on all strings
 START_SCALE = 0.5  # standard deviation of random entries, times √inputs
 SOLVED_LOSS = 1e-24  # the relative loss below which no other start is tried
+ROOT_LOSS = 1e-18  # the same for the root of a linear model, which chance does not make
 NUMBERS_PER_CHUNK = 2**23  # of derivatives that are held at once
 DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-2, 1e-16, 1e10
 # A start is given up after PATIENCE steps in a row that each lower its loss by less than the share MIN_GAIN.
@@ -44,6 +45,7 @@ def refine_values(
     restarts: int = 128,
     iterations: int = 30,
     seed: int = 0,
+    root: WFA | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> tuple[WFA | NLWFA, TrainingLog]:
@@ -61,6 +63,9 @@ def refine_values(
         The number of random models, in batches of STARTS_PER_BATCH. The search ends early with one that is exact up to rounding.
     iterations : int
         At most this many steps with each number of strings.
+    root : WFA, optional
+        Another start, for a model of as many linear states whose output is squared (see `square_root`). If it fits the values,
+        there are no random starts.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def refine_values(
         The model with the smallest error on all strings, never larger than the given model's. A network keeps only its λ-column,
         and so has no scores of next symbols.
     log : TrainingLog
-        Of the given model, and after each batch.
+        Of the given model, after the root if there is one, and after each batch.
 
     Raises
     ------
@@ -89,9 +94,14 @@ def refine_values(
         sizes.append(min(2 * sizes[-1], num_strings))
     plain = _LeastSquares(problem, num_strings, 0.0)
     losses = [float(plain.errors(best[None]))]
+    if root is not None and (start := problem.vector_of(root)) is not None:
+        starts, errors = plain.descend(torch.stack((best, start)), iterations, cancelled)
+        best = starts[errors.argmin()]
+        losses.append(float(errors.min()))
+        restarts = 0 if losses[-1] < ROOT_LOSS else restarts
     batches = [min(STARTS_PER_BATCH, restarts - done) for done in range(0, restarts, STARTS_PER_BATCH)] or [0]
     generator = torch.Generator().manual_seed(seed)
-    for number, batch in enumerate(batches):
+    for number, batch in enumerate(batches if restarts or len(losses) == 1 else []):
         starts = problem.random(batch, generator)
         for stage, size in enumerate(sizes if batch else ()):
             report(Progress("refinement", number * len(sizes) + stage, len(batches) * len(sizes), losses[-1]))
@@ -140,6 +150,13 @@ class _Problem:
         """α₀, the layers of the transitions and of the decoder, α∞."""
         pieces = torch.split(vector, [int(np.prod(shape)) for shape in self.shapes])
         return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
+
+    def vector_of(self, model: WFA) -> torch.Tensor | None:
+        """The parameters of a linear model with as many states whose output is squared; None if this model has other layers."""
+        arrays = (model.initial, model.transitions, model.termination / self.unit)
+        if not self.square or [array.shape for array in arrays] != list(self.shapes):
+            return None
+        return torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
 
     def random(self, number: int, generator: torch.Generator) -> torch.Tensor:
         """Normally distributed parameters, shape (number, num_parameters)."""

@@ -25,9 +25,13 @@ from .names import VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
 from .options import Options, with_shortcuts
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
 from .reading import Steps, as_network
+from .spectral import fit_spectral, truncated_svd
+from .square_root import square_root
 
 NUM_PREFIXES = NUM_SUFFIXES = 1000  # of the basis, unless one is given
 MAX_LISTED_SYMBOLS = 5
+# Prefixes and suffixes from which the root of a model is found, as multiples of its states: the largest whose cells are all known.
+CELLS_OF_ROOT = (2.0, 1.4, 1.0)
 
 
 def fit_values(
@@ -45,7 +49,8 @@ def fit_values(
 
     The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks train on its known cells; linear
     maps are those of least squares over the pairs u, uσ with known cells. `Refinement("values", restarts=128)` is the third step,
-    with 128 restarts from random parameters; the two steps have one start.
+    with 128 restarts from random parameters; the two steps have one start. With transform "sqrt", linear transitions and no hidden
+    layer after the state, it also starts at the root of the linear model of the values (see `square_root`).
 
     Parameters
     ----------
@@ -98,7 +103,8 @@ def fit_values(
 
         started = perf_counter()
         restarts, seed = refinement.restarts, refinement.seed
-        model, log = refine_values(model, values, restarts=restarts, seed=seed, report=report, cancelled=cancelled)
+        root = _root(values, options.rank) if transform == "sqrt" else None
+        model, log = refine_values(model, values, restarts=restarts, seed=seed, root=root, report=report, cancelled=cancelled)
         logs, seconds = (*logs, log), {**seconds, "refinement": perf_counter() - started}
     model = replace(model, alphabet=hankel.alphabet)
     messages = [log.message for log in logs if log.message]
@@ -109,6 +115,19 @@ def fit_values(
         options.learner, options.rank, model.num_states, singular_values, None, radius, logs, tuple(messages), seconds
     )
     return Fit(model, learned)
+
+
+def _root(values: ValuedStrings, k: int) -> WFA | None:
+    """The root of the linear model of the values themselves, if short strings are all known and tell that model's states apart."""
+    num_products = k * (k + 1) // 2
+    for cells in CELLS_OF_ROOT:
+        size = int(cells * num_products) + 1
+        basis = values.basis(size, size)
+        hankel = observed_hankel(values, basis)
+        if hankel.matrix.nnz == hankel.matrix.shape[0] * hankel.num_suffixes:  # the row of unknown cells would have none
+            svd = truncated_svd(hankel.block, num_products)
+            return square_root(fit_spectral(hankel, svd, num_products), k, basis)
+    return None
 
 
 def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
