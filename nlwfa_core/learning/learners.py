@@ -36,8 +36,6 @@ from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd
 if TYPE_CHECKING:  # it needs torch, which takes seconds to import
     from .factorisation import Factorisation
 
-# Seeds of recipes are below this number, so starts of recipes with different seeds differ.
-SEEDS_OF_A_START = 2**31
 # Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on which ranks were tried before.
 SVD_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -319,7 +317,7 @@ def network_steps(
 
     started = perf_counter()
     kind, nonlinear = options.kind, options.kind.nonlinear_factorisation
-    seeded = replace(options, seed=options.seed + start * SEEDS_OF_A_START)
+    seeded = replace(options, seed=seed_of_start(options.seed, start))
     first = seeded if nonlinear or options.optimizer == "adamax" else options  # else it has a closed form, without random weights
     used = (*options_used(first), observed is None)
     if nonlinear not in cache.factorisations or cache.factorisations[nonlinear][0] != used:
@@ -338,6 +336,17 @@ def network_steps(
     seconds = {"factorisation": middle - started, "transitions": perf_counter() - middle}
     tanh = (kind.nonlinear_transitions, nonlinear)
     return Steps(factors.latent[hankel.start_row], transitions, decoder, tanh, tuple(logs), seconds)
+
+
+def seed_of_start(seed: int, start: int) -> int:
+    """The seed of the random weights of a start: that of the options for number 0, unrelated ones for the others.
+
+    It has 32 bits, because torch's generator ignores all others.
+
+    >>> seed_of_start(7, 0), len({seed_of_start(seed, start) for seed in range(10) for start in range(100)})
+    (7, 1000)
+    """
+    return int(np.random.SeedSequence((seed, start)).generate_state(1)[0]) if start else seed
 
 
 def _best_start(

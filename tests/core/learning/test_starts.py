@@ -65,7 +65,7 @@ def test_the_best_start_has_the_smallest_error(learner: str) -> None:
     errors = learned.report.start_errors
     assert errors == tuple(rolled_out_error(HANKEL, steps_of(options, start)) for start in range(4))
     best = int(np.argmin(errors))
-    assert errors[best] <= errors[0] and len(set(errors)) > 1
+    assert errors[best] <= errors[0]
     assert {(log.start, log.starts) for log in learned.report.logs} == {(best + 1, 4)}
     assert all(log.summary.endswith(f"; the best of 4 starts, number {best + 1}") for log in learned.report.logs)
     expected = steps_of(options, best)
@@ -73,6 +73,18 @@ def test_the_best_start_has_the_smallest_error(learner: str) -> None:
         (*learned.model.transitions, *learned.model.decoder), (*expected.transitions, *expected.decoder), strict=False
     ):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
+def test_each_start_has_weights_of_its_own(learner: str) -> None:
+    """torch's generator reads 32 bits of a seed."""
+    options = Options(learner, 3, epochs_factorisation=1, epochs_transitions=1)
+    layers = [
+        (steps.transitions if learner == "tran.non" else steps.decoder)[0]
+        for start in range(6)
+        if (steps := steps_of(options, start))
+    ]
+    assert len({layer.tobytes() for layer in layers}) == 6
 
 
 def test_one_start_is_the_seeds_own() -> None:
