@@ -143,19 +143,33 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
+MAX_NAME = 100  # characters of an uploaded file's name
+
+
 class FileShelf:
-    """A folder of uploaded files, each named by the hash of its content. Worker processes read the files that a recipe names."""
+    """A folder of uploaded files, each stored under the hash of its content. Worker processes read the files that a recipe names.
+
+    Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no key contains them.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def put(self, data: bytes) -> str:
-        """Store a file, and return its SHA-256 as 64 hexadecimal digits."""
+    def put(self, data: bytes, title: str = "") -> str:
+        """Store a file, and return its SHA-256 as 64 hexadecimal digits.
+
+        Parameters
+        ----------
+        title : str
+            The name that a person knows it by. If the same content comes again, the first title stays.
+        """
         limits.check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
         name = hashlib.sha256(data).hexdigest()
         if not (self.directory / name).exists():
             make_directory(self.directory)
             write_atomically(self.directory / name, data)
+        if title and not self._title_file(name).exists():
+            write_atomically(self._title_file(name), short_title(title).encode(errors="replace"))
         return name
 
     def get(self, name: str) -> bytes:
@@ -163,3 +177,33 @@ class FileShelf:
         if not SHA256.fullmatch(name) or not (self.directory / name).exists():
             raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
         return read_capped(self.directory / name, limits.most("file_bytes"))
+
+    def title(self, name: str) -> str:
+        """The name that a person knows a file by; empty if it came without one."""
+        if SHA256.fullmatch(name):
+            with suppress(OSError):
+                return short_title(self._title_file(name).read_bytes()[: 4 * MAX_NAME].decode("utf-8", "replace"))
+        return ""
+
+    def _title_file(self, name: str) -> Path:
+        return self.directory / f"{name}.name"
+
+
+def short_title(name: str) -> str:
+    """The name of an uploaded file as one short line, without the folders above it.
+
+    >>> short_title("C:\\\\data\\\\one\\ntwo.txt")
+    'one two.txt'
+    """
+    printable = "".join(character if character.isprintable() else " " for character in re.split(r"[/\\]", name)[-1])
+    return " ".join(printable.split())[:MAX_NAME]
+
+
+def file_label(name: str, title: str) -> str:
+    """Name an uploaded file by its title, if it has one, and the beginning of its SHA-256.
+
+    >>> file_label("0123456789abcdef", "train.txt"), file_label("0123456789abcdef", "")
+    ('train.txt (01234567…)', '01234567…')
+    """
+    short = f"{name[:8]}…"
+    return f"{title} ({short})" if title else short

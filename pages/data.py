@@ -22,6 +22,7 @@ with widgets.errors_as_messages():
 widgets.notes(*data.notes)
 
 st.subheader(widgets.escape_markdown(data.title), anchor=False)
+view.readings(recipe.data, data)
 train = data.train
 cells = {
     "training strings": f"{train.num_strings:,}",

@@ -154,6 +154,28 @@ def file_test_set(file: StringFile, solution: FloatArray | None = None, model: M
     return TestSet.of(file.words, file.alphabet, file.counts, solution, model)
 
 
+def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
+    """Read an uploaded file without the others, and say how.
+
+    Parameters
+    ----------
+    field : str
+        The field of a recipe that will name it: "upload", "upload_test", "upload_solution" or "upload_model".
+    format : str
+        Of strings: one of `sources.files.FORMATS`.
+
+    Raises
+    ------
+    RecipeError
+        If it can't be read.
+    """
+    if field == "upload_solution":
+        return solution_reading(read_solution(data))
+    if field == "upload_model":
+        return model_reading(read_pautomac_model(data))
+    return read_strings(data, format).reading
+
+
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
     """Whether the test file is the training file, as for samples that are too small to split. Nothing is set aside then."""
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload

@@ -5,7 +5,7 @@ A row of the history may have been written by another version, so whatever can't
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe, run_title
 from ..experiment.results import RUN_STAGES
-from ..files import SHA256
+from ..files import SHA256, file_label
 from ..history.listing import NEWEST
 from ..history.runs import Run
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
@@ -83,7 +83,9 @@ def format_duration(run: Run) -> str:
     return f"{sum(stages):.2f} s" if stages else NO_EFFECT
 
 
-def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None) -> dict[str, list[str]]:
+def runs_table(
+    runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
     """Make a table with a row for each run: test scores, options that differ, seeds, time and version, as text.
 
     Parameters
@@ -93,6 +95,8 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
         As in `listing.Query`; if it is a score, the score gets a column.
     zone : str, optional
         The reader's time zone, for example "Europe/Paris".
+    titles : mapping of str to str, optional
+        SHA-256 -> title of an uploaded file.
     """
     recipes = [recipe_of(run) for run in runs]
     readable = [recipe for recipe in recipes if recipe is not None]
@@ -102,7 +106,7 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     for kind in dict.fromkeys((*([] if order == NEWEST else [SCORE_OF[order]]), *MAIN_SCORES)):
         table[kind.column] = [format_score(score(run, kind.field), kind.form) for run in runs]
     for name in [*(name for name in differing(readable) if name not in SEEDS), *SEEDS]:
-        table[name] = [UNREADABLE if values is None else _shortened(values[name]) for values in by_run]
+        table[name] = [UNREADABLE if values is None else _shortened(values[name], titles or {}) for values in by_run]
     table["time"] = [format_duration(run) for run in runs]
     table["when"] = [format_time(run.submitted, zone) for run in runs]
     table["version"] = [run.version for run in runs]
@@ -155,5 +159,5 @@ def messages(run: Run) -> list[str]:
     return list(dict.fromkeys([*(run.sentences or []), *(run.diagnostics or {}).get("warnings", [])]))
 
 
-def _shortened(text: str) -> str:
-    return f"{text[:8]}…" if SHA256.fullmatch(text) else text
+def _shortened(text: str, titles: Mapping[str, str]) -> str:
+    return file_label(text, titles.get(text, "")) if SHA256.fullmatch(text) else text

@@ -90,11 +90,25 @@ def differing(recipes: Sequence[Recipe]) -> list[str]:
     return [name for name in by_recipe[0] if len({values[name] for values in by_recipe} - {NO_EFFECT}) > 1] if by_recipe else []
 
 
-def difference_table(recipes: Mapping[str, Recipe], all_options: bool = False) -> dict[str, list[str]]:
-    """Make a table with a column for each recipe and a row for each option, or for each that differs."""
+def with_title(value: str, titles: Mapping[str, str]) -> str:
+    """An option's value; that of an uploaded file with the title under which it was uploaded, if there is one, and its hash."""
+    return f"{titles[value]} ({value})" if titles.get(value) else value
+
+
+def difference_table(
+    recipes: Mapping[str, Recipe], all_options: bool = False, titles: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
+    """Make a table with a column for each recipe and a row for each option, or for each that differs.
+
+    Parameters
+    ----------
+    titles : mapping of str to str, optional
+        SHA-256 -> title of an uploaded file.
+    """
     by_run = {name: options(recipe) for name, recipe in recipes.items()}
     names = list(next(iter(by_run.values()))) if all_options else differing(list(recipes.values()))
-    return {"option": names} | {run: [values[name] for name in names] for run, values in by_run.items()}
+    columns = {run: [with_title(values[name], titles or {}) for name in names] for run, values in by_run.items()}
+    return {"option": names} | columns
 
 
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:

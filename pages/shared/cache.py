@@ -50,7 +50,7 @@ def uploads() -> FileShelf:
     shelf = FileShelf(home() / "uploads")
     for lesson in lessons().values():
         if lesson.strings:
-            shelf.put(lesson.strings)
+            shelf.put(lesson.strings, f"strings of the lesson {lesson.title}")
     return shelf
 
 

@@ -23,6 +23,7 @@ from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REF
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
+from pages.shared import uploads
 from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
@@ -192,6 +193,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
     source = st.selectbox(options=list(SOURCES), **_control("source"))
     st.caption(SOURCES[source].description)
     values: dict[str, Any] = dict(default) | {"source": source}
+    files = _upload_fields(source)
     if source == "dyck":
         left, right = st.columns(2)
         for column, field in ((left, "split_probability"), (right, "wrap_probability")):
@@ -210,13 +212,16 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
             values["num_symbols"] = _whole("num_symbols", default.num_symbols, 100, label="Symbols")
     elif source == "upload":
         values["upload_format"] = st.selectbox(options=FORMATS, **_control("upload_format"))
+        for key, name in files.items():
+            if name:
+                st.caption(escape_markdown(as_sentence(f"{LABELS[key]}: {uploads.label(name)}").removesuffix(".")))
     values["num_strings"] = _whole("num_strings", default.num_strings, limits.most("generated_strings"))
     with st.expander("Held-out strings and seed"):
         for field in ("num_validation", "num_test"):
             smallest = 0 if field == "num_validation" else 1
             values[field] = _whole(field, getattr(default, field), limits.most("generated_strings"), smallest)
         values["seed"] = _whole(DATA_SEED, default.seed, LARGEST_SEED, smallest=0)
-    return values | _upload_fields(source)
+    return values | files
 
 
 def _upload_fields(source: str) -> dict[str, str]:
@@ -406,5 +411,5 @@ def describe_change(before: Recipe, after: Recipe) -> str:
 
 def _written(name: str, value: Any) -> str:
     if name.startswith("upload"):
-        return escape_markdown(value[:6]) if value else "none"
+        return escape_markdown(uploads.title(value) or value[:6]) if value else "none"
     return escape_markdown(f"{value:,}" if isinstance(value, int) else str(value))

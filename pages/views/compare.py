@@ -20,7 +20,7 @@ from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
-from pages.shared import cache, pins, runs, training, url_parameters, widgets
+from pages.shared import cache, pins, runs, training, uploads, url_parameters, widgets
 from pages.shared.widgets import error_toast, escape_markdown
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
@@ -58,7 +58,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
             widgets.notes("These runs use different strings: each is scored on its own test strings.")
         widgets.score_table({name: one.scores for name, one in finished.items()}, "compare.in_play.scores")
     every = st.toggle("All options, not only the differences", key="compare.in_play.every", persist_state="session")
-    table = difference_table(recipes, every)
+    table = difference_table(recipes, every, uploads.titles(*recipes.values()))
     if table["option"]:
         widgets.text_table(table, "compare.differences", "Options of the shown runs")
     return recipes

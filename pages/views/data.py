@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from nlwfa_core import RecipeError, limits
-from nlwfa_core.experiment.data import tests_on_training_strings
-from pages.shared import cache, sidebar
+from nlwfa_core import DataRecipe, RecipeError, limits
+from nlwfa_core.experiment.data import Data, reading_alone
+from nlwfa_core.sources.recognition import reading_of
+from pages.shared import cache, sidebar, uploads
 from pages.shared.widgets import error_toast, escape_markdown
 
-REFUSED = "uploads.refused"
+# Field -> how often its uploader was emptied; the SHA-256 of a solution that waits for its test strings.
+EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
+# Streamlit empties an uploader whose type changes. These all allow every file.
+ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
-READ_AS = {
-    "pautomac": "numbers in PAutomaC's format",
-    "characters": "one string on each line, each character a symbol",
-    "tokens": "one string on each line, tokens separated by spaces",
-    "csv": "CSV, string and count",
-}
-MAX_SYMBOLS = 12  # named in a message
+PASTED_TITLE = "pasted strings"
 MIN_SPLIT = 30  # pasted strings; fewer are all learned from and tested on
 SLOTS = {
     "upload": (
         "Training strings",
-        "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by spaces; CSV: string, count.",
+        "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by spaces; a table with a string and its "
+        "count in each row (CSV); JSON lines.",
     ),
     "upload_test": ("Test strings (optional)", "Without a file of test strings, part of the training file is set aside."),
     "upload_solution": ("Solution (optional)", "PAutomaC: the true probabilities of the test strings, one on each line."),
@@ -44,37 +45,84 @@ def own_strings(opened: bool) -> None:
 
 
 def _upload_control(field: str, label: str, text: str) -> None:
-    """Draw an uploader for one file. The recipe names the file by the hash of its content."""
-    file = st.file_uploader(
-        label, key=f"upload.{field}", help=text, max_upload_size=limits.upload_megabytes(), on_change=_keep_uploads, args=(field,)
+    """Draw an uploader for one file, and the file in use. The recipe names the file by the hash of its content.
+
+    An uploader whose file was refused or taken out is drawn as a new one, and so is free for the next file.
+    """
+    emptied = st.session_state.get(EMPTIED, {}).get(field, 0)
+    st.file_uploader(
+        label,
+        ANY_TYPE[emptied % len(ANY_TYPE)],
+        key=f"upload.{field}",
+        help=text,
+        max_upload_size=limits.upload_megabytes(),
+        on_change=_use_upload,
+        args=(field,),
     )
-    name = st.session_state.get(field)
-    if name and (file is None or file.file_id == st.session_state.get(REFUSED)):
-        label = f"In use: the file {name[:8]}…"
+    if name := st.session_state.get(field):
+        label = f"In use: the file {escape_markdown(uploads.label(name))}"
         st.button(
             label, key=f"take_out.{field}", icon=":material/close:", help="Remove this file", on_click=_take_out, args=(field,)
         )
+    elif field == "upload_solution" and (name := st.session_state.get(WAITING)):
+        st.caption(escape_markdown(f"{uploads.label(name)} waits for its test strings: upload them too."))
 
 
-def _keep_uploads(field: str) -> None:
-    """Make the uploaded files part of the recipe if they can be read together; otherwise say why not and change nothing.
+def _use_upload(field: str) -> None:
+    """Make an uploaded file part of the recipe if it can be read; otherwise say why not, and change nothing.
 
-    An empty uploader means nothing: the browser also empties it before it sends the next file.
+    Each file is judged on its own, whatever was refused before. An empty uploader means nothing: the browser also empties it before
+    it sends the next file.
     """
-    files = {key: file for key in sidebar.UPLOADS if (file := st.session_state.get(f"upload.{key}"))}
+    file = st.session_state.get(f"upload.{field}")
+    if file is None:
+        return
     before = {key: st.session_state.get(key, "") for key in sidebar.UPLOADS}
     try:
-        names = before | {key: cache.uploads().put(file.getvalue()) for key, file in files.items()}
+        data, format = file.getvalue(), sidebar.current().data.upload_format
+        if not before["upload"] or field == "upload_solution":
+            reading_alone(field, data, format)
+        names = before | {field: uploads.store(data, file.name)}
         # People who upload strings want all of them used, however many the last example had.
-        is_new = field == "upload" and files.get(field)
-        new = {"source": "upload", "num_strings": limits.most("generated_strings")} if is_new else {}
-        if names["upload"]:
-            cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
+        new = {"source": "upload", "num_strings": limits.most("generated_strings")} if field == "upload" else {}
+        waiting = st.session_state.get(WAITING, "") if field == "upload_test" else ""
+        if field == "upload_solution" and not before["upload_test"]:
+            st.session_state[WAITING] = names[field]
+            text = f"{file.name} is kept, and used as soon as its test strings are uploaded."
+            st.toast(escape_markdown(text), icon=":material/check:", duration="long")
+            return
+        if waiting:
+            names = _with_solution(names, waiting, new)
+        _check(names, new)
     except RecipeError as error:
-        st.session_state[REFUSED] = files[field].file_id if field in files else None
-        error_toast(f"{error} – Nothing was changed.")
+        _empty(field)
+        error_toast(f"{file.name}: {error} – Nothing was changed.")
         return
     sidebar.set_values(names | new)
+
+
+def _check(names: dict[str, str], new: dict[str, object]) -> None:
+    """Raise RecipeError if files can't be read together. Without training strings there is nothing to read the others with."""
+    if names["upload"]:
+        cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
+
+
+def _with_solution(names: dict[str, str], solution: str, new: dict[str, object]) -> dict[str, str]:
+    """Add the solution that waited for these test strings. If only it does not fit them, say so and leave it out."""
+    st.session_state[WAITING] = ""
+    try:
+        _check(names | {"upload_solution": solution}, new)
+    except RecipeError as error:
+        _check(names | {"upload_solution": ""}, new)
+        error_toast(f"{uploads.label(solution)}: {error} – It was left out.")
+        return names | {"upload_solution": ""}
+    return names | {"upload_solution": solution}
+
+
+def readings(recipe: DataRecipe, data: Data) -> None:
+    """Say how each uploaded file was read."""
+    for field, reading in data.readings.items():
+        st.caption(escape_markdown(reading_of(uploads.label(getattr(recipe, field)), reading)))
 
 
 def _paste_control() -> None:
@@ -98,7 +146,7 @@ def _use_pasted() -> None:
         limits.check_at_most(
             "the size of pasted strings in bytes (a file may be larger)", len(content), limits.most("pasted_bytes")
         )
-        name = cache.uploads().put(content)
+        name = uploads.store(content, PASTED_TITLE)
         # A handful of strings is too few to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""
         fields = dict.fromkeys(sidebar.UPLOADS, "") | {"upload": name, "upload_test": test}
@@ -109,14 +157,16 @@ def _use_pasted() -> None:
         st.session_state[PASTE_ERROR] = str(error)
         return
     sidebar.set_values(fields)
-    symbols = " ".join(data.alphabet.symbols[:MAX_SYMBOLS]) + (" …" if data.train.num_symbols > MAX_SYMBOLS else "")
-    total = data.train.num_strings if tests_on_training_strings(recipe) else sum(data.sizes)
-    number = f"{total:,} strings over {data.train.num_symbols} symbols"
-    text = f"Read as {READ_AS[data.format]}: {number}: {symbols}"
+    text = reading_of(PASTED_TITLE, data.readings["upload"])
     st.toast(escape_markdown(text), icon=":material/check:", duration="long")
 
 
 def _take_out(field: str) -> None:
-    st.session_state[field] = ""
-    if field == "upload_test":
-        st.session_state["upload_solution"] = ""
+    for own in (field, "upload_solution") if field == "upload_test" else (field,):
+        st.session_state[own] = ""
+        _empty(own)
+
+
+def _empty(field: str) -> None:
+    emptied = st.session_state.setdefault(EMPTIED, {})
+    emptied[field] = emptied.get(field, 0) + 1

@@ -26,7 +26,7 @@ from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import difference_table
 from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
-from pages.shared import cache, pins, runs, server, sidebar, visitor, widgets
+from pages.shared import cache, pins, runs, server, sidebar, uploads, visitor, widgets
 from pages.shared.navigation import switch
 from pages.shared.training import loss_charts
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
@@ -160,7 +160,8 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
     first = _offset() + 1
     some = f"Runs {first:,}–{first + len(page.runs) - 1:,} of {page.total:,}"
     st.markdown(f"{page.total:,} run{'' if page.total == 1 else 's'}" if page.total == len(page.runs) else some)
-    columns = history_tables.runs_table(page.runs, query.order, st.context.timezone)
+    titles = uploads.titles(*map(history_tables.recipe_of, page.runs))
+    columns = history_tables.runs_table(page.runs, query.order, st.context.timezone, titles)
     config: dict[str, Any] = {score.column: st.column_config.Column(alignment="right") for score in METRICS}
     config["time"] = st.column_config.Column(help="Wall time of all stages", alignment="right")
     config |= {"run": st.column_config.Column(pinned=True), "tags": st.column_config.Column(width=120)}
@@ -221,7 +222,7 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
         if recipe is not None:
             with st.expander("All options"):
                 widgets.text_table(
-                    difference_table({"value": recipe}, all_options=True), "history.options", "All options of the run"
+                    difference_table({"value": recipe}, True, uploads.titles(recipe)), "history.options", "All options of the run"
                 )
 
 

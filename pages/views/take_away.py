@@ -23,7 +23,7 @@ from nlwfa_core.lab.export.script import UPLOADS, script
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA
-from pages.shared import cache, pins, sidebar
+from pages.shared import cache, pins, sidebar, uploads
 from pages.shared.widgets import error_toast, escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
@@ -55,7 +55,8 @@ class FinishedRun:
     link: str
 
     def report(self) -> bytes:
-        return report(self.result, self.data, self.hankel, self.references, self.link).encode()
+        titles = uploads.titles(self.result.recipe)
+        return report(self.result, self.data, self.hankel, self.references, self.link, titles).encode()
 
     def scores(self) -> bytes:
         return tables.scores_csv({self.result.recipe.title: self.result.scores} | self.references)

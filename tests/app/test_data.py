@@ -21,8 +21,8 @@ SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
 LINES = b"ab\nba\nabab\n" * 20
 
 
-def upload(app: AppTest, data: bytes, field: str = "upload") -> AppTest:
-    return app.file_uploader(key=f"upload.{field}").set_value(("strings.txt", data, "text/plain")).run()
+def upload(app: AppTest, data: bytes, field: str = "upload", name: str = "strings.txt") -> AppTest:
+    return app.file_uploader(key=f"upload.{field}").set_value((name, data, "text/plain")).run()
 
 
 def counts(app: AppTest) -> dict[str, str]:
@@ -48,9 +48,62 @@ def test_test_strings_and_solution_of_ones_own_are_used() -> None:
 
 def test_a_solution_may_come_before_its_test_strings() -> None:
     app = upload(upload(open_lab("data", **QUICK), TRAIN), SOLUTION, "upload_solution")
-    assert len(complaints(app)) == 1 and "upload that file too" in complaints(app)[0]
+    assert not complaints(app) and recipe_of(app).data.upload_solution == ""
+    assert [toast.value.replace("\\", "") for toast in app.toast] == [
+        "strings.txt is kept, and used as soon as its test strings are uploaded."
+    ]
+    assert any("waits for its test strings" in caption.value for caption in app.caption)
     assert not complaints(upload(app, TEST, "upload_test"))
     assert recipe_of(app).data.upload_solution == hashlib.sha256(SOLUTION).hexdigest()
+    assert not any("waits for its test strings" in caption.value for caption in app.caption)
+
+
+def test_a_solution_that_does_not_fit_its_test_strings_is_left_out() -> None:
+    app = upload(upload(open_lab("data", **QUICK), TRAIN), b"2\n0.5\n0.25\n", "upload_solution", "two.txt")
+    [complaint] = complaints(upload(app, TEST, "upload_test"))
+    assert complaint.startswith("two.txt (") and "2" in complaint and complaint.endswith("It was left out.")
+    assert (recipe_of(app).data.upload_test, recipe_of(app).data.upload_solution) == (hashlib.sha256(TEST).hexdigest(), "")
+
+
+def test_a_refused_file_leaves_its_slot_free() -> None:
+    """The next files, right or wrong, are judged on their own, and every message names its file."""
+    app = upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test")
+    wanted = "this is a PAutomaC file of strings; a PAutomaC solution is wanted – Nothing was changed."
+    for _ in range(3):
+        assert complaints(upload(app, TEST, "upload_solution", "29.test")) == [f"29.test: {wanted}"]
+        assert app.file_uploader(key="upload.upload_solution").value is None
+    [complaint] = complaints(upload(app, b"50\n" + b"nan\n" * 50, "upload_solution", "nan.txt"))
+    assert complaint.startswith("nan.txt: line 2: expected a finite number")
+    [complaint] = complaints(upload(app, SOLUTION, "upload", "wrong slot.txt"))
+    assert complaint.startswith("wrong slot.txt: this is a PAutomaC solution; a file of strings is wanted")
+    assert not complaints(upload(app, SOLUTION, "upload_solution", "29.solution"))
+    assert recipe_of(app).data.upload_solution == hashlib.sha256(SOLUTION).hexdigest()
+    assert not complaints(upload(app, TRAIN, "upload", "29.train"))
+
+
+def test_files_without_training_strings_are_read_on_their_own() -> None:
+    app = open_lab("data", **QUICK)
+    [complaint] = complaints(upload(app, SOLUTION, "upload_test", "29.solution"))
+    assert complaint.startswith("29.solution: this is a PAutomaC solution; a file of strings is wanted")
+    [complaint] = complaints(upload(app, TEST, "upload_model", "29.test"))
+    assert complaint.startswith("29.test: this is a PAutomaC file of strings; a PAutomaC model is wanted")
+    assert recipe_of(app).data.source == "dyck"
+
+
+def test_files_keep_their_names_beside_their_hashes() -> None:
+    app = upload(open_lab("data", **QUICK | {"learner": "SP"}), b"the cat sat;3\nthe dog ran;2\n" * 20, "upload", "pets_1.csv")
+    name = recipe_of(app).data.upload
+    captions = [caption.value.replace("\\", "") for caption in app.caption]
+    assert f"File of training strings: pets_1.csv ({name[:8]}…)" in captions  # in the sidebar
+    read = f"pets_1.csv ({name[:8]}…): read as csv: 5 symbols: cat dog ran sat the; the number after each line's last semicolon is"
+    assert any(caption.startswith(read) for caption in captions)
+    label = app.button(key="take_out.upload").label.replace("\\", "")
+    assert label == f"In use: the file pets_1.csv ({name[:8]}…)"
+    linked = open_lab("data", **app.query_params)  # the shelf knows the name, and the recipe only the hash
+    assert recipe_of(linked).key() == recipe_of(app).key()
+    assert any(caption.value.replace("\\", "").startswith(read) for caption in linked.caption)
+    upload(app, LINES, "upload", "lines.txt")
+    assert app.button(key="undo").label.replace("\\", "") == "Undo file of training strings: pets_1.csv → lines.txt"
 
 
 def test_test_strings_may_come_before_training_strings() -> None:
@@ -217,13 +270,12 @@ def test_pasted_strings_are_told_as_they_were_read() -> None:
     app.text_area(key="data.paste").set_value("ab\nabb\nλ")
     app.button(key="data.use").click().run()
     assert not complaints(app)
-    assert [toast.value.replace("\\", "") for toast in app.toast] == [
-        "Read as one string on each line, each character a symbol: 3 strings over 2 symbols: a b"
-    ]
+    assert [toast.value.replace("\\", "") for toast in app.toast] == ["pasted strings: read as characters: 2 symbols: a b"]
     app.text_area(key="data.paste").set_value("ab,3\nba,2")
     app.button(key="data.use").click().run()
     assert [toast.value.replace("\\", "") for toast in app.toast] == [
-        "Read as CSV, string and count: 5 strings over 2 symbols: a b"
+        "pasted strings: read as csv: 2 symbols: a b; the number after each line's last comma is its count; "
+        "the format tokens (--format tokens) reads it as text"
     ]
 
 

@@ -10,13 +10,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ...experiment.data import Data
 from ...experiment.results import Result
+from ...files import file_label
 from ...hankel.matrix import HankelMatrix
 from ...learning.progress import UNFINISHED
 from ...learning.spectral import linear_loss
 from ...metrics.diagnostics import Diagnostics
 from ...metrics.scores import SCORES, Scores
+from ...sources.recognition import reading_of
 from ...version import __version__
-from ..options import NO_EFFECT, options
+from ..options import NO_EFFECT, options, with_title
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from ..tables import BETTER, as_sentence, format_diagnostic, format_score, verdicts
 
@@ -50,7 +52,14 @@ svg, img {{ max-width: 100%; height: auto }} img {{ image-rendering: pixelated; 
 """
 
 
-def report(result: Result, data: Data, hankel: HankelMatrix | None, references: Mapping[str, Scores], link: str = "") -> str:
+def report(
+    result: Result,
+    data: Data,
+    hankel: HankelMatrix | None,
+    references: Mapping[str, Scores],
+    link: str = "",
+    titles: Mapping[str, str] | None = None,
+) -> str:
     """Write the HTML text.
 
     Parameters
@@ -64,12 +73,20 @@ def report(result: Result, data: Data, hankel: HankelMatrix | None, references: 
         Reference models' scores on the same test strings.
     link : str
         An address that opens the lab with this recipe.
+    titles : mapping of str to str, optional
+        SHA-256 -> the name that an uploaded file has for people.
     """
     name = result.recipe.title
     diagnostics = result.diagnostics
-    settings = {option: value for option, value in options(result.recipe).items() if value != NO_EFFECT}
+    settings = {option: with_title(value, titles or {}) for option, value in options(result.recipe).items() if value != NO_EFFECT}
+    uploads = [
+        reading_of(file_label(name, (titles or {}).get(name, "")), data.readings[field])
+        for field in data.readings
+        if (name := getattr(result.recipe.data, field))
+    ]
     sections = [
         f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
+        *(f'<p class="muted">{escape(reading)}</p>' for reading in uploads),
         *(f'<p class="warn">{escape(sentence)}</p>' for sentence in diagnostics.warnings),
         *(f'<p class="note">{escape(sentence)}</p>' for sentence in result.notes if sentence not in diagnostics.warnings),
         "<h2>Scores on the test strings</h2>",

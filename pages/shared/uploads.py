@@ -1,0 +1,39 @@
+"""Uploaded files as a visitor sees them: stored under the hash of their content, shown under the name that they came with.
+
+A file's name for people, its title, is stored beside it on the server's shelf. A visitor sees the title of their own upload, even
+if somebody else has uploaded the same content under another name. Recipes and keys contain only the hash.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nlwfa_core import Recipe
+from nlwfa_core.files import file_label, short_title
+from pages.shared import cache
+
+OWN_TITLES = "uploads.titles"
+
+
+def store(data: bytes, title: str) -> str:
+    """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be written."""
+    name = cache.uploads().put(data, title)
+    st.session_state.setdefault(OWN_TITLES, {})[name] = short_title(title)
+    return name
+
+
+def title(name: str) -> str:
+    """The title of the file with this SHA-256; empty if it has none."""
+    own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
+    return own.get(name) or cache.uploads().title(name)
+
+
+def titles(*recipes: Recipe | None) -> dict[str, str]:
+    """SHA-256 -> title, for the uploaded files of recipes that have one."""
+    names = {name for recipe in recipes if recipe is not None for name in recipe.data.uploads}
+    return {name: text for name in names if (text := title(name))}
+
+
+def label(name: str) -> str:
+    """A file's title and the beginning of its hash."""
+    return file_label(name, title(name))
