@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .. import limits
-from ..errors import RecipeError, listed
+from ..errors import RecipeError, check_one_of, listed
 from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fields
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
@@ -32,7 +32,7 @@ from .terminal import (
     read_sample,
     read_words,
 )
-from .text import best_summary, fit_summary, json_text, ranks_summary
+from .text import best_summary, fit_summary, folds_summary, json_text, ranks_summary
 
 if TYPE_CHECKING:
     from ..experiment.pipeline import Strings
@@ -175,22 +175,31 @@ def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, S
 @takes_fields(LEARNING)
 def select_rank(
     train: Train,
-    validation: Annotated[Path, typer.Option(help=f"Validation strings: {STRINGS}")],
     learner: Learner,
     ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10 or as ranges: 2-20, or 5-50:5 in steps of 5.")],
     field_values: Mapping[str, Any],
+    validation: Annotated[Path | None, typer.Option(help=f"Validation strings: {STRINGS}")] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Instead of --validation: cut the training strings into so many folds, and score each on its own."),
+    ] = None,
     metric: Annotated[str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")] = "wer",
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
     as_json: AsJson = False,
 ) -> Output:
-    """Learn with every rank, score on validation strings, and print the best rank."""
+    """Learn with every rank, score on validation strings or by cross-validation, and print the best rank."""
     from ..experiment.selection import select_rank as best_of_ranks
     from ..metrics.scores import TestSet
 
+    if (validation is None) == (folds is None):
+        got = "neither" if folds is None else "both"
+        raise RecipeError(f"a rank is chosen either on the strings of --validation or by --folds; got {got}")
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
+    if validation is None:
+        return _select_by_folds(read, recipe, tried, folds or 0, metric, as_json, read_notes)
     sample, held_out, validation_notes = _with_validation(read, validation, format)
     with progress_bar() as report:
         selection = best_of_ranks(sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report)
@@ -199,3 +208,22 @@ def select_rank(
         return Output(ranks_summary(learner, selection), notes)
     scores = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]
     return Output(json_text({"learner": learner, "metric": selection.metric, "rank": selection.rank, "scores": scores}), notes)
+
+
+def _select_by_folds(
+    sample: Sample, recipe: Recipe, ranks: Sequence[int], number: int, metric: str, as_json: bool, read_notes: tuple[str, ...]
+) -> Output:
+    """Cross-validate every rank, with folds drawn by the seed of the learning."""
+    from ..experiment.cross_validation import cross_validate
+
+    check_one_of("metric", metric, SELECTION_METRICS)
+    with progress_bar() as report:
+        validated = cross_validate(sample, recipe, number, ranks=ranks, seed=recipe.learning.seed, report=report)
+    notes, learner = (*read_notes, *dict.fromkeys(validated.notes)), recipe.learning.learner
+    if not as_json:
+        return Output(folds_summary(learner, validated, metric), notes)
+    scores = [{"rank": rank, "folds": [asdict(one) for one in by_fold]} for rank, by_fold in validated.scores]
+    return Output(
+        json_text({"learner": learner, "metric": metric, "rank": validated.best_rank(metric), "folds": number, "scores": scores}),
+        notes,
+    )

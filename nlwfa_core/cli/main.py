@@ -39,7 +39,7 @@ from .terminal import (
     read_model,
     write_file,
 )
-from .text import json_text, next_record, next_summary, score_summary
+from .text import against_record, against_summary, json_text, next_record, next_summary, score_summary
 from .values import fit_values, score_values
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Learn weighted finite automata from strings.")
@@ -136,32 +136,43 @@ def score(
     true_model: Annotated[
         Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model file, for next symbols too.")
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Another model's folder: the difference of both on the same test strings, with its interval."),
+    ] = None,
     floor: Annotated[float, typer.Option(help="Raise normalised outputs that are below this number to it.")] = 0.0,
     format: Format = "auto",
     as_json: AsJson = False,
 ) -> Output:
-    """Score a model on test strings."""
+    """Score a model on test strings, with 95 % intervals from resamples of these."""
+    from ..experiment.data import file_test_set
     from ..metrics.diagnostics import diagnostics
-    from ..metrics.scores import TestSet, evaluate
+    from ..metrics.intervals import intervals, paired_differences, string_scores
+    from ..metrics.scores import evaluate
 
     saved = read_model(model)
+    other = None if against is None else read_model(against)
     file = read_known_words(test, format, saved.alphabet)
-    sample, notes = file.sample(), file.notes
+    notes, values = file.notes, None
     truth = None if true_model is None else _read_true_model(true_model, saved.alphabet)
     if solution is not None:
         data = read_bytes(solution)
         with errors_naming(solution):
             values = read_solution(data)
-            test_set = TestSet.as_drawn(file.words, values, sample, truth)
         notes += (reading_of(file_name(solution), solution_reading(values)),)
-    elif truth is not None:
-        test_set = TestSet.as_drawn(file.words, truth.weights(file.words), sample, truth)
-    else:
-        test_set = TestSet.empirical(sample)
+    test_set = file_test_set(file, values, truth)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
-    text = json_text(asdict(scores)) if as_json else score_summary(scores, sample, health)
-    return Output(text, (*notes, *health.warnings))
+    own = string_scores(saved.model, test_set, floor)
+    known = intervals(own)
+    record = asdict(scores) | {"intervals": {field: (interval.low, interval.high) for field, interval in known.items()}}
+    text = score_summary(scores, test_set.sample, health, known)
+    if against is not None and other is not None:
+        theirs = string_scores(other.model, test_set, floor)
+        differences = paired_differences(own, theirs)
+        record["against"] = against_record(str(against), theirs, differences)
+        text += f"\n\n{against_summary(own, theirs, differences)}"
+    return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
 
 
 def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:

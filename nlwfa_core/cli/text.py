@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import plural
 from ..files import plain
 from ..learning.names import LEARNERS
+from ..metrics.intervals import NUM_RESAMPLES, Interval, leader
 from ..metrics.next_symbols import likeliest
-from ..metrics.scores import SCORE_OF, Scores
+from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..models.model import next_distributions
 
 if TYPE_CHECKING:
+    from ..experiment.cross_validation import CrossValidation
     from ..experiment.selection import Best, RankSelection
     from ..hankel.matrix import HankelMatrix
     from ..hankel.values import ValuedStrings, ValueScores
     from ..learning.learners import FitReport
     from ..metrics.diagnostics import Diagnostics
+    from ..metrics.intervals import StringScores
     from ..strings.sample import Sample
     from ..strings.words import Alphabet, FloatArray, Word
+
+INTERVALS = f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings"
 
 
 def json_text(value: object) -> str:
@@ -114,8 +120,11 @@ def value_score_summary(scores: ValueScores) -> str:
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
 
 
-def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = None) -> str:
-    """Write scores beside those of reference models, and the model's diagnostics."""
+def score_summary(
+    scores: Scores, sample: Sample, health: Diagnostics | None = None, intervals: Mapping[str, Interval] | None = None
+) -> str:
+    """Write scores, with their intervals, beside those of reference models, and the model's diagnostics."""
+    known = intervals or {}
     words = (
         "distinct words, target their frequency"
         if scores.true_log2_pauto is None
@@ -134,11 +143,11 @@ def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = N
         "ndcg5_true": "the same against the true next-symbol probabilities",
         "kl": f"bits, over the test strings, both normalised over them{floored}",
         "total_variation": f"over the test strings, both normalised over them{floored}",
-        "rmse": "of raw outputs against the target as given",
+        "rmse": "of raw outputs against the true probabilities",
         "next_kl": f"bits, from the truth, mean over the test prefixes{floored}",
     }
     lines = {
-        SCORE_OF[field].short_title: f"{f'{value:.4g}' if field == 'rmse' else as_text(value)}  {remark}"
+        SCORE_OF[field].short_title: f"{_score_text(field, value, known.get(field))}  {remark}"
         for field, remark in remarks.items()
         if (value := getattr(scores, field)) is not None
     }
@@ -148,9 +157,46 @@ def score_summary(scores: Scores, sample: Sample, health: Diagnostics | None = N
         f"of {scores.num_words:,}",
         "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
     }
+    if known:
+        lines["in brackets"] = f"{INTERVALS}, not over training strings or seeds"
     if health is not None:
         lines["mass"] = _mass(health)
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
+
+
+def _score_text(field: str, value: float, interval: Interval | None) -> str:
+    """Write a score, and the ends of its interval in brackets."""
+
+    def write(number: float) -> str:
+        return f"{number:.4g}".replace("inf", "∞") if field == "rmse" else as_text(number)
+
+    return write(value) + (f" [{write(interval.low)}, {write(interval.high)}]" if interval is not None else "")
+
+
+def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval]) -> str:
+    """Write two models' scores on the same test strings, and their differences with intervals."""
+    words = {"first": "model", "second": "other", "level": "level"}
+    estimates, others = own.estimates, other.estimates
+    rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
+    for score in SCORES:
+        if (difference := differences.get(score.field)) is not None:
+            gap = _score_text(score.field, difference.estimate, difference)
+            values = (_score_text(score.field, one[score.field], None) for one in (estimates, others))
+            rows.append((score.short_title, *values, gap, words[leader(score.field, difference)]))
+    legend = f"the same test strings; in brackets {INTERVALS}, the same for both. level: 0 is in the interval"
+    return f"{table(rows)}\n{legend}"
+
+
+def against_record(name: str, other: StringScores, differences: Mapping[str, Interval]) -> dict[str, Any]:
+    """The same as an object for JSON: the other model's scores, and each difference with its interval and who is ahead."""
+    words = {"first": "model", "second": "other", "level": "level"}
+    return {
+        "model": name,
+        "scores": other.estimates,
+        "differences": {
+            field: {**asdict(difference), "ahead": words[leader(field, difference)]} for field, difference in differences.items()
+        },
+    }
 
 
 def _mass(health: Diagnostics) -> str:
@@ -200,6 +246,18 @@ def ranks_summary(learner: str, selection: RankSelection) -> str:
     return (
         f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
         f"{table(rows)}\nbest by {selection.metric}: rank {selection.rank}"
+    )
+
+
+def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
+    """Write each rank's scores over the folds, and the best rank."""
+    fields = ("wer", "log2_pauto", "bits_per_symbol", "ndcg5")
+    rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
+    rows += [(as_text(rank), *(validated.spread(rank, field).text(".4f") for field in fields)) for rank, _ in validated.scores]
+    number = len(validated.scores[0][1])
+    return (
+        f"{learner}, mean ± standard deviation over {number} folds; logarithms to base 2, the end of a string counted\n"
+        f"{table(rows)}\nbest by {metric}: rank {validated.best_rank(metric)}"
     )
 
 

@@ -25,6 +25,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import plain
 from nlwfa_core.learning.names import LEARNERS as LEARNERS_OF
+from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SELECTION_METRICS, Scores, TestSet, evaluate
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.ngram import NGram
@@ -258,7 +259,8 @@ def test_scores_are_those_of_evaluate(run: Run, folder: Path, learner: str, solv
         test = TestSet.as_drawn(file.words, read_solution((folder / "test.solution").read_bytes()), file.sample())
     expected = evaluate(load_model(folder / learner).model, test)
     assert answer.code == 0
-    assert json.loads(answer.out) == plain(asdict(expected))
+    printed = json.loads(answer.out)
+    assert set(printed.pop("intervals")) <= set(printed) and printed == plain(asdict(expected))
     assert answer.out.count("\n") == 1
     assert (json.loads(answer.out)["true_log2_pauto"] is None) != solved
 
@@ -275,7 +277,25 @@ def test_a_score_has_the_promised_keys(run: Run, folder: Path) -> None:
         "uniform_log2_pauto",
         "true_log2_pauto",
     }
-    assert promised <= set(scores) == set(Scores.__annotations__)
+    assert promised <= set(scores) == {*Scores.__annotations__, "intervals"}
+    for field, (low, high) in scores["intervals"].items():
+        assert float(low) <= float(scores[field]) <= float(high), field
+
+
+def test_two_models_are_compared_on_the_same_strings(run: Run, folder: Path) -> None:
+    test = TestSet.empirical(read_strings((folder / "test").read_bytes()).sample())
+    own, other = (string_scores(load_model(folder / name).model, test) for name in ("SP", "both.non"))
+    arguments = ("score", "--model", folder / "SP", "--test", folder / "test", "--against", folder / "both.non")
+    record = json.loads(run(*arguments, "--json").out)["against"]
+    gaps = paired_differences(own, other)
+    assert record["scores"] == plain(other.estimates) and set(record["differences"]) == set(gaps)
+    for field, gap in gaps.items():
+        ahead = {"first": "model", "second": "other", "level": "level"}[leader(field, gap)]
+        assert record["differences"][field] == plain(asdict(gap)) | {"ahead": ahead}
+    text = run(*arguments).out
+    rows = [line.split() for line in text.splitlines()]
+    assert ["score", "model", "other", "difference", "ahead"] in rows and "level: 0 is in the interval" in text
+    assert run(*arguments[:-1], folder / "abc").code == 2
 
 
 def test_an_infinite_score_is_inf_in_json_and_shown_with_its_zeros(run: Run, folder: Path) -> None:
@@ -399,10 +419,28 @@ def test_select_rank(run: Run, folder: Path, learner: str, metric: str) -> None:
     best = min(record["scores"], key=lambda entry: (sign * float(entry[metric]), entry["num_zero"], entry["rank"]))
     assert record["rank"] == best["rank"]
     score = json.loads(run("score", "--model", folder / learner, "--test", folder / "test", "--json").out)
+    del score["intervals"]
     assert record["scores"][1] == {"rank": 3, **score}
     text = run(*arguments).out
     assert f"best by {metric}: rank {record['rank']}" in text
     assert [line.split()[0] for line in text.splitlines()[2:5]] == ["1", "3", "2"]
+
+
+def test_select_rank_by_folds(run: Run, folder: Path) -> None:
+    arguments = ("select-rank", "--train", folder / "train", "--learner", "SP", "--ranks", "1,2", *quick("SP"), "--folds", 3)
+    record = json.loads(run(*arguments, "--seed", 4, "--json").out)
+    sample = read_strings((folder / "train").read_bytes()).sample()
+    for rank, entry in zip((1, 2), record["scores"], strict=True):
+        sizes = [scores["num_predictions"] for scores in entry["folds"]]
+        assert entry["rank"] == rank and len(sizes) == 3 == record["folds"]
+        assert sum(sizes) == (sample.words.lengths + 1) @ sample.counts  # each string is scored once
+    means = [np.mean([scores["wer"] for scores in entry["folds"]]) for entry in record["scores"]]
+    assert record["rank"] == 1 + int(np.argmin(means))
+    text = run(*arguments, "--seed", 4).out
+    assert "mean ± standard deviation over 3 folds" in text and f"{means[0]:.4f} ±" in text and "best by wer: rank" in text
+    for wrong in (arguments[:-2], (*arguments, "--validation", folder / "test")):
+        assert "either on the strings of --validation or by --folds" in run(*wrong).err
+    assert "folds must be between 2 and" in run(*arguments[:-1], 1).err
 
 
 def test_symbols_of_the_validation_strings_alone_are_noted(run: Run, folder: Path) -> None:
