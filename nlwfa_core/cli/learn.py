@@ -183,6 +183,7 @@ def select_rank(
         int | None,
         typer.Option(help="Instead of --validation: cut the training strings into so many folds, and score each on its own."),
     ] = None,
+    fold_seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds draw equal folds, by default 0.")] = None,
     metric: Annotated[str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")] = "wer",
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
@@ -199,7 +200,9 @@ def select_rank(
     recipe = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
     if validation is None:
-        return _select_by_folds(read, recipe, tried, folds or 0, metric, as_json, read_notes)
+        return _select_by_folds((read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json)
+    if fold_seed is not None:
+        raise no_effect("--fold-seed", "--validation", "--folds")
     sample, held_out, validation_notes = _with_validation(read, validation, format)
     with progress_bar() as report:
         selection = best_of_ranks(sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report)
@@ -211,19 +214,19 @@ def select_rank(
 
 
 def _select_by_folds(
-    sample: Sample, recipe: Recipe, ranks: Sequence[int], number: int, metric: str, as_json: bool, read_notes: tuple[str, ...]
+    read: tuple[Sample, tuple[str, ...]], recipe: Recipe, ranks: Sequence[int], folds: tuple[int, int], metric: str, as_json: bool
 ) -> Output:
-    """Cross-validate every rank, with folds drawn by the seed of the learning."""
+    """Cross-validate every rank on the strings that were read, with notes; `folds` are their number and their seed."""
     from ..experiment.cross_validation import cross_validate
 
     check_one_of("metric", metric, SELECTION_METRICS)
     with progress_bar() as report:
-        validated = cross_validate(sample, recipe, number, ranks=ranks, seed=recipe.learning.seed, report=report)
-    notes, learner = (*read_notes, *dict.fromkeys(validated.notes)), recipe.learning.learner
+        validated = cross_validate(read[0], recipe, folds[0], ranks=ranks, seed=folds[1], report=report)
+    notes, learner = (*read[1], *dict.fromkeys(validated.notes)), recipe.learning.learner
     if not as_json:
         return Output(folds_summary(learner, validated, metric), notes)
     scores = [{"rank": rank, "folds": [asdict(one) for one in by_fold]} for rank, by_fold in validated.scores]
     return Output(
-        json_text({"learner": learner, "metric": metric, "rank": validated.best_rank(metric), "folds": number, "scores": scores}),
+        json_text({"learner": learner, "metric": metric, "rank": validated.best_rank(metric), "folds": folds[0], "scores": scores}),
         notes,
     )

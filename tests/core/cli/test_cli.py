@@ -428,7 +428,7 @@ def test_select_rank(run: Run, folder: Path, learner: str, metric: str) -> None:
 
 def test_select_rank_by_folds(run: Run, folder: Path) -> None:
     arguments = ("select-rank", "--train", folder / "train", "--learner", "SP", "--ranks", "1,2", *quick("SP"), "--folds", 3)
-    record = json.loads(run(*arguments, "--seed", 4, "--json").out)
+    record = json.loads(run(*arguments, "--fold-seed", 4, "--json").out)
     sample = read_strings((folder / "train").read_bytes()).sample()
     for rank, entry in zip((1, 2), record["scores"], strict=True):
         sizes = [scores["num_predictions"] for scores in entry["folds"]]
@@ -436,10 +436,12 @@ def test_select_rank_by_folds(run: Run, folder: Path) -> None:
         assert sum(sizes) == (sample.words.lengths + 1) @ sample.counts  # each string is scored once
     means = [np.mean([scores["wer"] for scores in entry["folds"]]) for entry in record["scores"]]
     assert record["rank"] == 1 + int(np.argmin(means))
-    text = run(*arguments, "--seed", 4).out
+    text = run(*arguments, "--fold-seed", 4).out
     assert "mean ± standard deviation over 3 folds" in text and f"{means[0]:.4f} ±" in text and "best by wer: rank" in text
     for wrong in (arguments[:-2], (*arguments, "--validation", folder / "test")):
         assert "either on the strings of --validation or by --folds" in run(*wrong).err
+    chosen = run(*arguments[:-2], "--validation", folder / "test", "--fold-seed", 1)
+    assert chosen.code == 2 and "--fold-seed has no effect with --validation" in chosen.err
     assert "folds must be between 2 and" in run(*arguments[:-1], 1).err
 
 
