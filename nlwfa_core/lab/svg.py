@@ -244,12 +244,11 @@ def _colour(name: str, names: Sequence[str]) -> str:
 
 
 def _legend(names: Sequence[str]) -> list[str]:
-    parts = []
-    width = max([110, *(40 + 7 * len(name) for name in names)])
-    for number, name in enumerate(names):
-        at = LEFT + number * width
+    parts, at = [], float(LEFT)
+    for name in names:
         parts.append(_line(at, 22, at + 26, 22, _colour(name, names), 2.2, STROKES[DASHES.get(kind_of(name), "solid")]))
         parts += [_marker(name, at + 13, 22), _text(at + 32, 26, name, "start")]
+        at += 48 + 7 * len(name)
     return parts
 
 

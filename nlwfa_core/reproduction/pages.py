@@ -7,6 +7,7 @@ choices by validation strings. The paragraphs about what the paper leaves open a
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -173,6 +174,8 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         panels, tables = [], []
         for name, settings in experiment.settings.items():
             curves = _curves(experiment, name, runs[name], metric)
+            if set(curves) == {"SP"}:  # no network has been run at every rank yet
+                curves = {}
             references = _reference_lines(experiment, lines, curves, metric)
             titles = CONTROL_TITLES if name == CONTROLS else {}
             series = {titles.get(line, line): _spreads(curve) for line, curve in {**curves, **references}.items() if curve}
@@ -405,6 +408,8 @@ def _beside_controls(experiment: Experiment, runs: Mapping[str, Sequence[Measure
                         signs.setdefault((name, learner), {})[x] = ("behind", UNDECIDED, "ahead")[difference.sign + 1]
                 title = CONTROL_TITLES.get(learner, learner)
                 rows.append((title, f"{x:,}", Spread.of(control[x].values()).text(form), *cells))
+        if not rows:
+            continue
         header = ("control", x_title, "its score", *(f"{name}: ahead by (in seeds)" for name in compared))
         body.append(f"{COMPARED_TITLES[metric]}:\n\n{table(header, rows)}")
         for name in compared:
@@ -415,12 +420,12 @@ def _beside_controls(experiment: Experiment, runs: Mapping[str, Sequence[Measure
             ]
             if parts:
                 sentences.append(f"- {COMPARED_TITLES[metric]}, {name} against {'. Against '.join(parts)}.")
-    return [
-        "## Against models of the same number of states",
-        HOW_CONTROLLED,
-        "\n".join(sentences),
-        *body,
-    ]
+    missing = [CONTROL_TITLES.get(name, name) for name in experiment.settings[CONTROLS].learners if name not in learners]
+    if not body:
+        return []
+    if missing:
+        sentences.append(f"- Not yet run: {', '.join(missing)}.")
+    return ["## Against models of the same number of states", HOW_CONTROLLED, "\n".join(sentences), *body]
 
 
 # Table 1: English verbs
@@ -581,8 +586,13 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         f"## Pautomac score, {max(sizes):,} strings",
         table(
             ("model", _LOG2, "ln", "log₁₀", "published: log Pauto", "strings of weight 0"),
-            [_pauto_row(name, by_model[name].get(max(sizes), [])) for name in by_model],
+            [
+                *(_pauto_row(name, by_model[name].get(max(sizes), [])) for name in by_model),
+                ("*lowest possible*", *_in_three_bases([_entropy(experiment)]), "", ""),
+            ],
         ),
+        "The lowest possible score is the entropy of the prefixes' frequencies. A published number below it, in some base, has "
+        "another base, or is on other strings.",
     ]
     return body, {}
 
@@ -601,10 +611,20 @@ def _rank_and_seeds(runs: Sequence[Measured]) -> str:
 
 
 def _pauto_row(name: str, runs: Sequence[Measured]) -> Sequence[str]:
-    log2 = list(values_of(runs, "log2_pauto").values())
-    logs = [Spread.of(value * factor for value in log2).text(".2f") for factor in (1.0, math.log(2), math.log10(2))]
     published = f"{PUBLISHED_PAUTO[name]:.3f}" if name in PUBLISHED_PAUTO else ""
-    return (_published_name(name), *logs, published, Spread.of(values_of(runs, "num_zero").values()).text(".0f"))
+    zeros = Spread.of(values_of(runs, "num_zero").values()).text(".0f")
+    return (_published_name(name), *_in_three_bases(list(values_of(runs, "log2_pauto").values())), published, zeros)
+
+
+def _in_three_bases(log2: Sequence[float]) -> list[str]:
+    """Write logarithms to base 2, and the same to base e and to base 10."""
+    return [Spread.of(value * factor for value in log2).text(".2f") for factor in (1.0, math.log(2), math.log10(2))]
+
+
+def _entropy(experiment: Experiment) -> float:
+    """The entropy of the frequencies of the prefixes, in bits."""
+    counts = Counter(experiment.prefixes.words if experiment.prefixes else ())
+    return -sum(count / counts.total() * math.log2(count / counts.total()) for count in counts.values())
 
 
 # Squared functions

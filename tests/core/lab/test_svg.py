@@ -38,6 +38,17 @@ def test_a_chart_is_for_eyes_and_screen_readers() -> None:
     assert {"<left>", "rank", "WER", "20"} <= set(texts(root))
 
 
+def test_the_legend_of_many_names_fits() -> None:
+    names = ("SP", "fac.non", "tran.non", "both.non", "uniform", "5-gram", "true model", "SP + likelihood", "HMM", "GRU")
+    points = {1: Spread.of([2.0]), 10: Spread.of([1.0])}
+    root = ElementTree.fromstring(line_chart([Panel("", dict.fromkeys(names, points))] * 4, "", "", "rank", "WER"))
+    starts = {element.text: float(element.get("x", 0)) for element in root.iter(f"{SVG}text") if element.get("y") == "26.0"}
+    assert tuple(starts) == names
+    ends = [start + 7 * len(name or "") for name, start in starts.items()]
+    assert all(end < start for end, start in zip(ends, list(starts.values())[1:], strict=False))
+    assert ends[-1] < float(root.get("width", 0))
+
+
 def test_a_chart_of_nothing_and_of_one_value() -> None:
     for log_x, log_y in ((True, True), (False, True), (False, False)):
         for points in ({}, {0: Spread.of([math.nan])}, {3: Spread.of([0.5])}):

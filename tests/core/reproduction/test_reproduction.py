@@ -438,7 +438,7 @@ def test_the_published_numbers_stand_beside_ours() -> None:
         for size in sizes
         for settings, learner, rank in (("converged", "fac.non", 5), ("converged", "fac.non", 10), ("likelihood", "LSTM", 128))
     )
-    prefixes = Prefixes(Words.of([(0,)]), np.array([0]))
+    prefixes = Prefixes(Words.of([(0,), (1,), (0,), (0, 0)]), np.array([0, 0, 1, 1]))
     plan = Experiment("spice-4", "spice-4", runs, PRESETS["paper-verbs"][1], settings=SPICE_SETTINGS, prefixes=prefixes)
     done = [
         Measured("", one, dict.fromkeys(plan.columns, 0.0) | {"prefix_wer_target": one.rank / 100, "log2_pauto": 10.0})
@@ -450,6 +450,7 @@ def test_the_published_numbers_stand_beside_ours() -> None:
     assert "| LSTM (published: RNN) | 1.280 ± 0.000 (0.806) |" in page
     assert "| fac.non | k = 5 (2 seeds) |" in page  # of equal ranks the smaller
     assert "| fac.non | 10.00 ± 0.00 | 6.93 ± 0.00 | 3.01 ± 0.00 | 4.144 | 0 ± 0 |" in page
+    assert "| *lowest possible* | 1.50 | 1.04 | 0.45 |" in page  # ½ + ¼ · 2 · 2 bits
 
 
 # The command
