@@ -1,7 +1,7 @@
 """Compares SP with the three networks, trained to convergence, on Dyck strings, seed by seed.
 
-`python -m benchmarks.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis 1000]` prints a line for each
-model, and then, for each rank and network, on how many seeds it is ahead of SP in each score. All count whole strings (statistic
+`python -m benchmarks.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis 1000] [--optimizer lbfgs]
+[--starts 1]` prints a line for each model, and then, for each rank and network, on how many seeds it is ahead of SP in each score. All count whole strings (statistic
 "string"); nothing is refined. The score above the truth is the model's log₂ Pautomac score minus the true model's.
 """
 
@@ -18,7 +18,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.learning.learners import FitCache, fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS, STEP_OPTIMIZERS
 from nlwfa_core.metrics.scores import evaluate
 
 SCORES = ("WER", "log₂ Pauto above the truth", "bits per symbol")
@@ -29,7 +29,10 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=(5, 10, 20))
     for name, default in (("seeds", 10), ("strings", 20_000), ("basis", 1000)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--optimizer", choices=STEP_OPTIMIZERS, default="lbfgs")
+    parser.add_argument("--starts", type=int, default=1)
     arguments = parser.parse_args()
+    training = {"optimizer": arguments.optimizer, "starts": arguments.starts}
     scores = defaultdict[tuple[int, str], list[tuple[float, ...]]](list)
     for seed in range(arguments.seeds):
         data = load_data(DataRecipe(num_strings=arguments.strings, num_test=2_000, seed=seed))
@@ -39,7 +42,7 @@ def main() -> None:
             cache = FitCache()
             for learner in HANKEL_LEARNERS:
                 started = perf_counter()
-                learned = fit(hankel, learner, rank=rank, cache=cache)
+                learned = fit(hankel, learner, rank=rank, cache=cache, **training)
                 seconds = perf_counter() - started
                 one = evaluate(learned.model, data.test)
                 scores[rank, learner].append((one.wer, one.log2_pauto - truth, one.bits_per_symbol))
@@ -48,7 +51,6 @@ def main() -> None:
                 print(f"seed {seed}, k = {rank}, {learner}: {values}, {seconds:.1f} s; {ends}", flush=True)
     for (rank, learner), rows in scores.items():
         ours, linear = np.array(rows), np.array(scores[rank, "SP"])
-        counts = (ours < linear).sum(axis=0).tolist()
         counts = (ours < linear).sum(axis=0).tolist()
         ahead = ", ".join(f"{name} {count}" for name, count in zip(SCORES, counts, strict=True))
         gain = linear[:, 0] - ours[:, 0]
