@@ -52,4 +52,4 @@ model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.mode
 result = cache.result(model_recipe)
 if result is not None:
     conventions = tables.conventions_of(result, cache.data(model_recipe.data))
-    widgets.text_table(conventions, "compare.conventions", "Perplexity of one model by each convention")
+    widgets.draw_table(conventions, "compare.conventions", "Perplexity of one model by each convention")

@@ -17,8 +17,8 @@ from ..files import SHA256, file_label
 from ..history.listing import NEWEST
 from ..history.runs import Run
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
-from .options import LABELS, NO_EFFECT, differing, options
-from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
+from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
+from .tables import DIAGNOSTIC_TITLES, Numbers, Table, format_diagnostic, format_score
 
 STATE_WORDS = {"queued": "waiting"}  # other states are shown by their name
 REASONS = {
@@ -26,7 +26,6 @@ REASONS = {
     "cancelled": "The run was cancelled before it finished.",
 }
 SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
-UNREADABLE = "?"
 
 
 def run_name(run: Run) -> str:
@@ -77,16 +76,16 @@ def format_time(seconds: float | None, zone: str | None = None) -> str:
     return text if known_zone else f"{text} UTC"
 
 
-def format_duration(run: Run) -> str:
-    """Write the wall time of a run's stages."""
+def total_seconds(run: Run) -> float | None:
+    """Add up the wall times of a run's stages; None if there are none."""
     stages = [value for stage, value in (run.seconds or {}).items() if stage in RUN_STAGES]
-    return f"{sum(stages):.2f} s" if stages else NO_EFFECT
+    return sum(stages) if stages else None
 
 
 def runs_table(
     runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None
-) -> dict[str, list[str]]:
-    """Make a table with a row for each run: test scores, options that differ, seeds, time and version, as text.
+) -> Table:
+    """Make a table with a row for each run: test scores, options that differ, seeds, time and version.
 
     Parameters
     ----------
@@ -101,18 +100,25 @@ def runs_table(
     recipes = [recipe_of(run) for run in runs]
     readable = [recipe for recipe in recipes if recipe is not None]
     by_run = [options(recipe) if recipe is not None else None for recipe in recipes]
-    table: dict[str, list[str]] = {"run": [run_name(run) for run in runs], "status": [state_word(run.state) for run in runs]}
+    table: Table = {"run": [run_name(run) for run in runs], "status": [state_word(run.state) for run in runs]}
     table["tags"] = [", ".join(run.tags) for run in runs]
     for kind in dict.fromkeys((*([] if order == NEWEST else [SCORE_OF[order]]), *MAIN_SCORES)):
-        table[kind.column] = [format_score(score(run, kind.field), kind.form) for run in runs]
+        table[kind.column] = Numbers.of(
+            (value, format_score(value, kind.form)) for value in (score(run, kind.field) for run in runs)
+        )
     for name in [*(name for name in differing(readable) if name not in SEEDS), *SEEDS]:
-        table[name] = [UNREADABLE if values is None else _shortened(values[name], titles or {}) for values in by_run]
-    table["time"] = [format_duration(run) for run in runs]
+        texts = (UNREADABLE if values is None else _shortened(values[name], titles or {}) for values in by_run)
+        table[name] = option_column(texts)
+    table["time"] = Numbers.written(map(total_seconds, runs), _format_duration)
     table["when"] = [format_time(run.submitted, zone) for run in runs]
     table["version"] = [run.version for run in runs]
     if any(reasons := [reason(run) for run in runs]):
         table["why"] = reasons
-    return {name: column for name, column in table.items() if name != "tags" or any(column)}
+    return {name: column for name, column in table.items() if name != "tags" or any(run.tags for run in runs)}
+
+
+def _format_duration(seconds: float | None) -> str:
+    return NO_EFFECT if seconds is None else f"{seconds:.2f} s"
 
 
 def score(run: Run, metric: str) -> float | None:
@@ -144,14 +150,15 @@ def training_lines(run: Run) -> list[tuple[str, str]]:
     return [(curve["state"], curve["summary"]) for curve in (run.curves or {}).values() if "state" in curve and "summary" in curve]
 
 
-def diagnostics_table(run: Run) -> dict[str, list[str]]:
-    """Make a table of a run's diagnostics, as text; without rows if the run is not done."""
+def diagnostics_table(run: Run) -> Table:
+    """Make a table of a run's diagnostics; without columns if the run is not done."""
     if not run.diagnostics:
-        return {"diagnostic": [], "value": []}
+        return {}
     values = {field: run.diagnostics.get(field) for field in DIAGNOSTIC_TITLES}
+    numbers = {field: None if value is None else float(value) for field, value in values.items()}
     length = run.diagnostics.get("short_length")
-    texts = [format_diagnostic(field, None if value is None else float(value), length) for field, value in values.items()]
-    return {"diagnostic": list(DIAGNOSTIC_TITLES.values()), "value": texts}
+    cells = [(value, format_diagnostic(field, value, length)) for field, value in numbers.items()]
+    return {"diagnostic": list(DIAGNOSTIC_TITLES.values()), "value": Numbers.of(cells)}
 
 
 def messages(run: Run) -> list[str]:

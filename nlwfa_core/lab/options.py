@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from ..experiment.fields import FLAT_NAMES, ignored_fields
@@ -12,7 +12,7 @@ from ..experiment.sweeps import Outcome
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..metrics.seeds import badness
 from ..sources.registry import SOURCES
-from .tables import DIAGNOSTIC_TITLES, format_diagnostic, format_score
+from .tables import DIAGNOSTIC_TITLES, Column, Numbers, Table, format_diagnostic, format_score, score_column
 
 # Flat name of a field (`experiment.fields`), or "bounded" -> the option's label on pages, in tables and in reports.
 LABELS = {
@@ -62,6 +62,7 @@ LABELS = {
     "refinement_seed": "seed of the refinement",
 }
 NO_EFFECT = "–"  # in place of the value of an option that changes nothing in a recipe
+UNREADABLE = "?"  # in place of an option that another version of the lab wrote
 
 
 @lru_cache(maxsize=1024)
@@ -111,6 +112,19 @@ def difference_table(
     return {"option": names} | columns
 
 
+def option_column(texts: Iterable[str]) -> Column:
+    """Make a column of an option's values: of numbers if all that are known and have an effect are numbers.
+
+    >>> option_column(["10", "–"]).values, option_column(["SP", "–"])
+    ((10.0, None), ['SP', '–'])
+    """
+    column = list(texts)
+    known = [text for text in column if text not in (NO_EFFECT, UNREADABLE)]
+    if not known or not all(map(_is_number, known)):
+        return column
+    return Numbers.of((float(text) if _is_number(text) else None, text) for text in column)
+
+
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
     """Order the names of runs: the best on validation strings first, runs without such strings last."""
 
@@ -121,8 +135,8 @@ def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
     return sorted(outcomes, key=order)
 
 
-def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> dict[str, list[str]]:
-    """Make a table with a row for each run, the best on validation strings first: options, test scores, diagnostics, as text.
+def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> Table:
+    """Make a table with a row for each run, the best on validation strings first: options, test scores, diagnostics.
 
     Parameters
     ----------
@@ -138,16 +152,16 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     option_names = list(options(recipes[0])) if all_options and recipes else differing(recipes)
     by_run = [options(recipe) for recipe in recipes]
     marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
-    table = {"run": order, "place": marks}
-    table |= {name: [values[name] for values in by_run] for name in option_names}
+    table: Table = {"run": order, "place": marks}
+    table |= {name: option_column(values[name] for values in by_run) for name in option_names}
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
-        table[score.short_title] = [format_score(getattr(outcome.scores, score.field), score.form) for outcome in ordered]
+        table[score.short_title] = score_column((outcome.scores for outcome in ordered), score)
     table["training"] = [outcome.training for outcome in ordered]
-    table["on validation"] = [format_score(getattr(outcome.validation, metric, None)) for outcome in ordered]
+    table["on validation"] = Numbers.written((getattr(outcome.validation, metric, None) for outcome in ordered), format_score)
+    health = [outcome.diagnostics for outcome in ordered]
     for field in ("spectral_radius", "total_mass", "short_mass", "share_zero", "share_negative", "numerical_rank"):
-        table[DIAGNOSTIC_TITLES[field]] = [
-            format_diagnostic(field, getattr(outcome.diagnostics, field), outcome.diagnostics.short_length) for outcome in ordered
-        ]
+        pairs = [(getattr(one, field), one.short_length) for one in health]
+        table[DIAGNOSTIC_TITLES[field]] = Numbers.of((value, format_diagnostic(field, value, length)) for value, length in pairs)
     return table
 
 

@@ -1,7 +1,8 @@
 """Turn numbers into the text of tables, captions and warnings: weights, scores, trajectories, drawn strings, perplexities.
 
 `format_score` and `format_diagnostic` write a number in the same way on every page; titles and units of scores come from
-`metrics.scores.SCORES`. Tables are mappings of columns that are already written. Tables of runs are in `options` and `history`.
+`metrics.scores.SCORES`. A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or text.
+Tables of runs are in `options` and `history`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from ..experiment.results import Result
 from ..experiment.sweeps import Grid, Point
 from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
-from ..metrics.scores import SCORE_OF, SCORES, Scores
+from ..metrics.scores import SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
 from ..models.files import LearnedModel
 from ..models.model import LogModel, Model
@@ -29,9 +31,45 @@ from ..models.nlwfa import NLWFA
 from ..models.reading import LINKS
 from ..models.sampling import Drawn, next_shares
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
+from ..strings.words import Alphabet, FloatArray, Word, Words
 from .states import prefix_states
 from .strings import prefixes_of, word_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers: a table sorts by and exports `values`, and shows `texts`.
+
+    Attributes
+    ----------
+    values : tuple of (float or None)
+        None is a missing number, nan an undefined one.
+    texts : tuple of str
+        One for each value.
+    """
+
+    values: tuple[float | None, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def written(cls, values: Iterable[float | None], write: Callable[[float | None], str]) -> Self:
+        """Write each value.
+
+        >>> Numbers.written([0.5, None], format_score).texts
+        ('0.500', '–')
+        """
+        numbers = tuple(values)
+        return cls(numbers, tuple(map(write, numbers)))
+
+    @classmethod
+    def of(cls, cells: Iterable[tuple[float | None, str]]) -> Self:
+        """Make a column from pairs of a value and its text."""
+        pairs = list(cells)
+        return cls(tuple(value for value, _ in pairs), tuple(text for _, text in pairs))
+
+
+Column = Numbers | list[str]
+Table = dict[str, Column]
 
 # For captions below scores.
 BETTER = "Lower is better, except for " + ", ".join(
@@ -56,6 +94,20 @@ def format_score(value: float | None, form: str = ".3f") -> str:
     return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
 
 
+def score_column(scores: Iterable[Scores], score: Score) -> Numbers:
+    """Make the column of a score, one number for each `Scores`."""
+    return Numbers.written((getattr(entry, score.field) for entry in scores), lambda value: format_score(value, score.form))
+
+
+def format_significant(value: float | None) -> str:
+    """Write four significant digits.
+
+    >>> format_significant(0.123456), format_significant(float("-inf")), format_significant(None)
+    ('0.1235', '−∞', '–')
+    """
+    return format_score(value, ".4g")
+
+
 # A factorisation that took less time was computed for another learner: some learners differ in their second step only.
 SHARED_SECONDS = 1e-3
 
@@ -69,20 +121,21 @@ def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def weight_table(models: Mapping[str, Model], word: Word) -> dict[str, list[str]]:
-    """Make the columns model, f(x) and log₂ f(x) as text; a negative weight has no logarithm."""
+def weight_table(models: Mapping[str, Model], word: Word) -> Table:
+    """Make the columns model, f(x) and log₂ f(x); a negative weight has no logarithm."""
     words = Words.of([word])
     weights = {name: float(model.weights(words)[0]) for name, model in models.items()}
-    logs, texts = [], []
+    logs: list[tuple[float | None, str]] = []
+    cells: list[tuple[float, str]] = []
     for weight, model in zip(weights.values(), models.values(), strict=True):
         log = float(model.log2_weights(words)[0]) if weight == 0 and isinstance(model, LogModel) else -np.inf
         if log > -np.inf:  # too small for a double, but not 0
-            texts.append(f"2^{log:.1f}")
+            cells.append((weight, f"2^{log:.1f}"))
         else:
-            texts.append(f"{weight:.6g}")
+            cells.append((weight, format_score(weight, ".6g")))
             log = float(np.log2(weight)) if 0 < weight < np.inf else log
-        logs.append(f"{log:.3f}" if log > -np.inf else "−∞" if weight == 0 else "none")
-    return {"model": list(weights), "f(x)": texts, "log₂ f(x)": logs}
+        logs.append((log, format_score(log)) if log > -np.inf or weight == 0 else (None, "none"))
+    return {"model": list(weights), "f(x)": Numbers.of(cells), "log₂ f(x)": Numbers.of(logs)}
 
 
 def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tuple[str, ...]:
@@ -136,12 +189,13 @@ def points_table(
     return {"prefix": word_labels(prefixes, alphabet), **components, title: colours}
 
 
-def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> dict[str, list[str]]:
-    """Make the columns prefix, state 1 … k and f(prefix) as text, one row for each prefix of the string."""
+def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> Table:
+    """Make the columns prefix, state 1 … k and f(prefix), one row for each prefix of the string."""
     prefixes = prefixes_of(word)
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
-    columns = {f"state {index + 1}": [f"{value:.4g}" for value in column] for index, column in enumerate(states.T)}
-    return {"prefix": word_labels(prefixes, alphabet), **columns, "f(prefix)": [f"{weight:.4g}" for weight in weights]}
+    columns = {f"state {index + 1}": column for index, column in enumerate(states.T)} | {"f(prefix)": weights}
+    numbers = {title: Numbers.written(column.tolist(), format_significant) for title, column in columns.items()}
+    return {"prefix": word_labels(prefixes, alphabet), **numbers}
 
 
 def scores_csv(rows: Mapping[str, Scores]) -> bytes:
@@ -154,16 +208,21 @@ def scores_csv(rows: Mapping[str, Scores]) -> bytes:
     return buffer.getvalue().encode()
 
 
-def spread_table(rows: Mapping[str, Sequence[Scores]]) -> dict[str, list[str]]:
-    """Mean ± standard deviation over seeds of the main scores: columns of text, with a row for each model."""
-    columns = {SCORE_OF[field].short_title: field for field in ("wer", "log2_pauto", "bits_per_symbol", "ndcg5", "kl")}
-    table = {"model": list(rows), "seeds": [str(len(scores)) for scores in rows.values()]}
-    for title, field in columns.items():
-        table[title] = [
-            Spread.of([value for one in scores if (value := getattr(one, field)) is not None]).text() or "–"
-            for scores in rows.values()
-        ]
-    return table
+def spread_table(rows: Mapping[str, Sequence[Scores]]) -> Table:
+    """Mean and standard deviation over seeds of the main scores, with a row for each model.
+
+    The column of a score shows mean ± standard deviation, and holds the mean, which is ∞ if that of a seed is. The standard
+    deviations of all scores follow in columns of their own, so that they are exported too.
+    """
+    table: Table = {"model": list(rows), "seeds": Numbers.written(map(len, rows.values()), lambda number: f"{number:.0f}")}
+    deviations: Table = {}
+    for field in ("wer", "log2_pauto", "bits_per_symbol", "ndcg5", "kl"):
+        title = SCORE_OF[field].short_title
+        spreads = [Spread.of(v for one in scores if (v := getattr(one, field)) is not None) for scores in rows.values()]
+        means = [math.inf if spread.num_infinite else spread.mean for spread in spreads]
+        table[title] = Numbers.of((mean, spread.text() or "–") for mean, spread in zip(means, spreads, strict=True))
+        deviations[f"sd of {title}"] = Numbers.written((spread.sd for spread in spreads), format_score)
+    return table | deviations
 
 
 def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
@@ -200,8 +259,8 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: FloatArray | None = None) -> dict[str, list[str]]:
-    """Make a table of one model's perplexity by each of the `CONVENTIONS`, as text.
+def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: FloatArray | None = None) -> Table:
+    """Make a table of one model's perplexity by each of the `CONVENTIONS`.
 
     Parameters
     ----------
@@ -216,18 +275,27 @@ def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: Floa
             continue
         log2 = pautomac_score(outputs, target, convention=name, substitutes=substitutes).log2
         changed = convention.replace(outputs, outputs if substitutes is None else substitutes) != outputs
-        texts = ("undefined", "undefined") if np.isnan(log2) else (_perplexity(log2), f"{log2:.3f}".replace("inf", "∞"))
-        rows.append((name, convention.rule, *texts, f"{int(changed.sum()):,}", convention.source))
-    header = ("convention", "what it does", "perplexity", "log₂", "words affected", "source")
-    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+        rows.append((name, convention.rule, log2, int(changed.sum()), convention.source))
+    names, rules, logs, numbers, sources = (list(column) for column in zip(*rows, strict=True))
+    return {
+        "convention": names,
+        "what it does": rules,
+        # Tables draw no numbers above 2⁵³, which have their digits in the next column.
+        "perplexity": Numbers.of((2.0**log2 if log2 < 53 else log2 * math.inf, _perplexity(log2)) for log2 in logs),
+        "log₂": Numbers.written(logs, format_score),
+        "words affected": Numbers.written(numbers, lambda number: format_score(number, ",.0f")),
+        "source": sources,
+    }
 
 
 def _perplexity(log2: float) -> str:
     """Write 2 to a power; digits beyond a million mean nothing, and powers beyond 2¹⁰²³ do not fit into a double."""
-    return f"{2**log2:.1f}" if log2 < 20 else f"2^{log2:.0f}" if log2 < np.inf else "∞"
+    if not math.isfinite(log2):
+        return format_score(log2)
+    return f"{2**log2:.1f}" if log2 < 20 else f"2^{log2:.0f}"
 
 
-def conventions_of(result: Result, data: Data) -> dict[str, list[str]]:
+def conventions_of(result: Result, data: Data) -> Table:
     """Make the `conventions_table` of a result's model on its test words."""
     words = data.test.words
     return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
@@ -289,13 +357,14 @@ def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def drawn_table(draws: Drawn, alphabet: Alphabet) -> dict[str, list[str] | IntArray | FloatArray]:
+def drawn_table(draws: Drawn, alphabet: Alphabet) -> Table:
     """Make the columns string, count, expected count (number of strings × probability of being drawn) and f(x)."""
+    expected = (draws.num_strings * draws.chances).tolist()
     return {
         "string": [alphabet.decode(word) for word in draws.words],
-        "count": draws.counts,
-        "expected": draws.num_strings * draws.chances,
-        "f(x)": draws.weights,
+        "count": Numbers.written(draws.counts.tolist(), lambda number: f"{number}"),
+        "expected": Numbers.written(expected, lambda number: format_score(number, ".2f")),
+        "f(x)": Numbers.written(draws.weights.tolist(), format_significant),
     }
 
 
@@ -305,6 +374,6 @@ def drawn_csv(draws: Drawn, alphabet: Alphabet) -> bytes:
     table = drawn_table(draws, alphabet)
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(table)
-    columns = [column if isinstance(column, list) else column.tolist() for column in table.values()]
+    columns = [column.values if isinstance(column, Numbers) else column for column in table.values()]
     writer.writerows(zip(*columns, strict=True))
     return buffer.getvalue().encode()

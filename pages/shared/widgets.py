@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,14 +12,16 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.tables import BETTER, as_sentence, format_score, verdicts
+from nlwfa_core.lab.tables import BETTER, Column, Numbers, as_sentence, format_score, score_column, verdicts
 from nlwfa_core.learning.progress import UNFINISHED
-from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Score, Scores
+from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from pages.shared.server import ASSETS
 
 MAX_TYPED = 1000  # characters
+MISSING = "–"  # in place of a number that is not known
 
 log = logging.getLogger(__name__)
 
@@ -110,14 +113,12 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
         Model -> text that says whether its training is finished; shown beside its name.
     """
     scores = list(rows.values())
-    table: dict[str, list[Any]] = {"model": list(rows)}
+    table: dict[str, Column] = {"model": list(rows)}
     if training is not None:
         table["training"] = [training[name] for name in rows]
-    table |= {score.short_title: [_cell(entry, score) for entry in scores] for score in SCORES}
-    columns = {score.short_title: st.column_config.Column(help=score.meaning, alignment="right") for score in SCORES}
-    columns["model"] = st.column_config.Column(pinned=True)
-    alt = "Scores of the models on the test strings"
-    st.dataframe(pd.DataFrame(table), hide_index=True, key=key, column_config=columns, alt=alt)
+    table |= {score.short_title: score_column(scores, score) for score in SCORES}
+    columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
+    draw_table(table, key, "Scores of the models on the test strings", columns)
     for sentence in verdicts(rows):
         st.markdown(f"**{escape_markdown(sentence)}**")
     first = scores[0]
@@ -135,18 +136,49 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     )
 
 
-def _cell(scores: Scores, score: Score) -> str | int:
-    """Write a score; counts stay numbers, so that the table can be sorted by them."""
-    value = getattr(scores, score.field)
-    return value if isinstance(value, int) else format_score(value, score.form)
+def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    """Draw a table whose first column stays visible; returns what `st.dataframe` returns.
 
+    A click on a heading sorts `Numbers` by value. Streamlit sorts a missing number like 0 and cannot show an undefined one, so this
+    is sorted and exported like ∞, which is no better; its text still says that it is undefined.
 
-def text_table(table: Mapping[str, list[str]], key: str, alt: str) -> None:
-    """Draw a table of text; its first column stays visible."""
-    first = next(iter(table))
-    st.dataframe(
-        pd.DataFrame(table), hide_index=True, key=key, alt=alt, column_config={first: st.column_config.Column(pinned=True)}
+    Parameters
+    ----------
+    columns : mapping of str to st.column_config.Column, optional
+        Title -> widths and helps of columns.
+    options : dict
+        Further options of `st.dataframe`.
+    """
+    config = {next(iter(table)): st.column_config.Column(pinned=True), **(columns or {})}
+    config = {title: config[title] for title in config if title in table}
+    return st.dataframe(
+        written_table(table), hide_index=True, key=key, alt=alt, column_config=config, placeholder=MISSING, **options
     )
+
+
+def written_table(table: Mapping[str, Column]) -> Styler:
+    """Make a data frame of a table's values, with its texts as the styler's display values.
+
+    Streamlit calls a styler's `_compute` and `_translate` for the texts. Those of pandas build HTML that nobody sees, in half a
+    second for 200 rows of 20 numbers, so the texts replace them.
+    """
+    frame = pd.DataFrame({title: _values(column) for title, column in table.items()})
+    styler = frame.style
+    rows: list[list[dict[str, str]]] = [[] for _ in range(len(frame))]
+    for number, column in enumerate(table.values()):
+        if isinstance(column, Numbers):
+            for row, text in enumerate(column.texts):
+                rows[row].append({"id": f"row{row}_col{number}", "display_value": text})
+    styler._compute = lambda: styler
+    styler._translate = lambda *_: {"body": rows}
+    return styler
+
+
+def _values(column: Column) -> Any:
+    if not isinstance(column, Numbers):
+        return column
+    values = [math.nan if value is None else math.inf if math.isnan(value) else value for value in column.values]
+    return pd.array(values, dtype="float64")
 
 
 def typed_text(label: str, default: str, key: str, help: str = "") -> str:

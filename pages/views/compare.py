@@ -60,7 +60,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     every = st.toggle("All options, not only the differences", key="compare.in_play.every", persist_state="session")
     table = difference_table(recipes, every, uploads.titles(*recipes.values()))
     if table["option"]:
-        widgets.text_table(table, "compare.differences", "Options of the shown runs")
+        widgets.draw_table(table, "compare.differences", "Options of the shown runs")
     return recipes
 
 
@@ -253,7 +253,7 @@ def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
         widgets.score_table({name: scores[0] for name, scores in best_scores.items()} | references, "compare.winners")
         return
     table = spread_table(best_scores | {name: [scores] for name, scores in references.items()})
-    widgets.text_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
+    widgets.draw_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
     st.caption(f"Mean ± standard deviation (n − 1) over seeds, on the test strings. {BETTER}.")
 
 
@@ -269,7 +269,7 @@ def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mappi
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     """Draw all runs with their differences, scores and diagnostics, as a table and as parallel coordinates."""
     every = st.toggle("All options, not only the differences", key="compare.every", persist_state="session")
-    widgets.text_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
+    widgets.draw_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
     st.caption(
         f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores, and the shares of zero and negative "
         "outputs, are on the test strings. Radius and total mass have a closed form in linear models only."

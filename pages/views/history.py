@@ -10,9 +10,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError, limits
@@ -162,18 +160,15 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
     st.markdown(f"{page.total:,} run{'' if page.total == 1 else 's'}" if page.total == len(page.runs) else some)
     titles = uploads.titles(*map(history_tables.recipe_of, page.runs))
     columns = history_tables.runs_table(page.runs, query.order, st.context.timezone, titles)
-    config: dict[str, Any] = {score.column: st.column_config.Column(alignment="right") for score in METRICS}
-    config["time"] = st.column_config.Column(help="Wall time of all stages", alignment="right")
-    config |= {"run": st.column_config.Column(pinned=True), "tags": st.column_config.Column(width=120)}
-    state = st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
-        key=f"history.runs.{_digest(page.runs)}",
+    helps = {"time": st.column_config.Column(help="Wall time of all stages"), "tags": st.column_config.Column(width=120)}
+    state = widgets.draw_table(
+        columns,
+        f"history.runs.{_digest(page.runs)}",
+        "Runs of the history with what differs in their recipes, and their scores",
+        helps,
         height=ROW_PIXELS * (min(len(page.runs), MAX_SHOWN_ROWS) + 1) + 4,
         on_select="rerun",
         selection_mode="multi-row",
-        column_config={name: config[name] for name in config if name in columns},
-        alt="Runs of the history with what differs in their recipes, and their scores",
     )
     _pager(page)
     return [page.runs[row] for row in state["selection"]["rows"] if row < len(page.runs)]
@@ -221,7 +216,7 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
         recipe = history_tables.recipe_of(run)
         if recipe is not None:
             with st.expander("All options"):
-                widgets.text_table(
+                widgets.draw_table(
                     difference_table({"value": recipe}, True, uploads.titles(recipe)), "history.options", "All options of the run"
                 )
 
@@ -239,9 +234,9 @@ def _results(run: Run) -> None:
             loss_charts(curves, "history.losses")
             widgets.training_lines(history_tables.training_lines(run))
     diagnostics = history_tables.diagnostics_table(run)
-    if diagnostics["value"]:
+    if diagnostics:
         with right if curves else left:
-            widgets.text_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
+            widgets.draw_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
     widgets.warning_list(history_tables.messages(run))
 
 

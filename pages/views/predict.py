@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
@@ -52,7 +51,7 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
-    widgets.text_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
+    widgets.draw_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
     widgets.warnings(*tables.weight_warnings(models, word, data))
     _what_comes_next(data, models, word)
     automata = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
@@ -81,7 +80,7 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
     default = recipe.learning.learner if recipe.learning.learner in models else next(iter(models))
     name = st.segmented_control("Model", list(models), default=default, required=True, key="predict.learner")
     model = models[name]
-    widgets.text_table(tables.trajectory_table(model, word, data.alphabet), "predict.states", "State and weight after each prefix")
+    widgets.draw_table(tables.trajectory_table(model, word, data.alphabet), "predict.states", "State and weight after each prefix")
     by_hand_shown = st.toggle(
         "By hand",
         key="predict.by_hand",
@@ -122,9 +121,7 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
     draws = _drawn(models[name], number, seed, longest)
     widgets.warnings(*drawn_warnings(draws, longest))
     table = drawn_table(draws, data.alphabet)
-    columns = {"expected": st.column_config.NumberColumn(format="%.2f"), "f(x)": st.column_config.NumberColumn(format="%.4g")}
-    alt = "The drawn strings, with counts and weights"
-    st.dataframe(pd.DataFrame(table), hide_index=True, key="predict.sample", alt=alt, column_config=columns)
+    widgets.draw_table(table, "predict.sample", "The drawn strings, with counts and weights")
     st.caption(
         f"{int(draws.counts.sum()):,} strings, {len(draws.words):,} of them distinct. Expected: the number of strings × the "
         "probability of drawing this one, which is the product of its normalised |scores|. f(x) is the model's weight; it equals "

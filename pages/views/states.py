@@ -60,7 +60,7 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
         st.dataframe(pd.DataFrame(table), hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
-        widgets.text_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
+        widgets.draw_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
 
 
 def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
@@ -141,4 +141,4 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
         "A learned WFA is unique only up to a change of basis: another basis gives the same weights of strings, but another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
-        widgets.text_table(weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")
+        widgets.draw_table(weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")

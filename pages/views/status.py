@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from importlib.metadata import version
 from platform import python_version
 
@@ -16,6 +17,7 @@ from nlwfa_core.history.runs import STATES, Run
 from nlwfa_core.jobs.runner import Overview
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import machine
+from nlwfa_core.lab.tables import Column, Numbers
 from pages.shared import cache, runs, server, visitor, widgets
 from pages.shared.widgets import errors_as_messages, escape_markdown
 
@@ -53,12 +55,12 @@ def _board() -> None:
     )
     if busy.sessions:
         st.markdown("**Queue** (anonymous)")
-        table = {
+        table: dict[str, Column] = {
             "browser": [f"{number}." for number in range(1, len(busy.sessions) + 1)],
-            "waiting": [_count(waiting, "job") for waiting, _ in busy.sessions],
-            "running or paused": [_count(begun, "job") for _, begun in busy.sessions],
+            "waiting": _counts(waiting for waiting, _ in busy.sessions),
+            "running or paused": _counts(begun for _, begun in busy.sessions),
         }
-        widgets.text_table(table, "status.owners", "Jobs of each browser")
+        widgets.draw_table(table, "status.owners", "Jobs of each browser")
     st.subheader("History", anchor=False)
     try:
         _history()
@@ -95,7 +97,7 @@ def _history() -> None:
             "run": [run_title(run.learner, run.rank) for run in failures],
             "why": [_why(run) for run in failures],
         }
-        widgets.text_table(table, "status.failures", "The last runs that failed, and why")
+        widgets.draw_table(table, "status.failures", "The last runs that failed, and why")
 
 
 @st.cache_data(ttl=5, show_spinner=False)
@@ -113,5 +115,6 @@ def _why(run: Run) -> str:
     )
 
 
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+def _counts(numbers: Iterable[int]) -> Numbers:
+    """Make a column of numbers of jobs."""
+    return Numbers.of((number, f"{number:,} job{'' if number == 1 else 's'}") for number in numbers)

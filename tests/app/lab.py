@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from google.protobuf.message import Message
 from streamlit import config
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
@@ -107,6 +109,12 @@ def given_to(app: AppTest, component: str) -> dict[str, Any]:
     [node] = [node for node in app.get("bidi_component") if node.proto.component_name == component]
     payload: dict[str, Any] = json.loads(node.proto.json)
     return payload
+
+
+def written(app: AppTest, column: str) -> pd.DataFrame:
+    """The texts that the first table with this column shows in place of its values."""
+    node = next(node for node in app.dataframe if column in node.value)
+    return convert_arrow_bytes_to_pandas_df(node.proto.arrow_data.styler.display_values)
 
 
 def markdown_texts(app: AppTest) -> list[str]:

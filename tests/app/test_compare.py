@@ -10,7 +10,7 @@ from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
-from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained
+from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained, written
 
 
 def tables(app):
@@ -30,9 +30,11 @@ def test_seeds_give_means_and_bands():
     assert named(app, "fac.non")["y"] == [Spread.of(wers).mean]
     assert (len(set(wers)) > 1) == any(trace["name"] == "fac.non ± sd" for trace in figure(app, "compare.curves")["data"])
     chosen = tables(app)[0].set_index("model")
-    assert chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).text() and chosen.loc["fac.non, k = 2", "seeds"] == "3"
+    assert chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).mean and chosen.loc["fac.non, k = 2", "seeds"] == 3
+    assert written(app, "sd of WER").set_index("model").loc["fac.non, k = 2", "WER"] == Spread.of(wers).text()
     listed = tables(app)[1]
-    assert sorted(listed["WER"]) == sorted(format_score(wer) for wer in wers) and list(listed["seed of the networks"]) != ["0"] * 3
+    assert sorted(listed["WER"]) == sorted(wers) and list(listed["seed of the networks"]) != [0] * 3
+    assert list(written(app, "place")["WER"]) == [format_score(wer) for wer in listed["WER"]]
     assert list(listed["place"]) == ["best", "", "last"]
     assert figure(app, "compare.parallel")["data"][0]["type"] == "parcoords"
 
@@ -44,7 +46,7 @@ def test_a_seed_may_draw_other_strings():
     assert app.button(key="compare.start").label == "Train 2 of 2 models"
     trained(app, "compare.start")
     assert not complaints(app)
-    assert list(tables(app)[1]["seed of the strings"]) in (["32", "33"], ["33", "32"])
+    assert list(tables(app)[1]["seed of the strings"]) in ([32, 33], [33, 32])
 
 
 def test_curves_against_the_number_of_strings():
@@ -56,7 +58,7 @@ def test_curves_against_the_number_of_strings():
     wers = [run(base.changed(data=base.data.changed(num_strings=size))).scores.wer for size in (100, 200, 300)]
     assert named(app, "SP")["y"] == wers and list(named(app, "5-gram")["x"]) == [100, 200, 300]
     assert len(set(named(app, "uniform")["y"])) == 1
-    assert list(tables(app)[0]["training strings"]) in (["300", "200", "100"], list(tables(app)[0]["training strings"]))
+    assert list(tables(app)[0]["training strings"]) in ([300, 200, 100], list(tables(app)[0]["training strings"]))
     assert "SP, k = 2, 300 strings" in app.selectbox(key="compare.model").options
 
 
@@ -74,7 +76,7 @@ def test_runs_in_play_stand_side_by_side():
     assert not complaints(app)
     scores, differences = tables(app)[:2]
     assert list(scores["model"]) == ["A: SP, k = 3", "now: SP, k = 2"]
-    assert scores["WER"].iloc[0] == format_score(run(pinned).scores.wer)
+    assert scores["WER"].iloc[0] == run(pinned).scores.wer
     assert differences.to_dict("list") == {"option": ["rank k"], "A: SP, k = 3": ["3"], "now: SP, k = 2": ["2"]}
     app.toggle(key="compare.in_play.every").set_value(True).run()
     assert len(tables(app)[1]) > 25

@@ -8,7 +8,7 @@ from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.models import sampling
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
-from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text
+from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text, written
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
 
@@ -20,12 +20,13 @@ def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
     trained(go(app, "predict"), "predict.start")
     assert not complaints(app)
     app = type_text(app, "[[]]")
-    table = app.dataframe[0].value.set_index("model")
+    table, text = (one.set_index("model") for one in (app.dataframe[0].value, written(app, "f(x)")))
     assert list(table.index) == ["A: SP, k = 2", "SP", "uniform", "5-gram", "true model"]
     recipe = recipe_of(app)
     for name, run in (("A: SP, k = 2", recipe.with_learner("SP", 2)), ("SP", recipe)):
         model = cache.result(run).model  # type: ignore[union-attr]
-        assert table.loc[name, "f(x)"] == f"{model.weights(Words.of([(0, 0, 1, 1)]))[0]:.6g}"
+        weight = model.weights(Words.of([(0, 0, 1, 1)]))[0]
+        assert table.loc[name, "f(x)"] == weight and text.loc[name, "f(x)"] == f"{weight:.6g}"
     bars = figure(app, "predict.next")["data"]
     assert [trace["name"] for trace in bars] == list(table.index)
     assert bars[0]["marker"]["pattern"]["shape"] and not bars[1]["marker"]["pattern"]["shape"]

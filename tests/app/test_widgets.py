@@ -1,7 +1,16 @@
-"""Errors as messages."""
+"""Errors as messages, and tables that hold numbers."""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df, convert_pandas_df_to_arrow_bytes
+from streamlit.elements.lib.pandas_styler_utils import marshall_styler
+from streamlit.proto.ArrowData_pb2 import ArrowData
+
+from nlwfa_core.lab.tables import Numbers, format_score
+from pages.shared.widgets import written_table
 from tests.app.lab import QUICK, complaints, open_lab
 
 
@@ -18,3 +27,18 @@ def test_what_nobody_foresaw_is_one_calm_sentence_with_the_logs_id(monkeypatch, 
     assert name in caplog.text and "secret detail" in caplog.text
     monkeypatch.undo()
     assert not complaints(app.run())
+
+
+def test_a_table_holds_numbers_and_shows_texts():
+    values = (2.5, math.inf, None, 1234.5678901234567, math.nan)
+    table = {"model": ["a", "b", "c", "d", "e"], "score": Numbers.written(values, format_score)}
+    styler, proto = written_table(table), ArrowData()
+    marshall_styler(proto, styler, "table")
+    shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
+    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(shown["model"]) == list("abcde")
+    sent = convert_arrow_bytes_to_pandas_df(convert_pandas_df_to_arrow_bytes(styler.data))["score"]
+    np.testing.assert_array_equal(sent, [2.5, math.inf, math.nan, 1234.5678901234567, math.inf])
+    plain = ArrowData()
+    marshall_styler(plain, styler.data.style.format({"score": lambda value: f"{value:.3f}".replace("inf", "∞")}), "table")
+    by_pandas = convert_arrow_bytes_to_pandas_df(plain.styler.display_values)["score"]
+    assert list(by_pandas[[0, 1, 3]]) == list(shown["score"][[0, 1, 3]])

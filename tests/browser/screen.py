@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Error, Locator, Page, Request, ViewportSize, WebSocket, expect
 
+from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.scores import SCORES
 from tests import quick
 from tests.quick import TITLES
@@ -151,7 +155,7 @@ def drawn(page: Page) -> int:
 
 
 def rows(page: Page, table: int = 0) -> list[list[str]]:
-    """A table's cells. It is drawn on a canvas; inside that is a table that screen readers see."""
+    """A table's cells. It is drawn on a canvas; inside that is a table that screen readers see, with all digits of numbers."""
     grid = page.locator(".stDataFrame canvas table").nth(table)
     expect(grid.locator("[role=gridcell]").first).to_be_attached()
     found: list[list[str]] = grid.evaluate(
@@ -161,10 +165,41 @@ def rows(page: Page, table: int = 0) -> list[list[str]]:
 
 
 def scores(page: Page, table: int = 0) -> dict[str, dict[str, str]]:
-    """A table of scores: model -> short title of a score -> cell."""
-    columns = [score.short_title for score in SCORES]
+    """A table of scores: model -> short title of a score -> cell, written as the table draws it."""
     # A column that says whether training is finished may stand between the model and its scores.
-    return {model: dict(zip(columns, cells[len(cells) - len(columns) :], strict=True)) for model, *cells in rows(page, table)}
+    return {
+        model: {
+            score.short_title: format_score(float(cell) if cell else None, score.form)
+            for score, cell in zip(SCORES, cells[len(cells) - len(SCORES) :], strict=True)
+        }
+        for model, *cells in rows(page, table)
+    }
+
+
+def sort(page: Page, table: int, title: str) -> None:
+    """Clicks the heading of a column, lowest values first. Headings are drawn, not elements, so it is looked for from the left."""
+    canvas = page.locator(".stDataFrame canvas").nth(table)
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # it measures its columns first
+    box = canvas.bounding_box()
+    assert box is not None
+    for x in range(40, int(box["width"]), 40):
+        page.mouse.click(box["x"] + x, box["y"] + 17)
+        page.wait_for_timeout(200)
+        if f"↑ {title}" in canvas.locator("[role=columnheader]").all_text_contents():
+            return
+    raise AssertionError(canvas.locator("[role=columnheader]").all_text_contents())
+
+
+def download_csv(page: Page, table: int = 0) -> list[dict[str, str]]:
+    """What the button in a table's toolbar saves."""
+    frame = page.get_by_test_id("stDataFrame").nth(table)
+    frame.hover()
+    page.evaluate("delete window.showSaveFilePicker")  # a dialogue of the browser's own, in place of a download
+    with page.expect_download() as download:
+        frame.locator("..").get_by_label("Download as CSV").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def tick(page: Page, row: int = 0) -> None:

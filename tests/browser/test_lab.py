@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from nlwfa_core.metrics.scores import SCORE_OF, SCORES
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
 from tests.browser.screen import (
@@ -18,6 +19,7 @@ from tests.browser.screen import (
     QUICK,
     chart,
     choose,
+    download_csv,
     drawn,
     drawn_charts,
     eventually,
@@ -30,6 +32,7 @@ from tests.browser.screen import (
     rows,
     scores,
     settled,
+    sort,
     traces,
     train,
     upload,
@@ -46,6 +49,25 @@ SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
 PROGRESS = re.compile("fac.non, k = 2: .*epoch [0-9,]+ of 100,000")
 FITS = """width => innerWidth === width
     && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""
+
+
+def test_a_click_on_a_heading_sorts_by_value_and_the_download_has_all_digits(page: Page, lab: str) -> None:
+    title = SCORE_OF["log2_pauto"].short_title
+    visit(page, lab, "train", **QUICK)
+    train(page)
+    before = eventually(lambda: {row[0]: row for row in rows(page)}, lambda cells: "SP" in cells and "true model" in cells)
+    shown = scores(page)
+    assert shown["SP"][title] == "∞" and re.fullmatch(r"\d\.\d{3}", shown["true model"][title])
+    sort(page, 0, title)
+    order = [row[0] for row in rows(page)]
+    position = [score.short_title for score in SCORES].index(title) + 1
+    assert order == sorted(order, key=lambda name: float(before[name][position])) and order[0] == "true model"
+    assert [name for name in order if shown[name][title] == "∞"] == order[-sum(cells[title] == "∞" for cells in shown.values()) :]
+    saved = {row["model"]: row for row in download_csv(page)}
+    assert list(saved) == order and {name: row[title] for name, row in saved.items()} == {
+        name: row[position] for name, row in before.items()
+    }
+    assert len(saved["true model"][title]) > 12
 
 
 def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:

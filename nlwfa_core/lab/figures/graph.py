@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from ...models.wfa import WFA
 from ...strings.words import Alphabet, FloatArray
 from ..palette import ACCENT, GREY, MARK, MONOSPACE
+from ..tables import Numbers, Table, format_significant
 from . import layout
 
 MAX_STATES = 15  # with more, lines hide each other whatever the threshold
@@ -68,14 +69,15 @@ def readable_share(wfa: WFA) -> float:
     return next((share for share in steps if (sizes >= max(share, ROUNDING) * largest).sum() <= MAX_READABLE), 0.95)
 
 
-def weights_table(wfa: WFA, alphabet: Alphabet, smallest: float) -> dict[str, list[str]]:
+def weights_table(wfa: WFA, alphabet: Alphabet, smallest: float) -> Table:
     """Make the columns from, symbol, to and weight, the largest |weight| first; all initial and final weights come last."""
     rows = [(e.source, e.target, symbol, weight) for e in edges(wfa, smallest) for symbol, weight in e.weights]
     rows.sort(key=lambda row: -abs(row[3]))
-    cells = [(f"{i + 1}", alphabet.symbols[symbol], f"{j + 1}", f"{weight:.4g}") for i, j, symbol, weight in rows]
-    cells += [("α₀", "", f"{state + 1}", f"{weight:.4g}") for state, weight in enumerate(wfa.initial)]
-    cells += [(f"{state + 1}", "", "α∞", f"{weight:.4g}") for state, weight in enumerate(wfa.termination)]
-    return dict(zip(("from", "symbol", "to", "weight"), map(list, zip(*cells, strict=True)), strict=True))
+    cells = [(f"{i + 1}", alphabet.symbols[symbol], f"{j + 1}", weight) for i, j, symbol, weight in rows]
+    cells += [("α₀", "", f"{state + 1}", weight) for state, weight in enumerate(wfa.initial.tolist())]
+    cells += [(f"{state + 1}", "", "α∞", weight) for state, weight in enumerate(wfa.termination.tolist())]
+    starts, symbols, ends, weights = (list(column) for column in zip(*cells, strict=True))
+    return {"from": starts, "symbol": symbols, "to": ends, "weight": Numbers.written(weights, format_significant)}
 
 
 def graph_figure(wfa: WFA, symbols: Sequence[str], smallest: float, dark: bool = False, digits: int = 2) -> go.Figure:

@@ -119,8 +119,11 @@ def test_validation_strings_choose_and_test_strings_are_told() -> None:
     (chosen,) = winners(found, "wer").items()
     assert chosen[0] == "SP" and chosen[1][0] == 2 and [scores.wer for scores in chosen[1][1]] == [0.7, 0.9]
     table = spread_table({"SP, k = 2": chosen[1][1], "uniform": [SCORES]})
-    assert table["WER"] == ["0.800 ± 0.141", f"{SCORES.wer:.3f}"] and table["seeds"] == ["2", "1"]
-    assert table["KL"] == ["–", "–"]
+    assert table["WER"].texts == ("0.800 ± 0.141", f"{SCORES.wer:.3f}") and table["seeds"].values == (2, 1)
+    assert table["WER"].values == pytest.approx((0.8, SCORES.wer)) and table["sd of WER"].values[0] == pytest.approx(
+        math.sqrt(0.02)
+    )
+    assert table["KL"].texts == ("–", "–") and table["KL"].values == (None, None)
 
 
 def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infinite() -> None:

@@ -42,7 +42,7 @@ def test_the_automaton_of_binary_numbers() -> None:
         (1, 1): ((0, 2.0), (1, 2.0)),
     }
     table = weights_table(BINARY.wfa, AB, 1.5)
-    assert table["symbol"][:2] == ["a", "b"] and table["weight"] == ["2", "2", "1", "0", "0", "1"]
+    assert table["symbol"][:2] == ["a", "b"] and table["weight"].texts == ("2", "2", "1", "0", "0", "1")
 
 
 def test_rounding_is_never_an_arrow() -> None:

@@ -9,7 +9,6 @@ from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecip
 from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.lab.history import (
     diagnostics_table,
-    format_duration,
     format_time,
     is_from_upload,
     loss_curves,
@@ -18,6 +17,7 @@ from nlwfa_core.lab.history import (
     recipe_of,
     runs_table,
     scores_of,
+    total_seconds,
     training_lines,
 )
 from nlwfa_core.lab.tables import format_diagnostic, format_score
@@ -51,10 +51,11 @@ def test_a_table_has_what_differs_seeds_and_the_scores_with_units() -> None:
     table = runs_table([DONE, other], zone="Europe/Paris")
     assert table["run"] == ["fac.non, k = 2", "mine"] and table["tags"] == ["", "a, b"]
     assert table["status"] == ["done", "failed"] and table["why"] == ["", "too large"]
-    assert table["rank k"] == ["2", "3"] and "training strings" not in table
-    assert (table["seed of the strings"], table["seed of the networks"]) == (["4", "4"], ["6", "6"])
-    assert table["WER (share)"] == [format_score(RESULT.scores.wer), "–"]
-    assert table["log₂ Pautomac (bits)"] == [format_score(RESULT.scores.log2_pauto), "–"]
+    assert table["rank k"].values == (2, 3) and "training strings" not in table
+    assert (table["seed of the strings"].values, table["seed of the networks"].values) == ((4, 4), (6, 6))
+    assert table["WER (share)"].values == (RESULT.scores.wer, None)
+    assert table["WER (share)"].texts == (format_score(RESULT.scores.wer), "–")
+    assert table["log₂ Pautomac (bits)"].texts == (format_score(RESULT.scores.log2_pauto), "–")
     assert table["when"][0] == "1970-01-01 01:01" and table["version"] == [DONE.version, "9"]
     assert list(runs_table([DONE], "next_kl"))[2] == "next KL (bits)" and "why" not in runs_table([DONE])
     assert "tags" not in runs_table([DONE])
@@ -66,8 +67,9 @@ def test_a_row_of_another_version_has_no_options() -> None:
     assert recipe_of(strange) is None and scores_of(strange) is None
     assert Run(**{**vars(strange), "recipe": {"nonsense": 1}}) and recipe_of(Run(**{**vars(strange), "recipe": {"x": 1}})) is None
     table = runs_table([strange, DONE])
-    assert table["seed of the strings"] == ["?", "4"] and table["WER (share)"][0] == "–"
-    assert diagnostics_table(strange)["value"] == [] and loss_curves(strange) == {} and format_duration(strange) == "–"
+    assert table["seed of the strings"].texts == ("?", "4") and table["seed of the strings"].values == (None, 4)
+    assert table["WER (share)"].texts[0] == table["time"].texts[0] == "–"
+    assert diagnostics_table(strange) == {} == loss_curves(strange) and total_seconds(strange) is None
     assert training_lines(strange) == []
 
 
@@ -80,20 +82,23 @@ def test_what_came_of_a_run() -> None:
     older = {stage: {"epochs": [0, 1], "losses": [1.0, 0.5], "measure": log.measure} for stage in ("factorisation", "transitions")}
     assert training_lines(replace(DONE, curves=older)) == []
     health = diagnostics(RESULT.model, RESULT.scores, RESULT.report)
-    found = dict(zip(*diagnostics_table(DONE).values(), strict=True))
+    table = diagnostics_table(DONE)
+    found = dict(zip(table["diagnostic"], table["value"].texts, strict=True))
+    assert dict(zip(table["diagnostic"], table["value"].values, strict=True))["negative outputs"] == health.share_negative
     assert found["mass of short strings"] == format_diagnostic("short_mass", health.short_mass, health.short_length)
     assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
     assert messages(DONE) == list(dict.fromkeys([*RESULT.notes, *health.warnings]))
     total = sum(RESULT.seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
-    assert format_duration(DONE) == f"{total:.2f} s"
+    assert total_seconds(DONE) == total and runs_table([DONE])["time"].texts == (f"{total:.2f} s",)
 
 
 def test_numbers_that_are_not_finite_are_read_as_such() -> None:
     odd = Run(**{**vars(DONE), "scores": {**(DONE.scores or {}), "wer": "inf", "log2_pauto": "nan"}, "diagnostics": None})
     table = runs_table([odd])
-    assert (table["WER (share)"], table["log₂ Pautomac (bits)"]) == (["∞"], ["undefined"])
+    assert (table["WER (share)"].texts, table["log₂ Pautomac (bits)"].texts) == (("∞",), ("undefined",))
     diverges = Run(**{**vars(DONE), "diagnostics": {"total_mass": "inf", "share_zero": "nan"}})
-    found = dict(zip(*diagnostics_table(diverges).values(), strict=True))
+    health = diagnostics_table(diverges)
+    found = dict(zip(health["diagnostic"], health["value"].texts, strict=True))
     assert (found["total mass"], found["zero outputs"]) == ("∞", "–")
 
 

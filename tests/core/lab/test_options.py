@@ -58,8 +58,10 @@ def test_the_best_run_comes_first_and_the_last_one_last() -> None:
     }
     assert ranking(found, "wer") == ["c", "a", "b", "d"]
     table = run_table(found, "wer")
-    assert table["place"] == ["best", "", "", "last"] and table["rank k"] == ["7", "2", "2", "2"]
-    assert table["WER"] == ["0.300", "0.100", "0.200", "0.400"] and table["on validation"] == ["0.300", "0.600", "undefined", "–"]
+    assert table["place"] == ["best", "", "", "last"] and table["rank k"].values == (7, 2, 2, 2)
+    assert table["WER"].values == (0.3, 0.1, 0.2, 0.4) and table["WER"].texts == ("0.300", "0.100", "0.200", "0.400")
+    assert table["on validation"].texts == ("0.300", "0.600", "undefined", "–")
+    assert table["on validation"].values[:2] == (0.3, 0.6) and table["on validation"].values[3] is None
     assert "learner" not in table and "learner" in run_table(found, "wer", all_options=True)
     assert run_table({"a": found["a"]}, "wer")["place"] == ["only"]
     unfinished = replace(found["b"], training="not finished")

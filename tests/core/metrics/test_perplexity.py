@@ -81,13 +81,18 @@ def test_unknown_conventions_and_missing_substitutes_are_refused() -> None:
 def test_the_table_says_what_each_convention_touches() -> None:
     table = conventions_table(OUTPUTS, TARGET, SUBSTITUTES)
     rows = dict(
-        zip(table["convention"], zip(table["perplexity"], table["log₂"], table["words affected"], strict=True), strict=True)
+        zip(
+            table["convention"],
+            zip(table["perplexity"].texts, table["log₂"].texts, table["words affected"].texts, strict=True),
+            strict=True,
+        )
     )
+    assert table["log₂"].values[0] == log2_by("abs") and table["perplexity"].values[0] == 2 ** log2_by("abs")
     assert rows["abs"] == (f"{2 ** log2_by('abs'):.1f}", f"{log2_by('abs'):.3f}", "1")
     assert rows["floor 1e-30"] == ("2^50", f"{log2_by('floor 1e-30'):.3f}", "2")
     assert rows["as it is"] == ("undefined", "undefined", "0")
     assert "trigram" not in conventions_table(OUTPUTS, TARGET)["convention"]
-    assert conventions_table(np.zeros(3), TARGET)["perplexity"][0] == "∞"
+    assert conventions_table(np.zeros(3), TARGET)["perplexity"].texts[0] == "∞"
     assert all(CONVENTIONS[name].source in table["source"] for name in CONVENTIONS)
 
 

@@ -113,5 +113,6 @@ def test_the_table_and_its_csv_hold_the_same() -> None:
     assert [row["string"] for row in rows] == table["string"]
     assert [int(row["count"]) for row in rows] == drawn.counts.tolist()
     assert [float(row["f(x)"]) for row in rows] == GEOMETRIC.wfa.weights(Words.of(list(drawn.words))).tolist()
-    first = rows[table["string"].index("λ")]  # type: ignore[union-attr]
+    assert table["f(x)"].values == tuple(GEOMETRIC.wfa.weights(Words.of(list(drawn.words))).tolist())
+    first = rows[table["string"].index("λ")]
     assert float(first["expected"]) == 100
