@@ -82,9 +82,7 @@ def total_seconds(run: Run) -> float | None:
     return sum(stages) if stages else None
 
 
-def runs_table(
-    runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None
-) -> Table:
+def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None) -> Table:
     """Make a table with a row for each run: test scores, options that differ, seeds, time and version.
 
     Parameters

@@ -185,7 +185,7 @@ def sort(page: Page, table: int, title: str) -> None:
     assert box is not None
     for x in range(40, int(box["width"]), 40):
         page.mouse.click(box["x"] + x, box["y"] + 17)
-        page.wait_for_timeout(200)
+        page.wait_for_timeout(1000)  # what screen readers see follows a little later
         if f"↑ {title}" in canvas.locator("[role=columnheader]").all_text_contents():
             return
     raise AssertionError(canvas.locator("[role=columnheader]").all_text_contents())

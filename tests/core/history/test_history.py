@@ -399,7 +399,7 @@ def look_at(history: History) -> list[Run]:
     for row in runs:
         for shown in (lab_history.scores_of, lab_history.loss_curves, lab_history.training_lines, lab_history.diagnostics_table):
             shown(row)
-        for text in (lab_history.messages, lab_history.reason, lab_history.format_duration):
+        for text in (lab_history.messages, lab_history.reason, lab_history.total_seconds):
             text(row)
     return runs
 
