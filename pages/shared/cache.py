@@ -1,16 +1,23 @@
 """Computes values from recipes and caches them across reruns and visitors: strings, matrices, models, finished runs.
 
 The cache hashes a recipe's key, so it never hashes an array. Nothing here starts the job runner.
+
+Uploaded strings may be large, and few visitors share them. So they are in memory only while one of the sessions that use them is
+connected; all others stay until newer ones take their places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, select_basis
 from nlwfa_core.experiment import pipeline as experiment
@@ -31,10 +38,12 @@ from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.words import Words
-from pages.shared.server import ASSETS, SHIPPED, home
+from pages.shared.server import ASSETS, SHIPPED, home, trim_later, trim_memory
 
 MAX_SINGULAR_VALUES = 50
 NGRAM_ORDER = 5
+Value = TypeVar("Value")
+
 KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
 
 
@@ -90,9 +99,53 @@ def _folders() -> RunFolders:
     return RunFolders(home() / "runs", SHIPPED)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
 def data(recipe: DataRecipe) -> Data:
-    return load_data(recipe, uploads().get if recipe.upload else no_files)
+    """A recipe's strings."""
+    if not recipe.upload:
+        return _generated_data(recipe)
+    return (_uploaded_data if _in_a_session() else _read_uploaded_data)(recipe).value
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the strings…", hash_funcs=KEYED)
+def _generated_data(recipe: DataRecipe) -> Data:
+    return load_data(recipe, no_files)
+
+
+@st.cache_resource(max_entries=4, scope="session", show_spinner="Reading the strings…", hash_funcs=KEYED, on_release=trim_later)
+def _uploaded_data(recipe: DataRecipe) -> Shared[Data]:
+    return _read_uploaded_data(recipe)
+
+
+def _read_uploaded_data(recipe: DataRecipe) -> Shared[Data]:
+    return _shared_value("data", recipe, lambda: load_data(recipe, uploads().get))
+
+
+def _in_a_session() -> bool:
+    """Whether a page asks, and not the thread of a download, which has no session whose cache could hold a value."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
+class Shared(Generic[Value]):
+    """A value that all sessions share that use it."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+# What the sessions' caches hold at this moment.
+_shared: WeakValueDictionary[tuple[str, str], Shared[Any]] = WeakValueDictionary()
+_computing: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
+
+
+def _shared_value(kind: str, recipe: DataRecipe, compute: Callable[[], Value]) -> Shared[Value]:
+    """The value that another session has, or else a new one; it is computed once, whoever asks for it at the same time."""
+    key = kind, recipe.key()
+    with _computing[key]:
+        value = _shared.get(key)
+        if value is None:
+            value = _shared[key] = Shared(compute())
+            trim_memory()  # reading takes several times what it returns
+        return value
 
 
 @st.cache_resource(max_entries=16, show_spinner="Counting into the Hankel matrix…", hash_funcs=KEYED)
@@ -168,9 +221,25 @@ def prefixes(recipe: DataRecipe, number: int) -> Words:
     return select_basis(data(recipe).train, number, 1).prefixes
 
 
-@st.cache_resource(max_entries=16, show_spinner="Counting n-grams…", hash_funcs=KEYED)
 def reference_models(recipe: DataRecipe) -> dict[str, Model]:
+    """Models that are no learner's: name -> model."""
+    if not recipe.upload:
+        return _generated_references(recipe)
+    return (_uploaded_references if _in_a_session() else _count_uploaded_references)(recipe).value
+
+
+@st.cache_resource(max_entries=16, show_spinner="Counting n-grams…", hash_funcs=KEYED)
+def _generated_references(recipe: DataRecipe) -> dict[str, Model]:
     return experiment.reference_models(data(recipe), NGRAM_ORDER)
+
+
+@st.cache_resource(max_entries=4, scope="session", show_spinner="Counting n-grams…", hash_funcs=KEYED, on_release=trim_later)
+def _uploaded_references(recipe: DataRecipe) -> Shared[dict[str, Model]]:
+    return _count_uploaded_references(recipe)
+
+
+def _count_uploaded_references(recipe: DataRecipe) -> Shared[dict[str, Model]]:
+    return _shared_value("references", recipe, lambda: experiment.reference_models(data(recipe), NGRAM_ORDER))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Scoring the reference models…", hash_funcs=KEYED)

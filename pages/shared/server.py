@@ -10,11 +10,15 @@ import gc
 import os
 import tempfile
 from pathlib import Path
+from threading import Timer
 
 import streamlit as st
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"
+# When to look for freed memory after a session has left: soon, and once Streamlit forgets the session and its files, which takes it
+# two minutes.
+TRIM_SECONDS = (2.0, 140.0)
 ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 
 
@@ -47,3 +51,23 @@ def share_one_heap() -> bool:
         return False
     library = ctypes.CDLL(None)
     return hasattr(library, "mallopt") and bool(library.mallopt(ARENA_MAX, 1))
+
+
+def trim_memory() -> bool:
+    """Free what nobody refers to any more, and give freed memory back to the system; False if the C library can't.
+
+    glibc returns memory by itself only from the end of its heap, so a small value there keeps a file's worth of freed memory.
+    """
+    if os.name != "posix":
+        return False
+    gc.collect()
+    library = ctypes.CDLL(None)
+    return hasattr(library, "malloc_trim") and bool(library.malloc_trim(0))
+
+
+def trim_later(value: object = None) -> None:
+    """Call `trim_memory` after a value that a cache has just released is freed."""
+    for seconds in TRIM_SECONDS:
+        timer = Timer(seconds, trim_memory)
+        timer.daemon = True
+        timer.start()
