@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import check_one_of, listed
+from ..errors import RecipeError, check_one_of, listed
 from ..hankel.basis import Basis
 from ..hankel.transforms import transformed
 from ..hankel.values import ValuedStrings, observed_hankel, observed_transitions
@@ -78,6 +78,11 @@ def fit_values(
     refinement = options.refinement
     check_one_of("transform", transform, VALUE_TRANSFORMS)
     check_one_of("refine", refinement.objective, VALUE_REFINEMENTS)
+    if options.starts > 1:
+        raise RecipeError(
+            "starts must be 0 or 1 for functions learned from values, whose refinement has random restarts of its own; "
+            f"got {options.starts}"
+        )
     check_cancelled(cancelled)
     started = perf_counter()
     hankel = transformed(observed_hankel(values, basis or values.basis(NUM_PREFIXES, NUM_SUFFIXES)), transform)

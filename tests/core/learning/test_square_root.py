@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.hankel.values import ValuedStrings
@@ -85,6 +86,12 @@ def test_values_of_a_square_are_learned_without_random_starts(learner: str, hidd
     expected = f.weights(unseen) ** 2
     assert np.abs(learned.model.weights(unseen) - expected).max() < 1e-9 * expected.max()
     assert learned.model.num_states == 4
+
+
+def test_values_have_one_start() -> None:
+    values = ValuedStrings(words(3), np.ones(15), Alphabet.numbered(2))
+    with pytest.raises(RecipeError, match="starts must be 0 or 1 for functions learned from values"):
+        fit_values(values, "fac.non", rank=1, starts=2)
 
 
 def test_a_few_wrong_digits_do_not_hide_the_root() -> None:
