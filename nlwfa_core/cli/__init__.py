@@ -5,6 +5,7 @@
 - `export`: `export` and `sample`, which take a model to other programs.
 - `values`: `fit-values` and `score-values`, for functions that are not distributions.
 - `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
+- `sweep_files`: the files of strings that a sweep names by their paths.
 - `options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
 - `terminal`: what all commands share: errors, exit codes, a progress bar, files.

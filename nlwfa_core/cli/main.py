@@ -13,7 +13,7 @@ from ..errors import RecipeError, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
 from ..models.wfa import WFA
-from ..sources.pautomac import read_pautomac_model, read_solution, solution_reading, write_pautomac, write_solution
+from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading, write_pautomac, write_solution
 from ..sources.recognition import reading_of
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, Words
@@ -160,6 +160,8 @@ def score(
         with errors_naming(solution):
             values = read_solution(data)
         notes += (reading_of(file_name(solution), solution_reading(values)),)
+    if truth is not None and true_model is not None:
+        notes += (reading_of(file_name(true_model), model_reading(truth)),)
     test_set = file_test_set(file, values, truth)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)

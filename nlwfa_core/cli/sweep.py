@@ -10,8 +10,10 @@ import typer
 
 from ..errors import RecipeError, plural
 from ..experiment.recipe import Recipe
-from ..files import MAX_JSON_BYTES, read_capped
-from .terminal import RUN_FAILED, Force, Output, check_writable, log_line, progress_bar
+from ..files import FileShelf
+from ..sources.files import FORMATS
+from .sweep_files import check_files, read_sweep
+from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, progress_bar
 
 MAX_FAILURES_LISTED = 20  # the table has all of them
 
@@ -23,12 +25,18 @@ def sweep(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786, in place of --jobs.")
     ] = None,
+    train: Annotated[Path | None, typer.Option(help=f"Training strings of one's own: {STRINGS}")] = None,
+    test: Annotated[Path | None, typer.Option(help="Test strings; without them, some training strings are set aside.")] = None,
+    solution: Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution.")] = None,
+    true_model: Annotated[Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model.")] = None,
+    format: Annotated[str | None, typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto.")] = None,
     force: Force = False,
 ) -> Output:
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
 
     Every run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv, and the same command continues where the
-    last one stopped. If a run fails, the others go on, and the exit code is 1.
+    last one stopped. If a run fails, the others go on, and the exit code is 1. Files of one's own may also be named in the sweep's
+    file, by "train", "test", "solution" and "true_model".
     """
     from ..experiment.results import load_result
     from ..experiment.sweep_table import SweepTable, settings_in_words
@@ -38,11 +46,14 @@ def sweep(
 
     if scheduler is not None and jobs is not None:
         raise RecipeError("--jobs has no effect with --scheduler: the cluster's workers run the recipes")
+    check_writable(out)
+    shelf, files = FileShelf(out / "uploads"), {"train": train, "test": test, "solution": solution, "true_model": true_model}
     try:
-        recipes = Grid.from_json(read_capped(sweep, MAX_JSON_BYTES)).recipes()
+        content, readings = read_sweep(sweep, files, format, shelf)
+        recipes = Grid.from_json(content).recipes()
+        check_files(recipes, shelf)
     except RecipeError as error:
         raise RecipeError(f"{sweep}: {error}") from None
-    check_writable(out)
     path = out / "sweeps" / f"{sweep.stem}.csv"
     if not force:
         _check_table(path, recipes)
@@ -81,7 +92,7 @@ def sweep(
     notes = [f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()]
     if len(notes) > MAX_FAILURES_LISTED:
         notes[MAX_FAILURES_LISTED:] = [f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"]
-    return Output(f"{counts}\nwritten to {path}", tuple(notes), RUN_FAILED if failures else 0)
+    return Output(f"{counts}\nwritten to {path}", (*readings, *notes), RUN_FAILED if failures else 0)
 
 
 def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:

@@ -77,7 +77,7 @@ Files = Callable[[str], bytes]
 
 def no_files(name: str) -> bytes:
     """Refuse to read: nothing has been uploaded."""
-    raise RecipeError("No file was uploaded yet: upload one on the Data page, or choose another source.")
+    raise RecipeError("No file was uploaded yet: the recipe's source is an upload, but it names no file of training strings.")
 
 
 def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:

@@ -101,6 +101,8 @@ def _folders() -> RunFolders:
 
 def data(recipe: DataRecipe) -> Data:
     """A recipe's strings."""
+    if recipe.source == "upload" and not recipe.upload:
+        raise RecipeError("No file was uploaded yet: upload one on the Data page, or choose another source.")
     if not recipe.upload:
         return _generated_data(recipe)
     return (_uploaded_data if _in_a_session() else _read_uploaded_data)(recipe).value

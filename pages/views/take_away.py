@@ -53,10 +53,10 @@ class FinishedRun:
     hankel: HankelMatrix | None
     references: dict[str, Scores]
     link: str
+    titles: dict[str, str]  # of uploaded files; made here, because a download runs outside the session
 
     def report(self) -> bytes:
-        titles = uploads.titles(self.result.recipe)
-        return report(self.result, self.data, self.hankel, self.references, self.link, titles).encode()
+        return report(self.result, self.data, self.hankel, self.references, self.link, self.titles).encode()
 
     def scores(self) -> bytes:
         return tables.scores_csv({self.result.recipe.title: self.result.scores} | self.references)
@@ -137,7 +137,7 @@ def programs(recipe: Recipe) -> list[Card]:
 def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
     """Collect what the downloads of a finished run need. Raises RecipeError if its uploaded strings are no longer on the server."""
     hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
-    return FinishedRun(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link)
+    return FinishedRun(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link, uploads.titles(recipe))
 
 
 def results(run: FinishedRun) -> list[Card]:

@@ -1,0 +1,101 @@
+"""The files that a sweep names by their paths: they are put on the shelf of the lab's folder, where its workers read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import limits
+from ..errors import RecipeError
+from ..experiment.recipe import Recipe
+from ..files import MAX_JSON_BYTES, SHA256, FileShelf, from_json, read_capped, to_json
+from ..sources.recognition import reading_of
+from .terminal import errors_naming, file_name, read_bytes
+
+# A file's key in a sweep and its option -> the field of a recipe that holds its hash.
+FIELDS = {"train": "upload", "test": "upload_test", "solution": "upload_solution", "true_model": "upload_model"}
+
+
+def read_sweep(path: Path, options: Mapping[str, Path | None], format: str | None, shelf: FileShelf) -> tuple[bytes, list[str]]:
+    """Read a sweep's file, and put the files on the shelf that it or the command's options name by their paths.
+
+    Parameters
+    ----------
+    options : mapping of str to Path
+        Key of `FIELDS` -> path. Paths in the sweep's file are relative to its folder; an option replaces one of them.
+    format : str or None
+        Of the strings, in place of the sweep's `format`.
+
+    Returns
+    -------
+    tuple of bytes and list of str
+        The sweep as JSON that names the files by their hashes, and a sentence for each file that says how it was read.
+
+    Raises
+    ------
+    RecipeError
+        If a file can't be read.
+    """
+    content = read_capped(path, MAX_JSON_BYTES)
+    lists: Any = from_json(content)
+    if not isinstance(lists, dict):
+        return content, []
+    named = {key: lists.pop(key) for key in FIELDS if key in lists}
+    if wrong := [key for key, value in named.items() if not isinstance(value, str) or not value]:
+        raise RecipeError(f"{wrong[0]} must be the path of a file; got {str(named[wrong[0]])[:60]!r}")
+    paths = {key: path.parent / value for key, value in named.items()}
+    paths |= {key: value for key, value in options.items() if value is not None}
+    format = lists.pop("format", None) if format is None else format
+    base = lists.setdefault("base", {})
+    data = base.setdefault("data", {}) if isinstance(base, dict) else None
+    if not isinstance(data, dict):
+        return to_json(lists).encode(), []  # which is refused with the reason
+    for key, field in FIELDS.items():
+        if (value := data.get(field)) and not (isinstance(value, str) and SHA256.fullmatch(value)):
+            raise RecipeError(f'base.data.{field} can\'t hold a path; write "{key}": "PATH" beside "base", or use {_option(key)}')
+    if paths:
+        _check(paths, data)
+        data["source"] = "upload"
+        data.setdefault("num_strings", limits.most("generated_strings"))  # all of them
+    if format is not None:
+        data["upload_format"] = format
+    readings = _shelve(paths, data, shelf)
+    return to_json(lists).encode(), readings
+
+
+def _check(paths: Mapping[str, Path], data: Mapping[str, Any]) -> None:
+    """Raise RecipeError if files are named that have no effect."""
+    if data.get("source", "upload") != "upload":
+        raise RecipeError(f"source must be upload, or left out, if files are named; got {str(data['source'])[:60]!r}")
+    for key, needed in (("test", "train"), ("true_model", "train"), ("solution", "test")):
+        if key in paths and needed not in paths and not data.get(FIELDS[needed]):
+            raise RecipeError(f"{key} has no effect without {needed}: name it too, in the sweep's file or by {_option(needed)}")
+
+
+def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -> list[str]:
+    """Put each file on the shelf and its hash into the base recipe's data; say how each was read."""
+    from ..experiment.data import reading_alone
+
+    readings = []
+    for key, path in paths.items():
+        content = read_bytes(path)
+        with errors_naming(path):
+            readings.append(reading_of(file_name(path), reading_alone(FIELDS[key], content, data.get("upload_format", "auto"))))
+        data[FIELDS[key]] = shelf.put(content, file_name(path))
+    return readings
+
+
+def check_files(recipes: Mapping[str, Recipe], shelf: FileShelf) -> None:
+    """Raise RecipeError if a recipe reads a file that it does not name, or that is not on the shelf."""
+    advice = 'name it by its path: "train": "PATH" in the sweep\'s file, or --train PATH'
+    for data in {recipe.data for recipe in recipes.values() if recipe.data.source == "upload"}:
+        if not data.upload:
+            raise RecipeError(f"the source upload needs a file of training strings; {advice}")
+        for name in data.uploads:
+            if not (shelf.directory / name).exists():
+                raise RecipeError(f"the file {name[:8]}… is not in {shelf.directory}; {advice}")
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"

@@ -1,0 +1,98 @@
+"""Sweeps on files of one's own, named by their paths in the sweep's file or by options."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nlwfa_core.cli.main import main
+from nlwfa_core.experiment.results import load_result
+from nlwfa_core.files import FileShelf
+
+Run = Callable[..., tuple[int, str, str]]
+TRAIN = "the cat sat;3\nthe dog ran;2\na cat;2\n" * 9
+TEST = "a dog\nthe cat\n"
+SMALL = {"base": {"hankel": {"num_prefixes": 5, "num_suffixes": 5}, "data": {"num_validation": 3}}, "ranks": [1, 2]}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run_
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = {"train.csv": TRAIN, "test.txt": TEST, "true.txt": "2\n0.25\n0.5\n", "29.model.txt": "I: (state)\n\t(0) 1\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def write(folder: Path, **lists: object) -> Path:
+    (folder / "own.json").write_text(json.dumps({**SMALL, **lists}))
+    return folder / "own.json"
+
+
+def test_a_sweep_names_its_files_by_path(run: Run, folder: Path) -> None:
+    sweep = write(folder, train="train.csv", test="test.txt", solution="true.txt")
+    code, out, err = run("sweep", sweep, "--out", folder / "home")
+    assert code == 0 and "2 runs done" in out
+    assert "train.csv: read as csv: 6 symbols: a cat dog ran sat the; the number after each line's last semicolon is its" in err
+    assert "test.txt: read as tokens: 4 symbols: a cat dog the" in err
+    assert "true.txt: read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5" in err
+    with (folder / "home" / "sweeps" / "own.csv").open(encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    result = load_result(folder / "home" / "runs" / rows[0]["key"])
+    shelf = FileShelf(folder / "home" / "uploads")
+    data = result.recipe.data
+    assert [shelf.title(name) for name in data.uploads] == ["train.csv", "test.txt", "true.txt"]
+    assert shelf.get(data.upload) == TRAIN.encode()
+    assert result.scores.true_log2_pauto is not None and {row["rank"] for row in rows} == {"1", "2"}
+    assert "2 were there already" in run("sweep", sweep, "--out", folder / "home")[1]
+    # Options name the same files, and so the same runs.
+    options = ("--train", folder / "train.csv", "--test", folder / "test.txt", "--solution", folder / "true.txt")
+    code, out, err = run("sweep", write(folder), "--out", folder / "home", *options)
+    assert code == 0 and "2 were there already" in out
+
+
+BAD = [
+    ({"train": "none.txt"}, "none.txt: No such file or directory"),
+    ({"train": "29.model.txt"}, "29.model.txt: this is a PAutomaC model; a file of strings is wanted"),
+    ({"train": "train.csv", "test": "true.txt"}, "true.txt: this is a PAutomaC solution; a file of strings is wanted"),
+    ({"train": "train.csv", "format": "xml"}, "format must be one of auto, pautomac, characters, tokens, csv, json; got 'xml'"),
+    ({"train": "train.csv", "solution": "true.txt"}, "solution has no effect without test: name it too"),
+    ({"test": "test.txt"}, "test has no effect without train: name it too, in the sweep's file or by --train"),
+    ({"train": 3}, "train must be the path of a file; got '3'"),
+    (
+        {"base": {"data": {"source": "dyck"}}, "train": "train.csv"},
+        "source must be upload, or left out, if files are named",
+    ),
+    (
+        {"base": {"data": {"source": "upload"}}},
+        "needs a file of training strings; name it by its path",
+    ),
+    (
+        {"base": {"data": {"source": "upload", "upload": "train.csv"}}},
+        "base.data.upload can't hold a path; write",
+    ),
+    ({"base": {"data": {"source": "upload", "upload": "0" * 64}}}, "the file 00000000… is not in"),
+]
+
+
+@pytest.mark.parametrize(("lists", "message"), BAD)
+def test_a_wrong_file_is_one_line_before_any_run(run: Run, folder: Path, lists: dict[str, object], message: str) -> None:
+    code, out, err = run("sweep", write(folder, **lists), "--out", folder / "home")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    for word in ("Data page", "SHA", "0-9a-f", "upload it again"):
+        assert word not in err
+    assert not (folder / "home" / "runs").exists()
