@@ -15,7 +15,7 @@ from ..errors import RecipeError, check_one_of, listed
 from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fields
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
-from ..learning.names import LEARNERS, STRING_LEARNERS, check_learner
+from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner
 from ..metrics.scores import SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
 from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
@@ -147,6 +147,8 @@ def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, An
     if learner is None or rank is None:
         raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation")
     check_learner(learner, tuple(LEARNERS))
+    if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:  # one that only the two steps have
+        field_values = {**field_values, "optimizer_refinement": "lbfgs"}
     base = converged(field_values.get("refine", "none"))
     recipe = with_fields(base, {**field_values, "learner": learner, "rank": rank})
     check_effects(LEARNING, field_values, recipe, unmet_conditions(recipe))

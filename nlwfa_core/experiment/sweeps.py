@@ -12,13 +12,17 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from ..errors import RecipeError
+from ..errors import RecipeError, alternatives
 from ..files import from_json
+from ..learning.names import REFINEMENTS
 from ..learning.progress import UNKNOWN
 from ..limits import check_at_most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import Scores
 from ..metrics.seeds import Spread, badness
+from ..sources.registry import SOURCES
+from .fields import FIELDS, FLAT_NAMES, PARTS, Condition, unmet_conditions
+from .presets import converged
 from .recipe import Recipe, Record, Seed
 from .results import Result
 
@@ -76,7 +80,42 @@ class Grid(Record):
         lists: Any = from_json(data)
         if not isinstance(lists, dict):
             raise RecipeError(f"a sweep must be a JSON object with base, learners, ranks, …; got {type(lists).__name__}")
-        return cls(**lists)
+        grid = cls(**lists)
+        grid.check_used()
+        return grid
+
+    def check_used(self) -> None:
+        """Raise RecipeError if the sweep states something that none of its runs uses.
+
+        Fields that only some runs use are normal, and so are defaults, as a whole recipe has them.
+        """
+        conditions: dict[str, Condition] | None = None  # of the fields that no run so far has used
+        kinds = {_kind(recipe): recipe for _, recipe in self._runs()}
+        for recipe in kinds.values():
+            unmet = unmet_conditions(recipe) | _conditions_of_data(recipe)
+            conditions = unmet if conditions is None else {name: need for name, need in conditions.items() if name in unmet}
+        unused: dict[Condition, list[str]] = {}
+        for name, fields in self._statements():
+            if conditions and all(field in conditions for field in fields):
+                unused.setdefault(conditions[fields[0]], []).append(name)
+        for (field, values), names in unused.items():
+            part, own = FIELDS[field]
+            needed = f"{own if field in ('learner', 'source') else f'{part}.{own}'} {alternatives(values)}"
+            uses = "it; it needs" if len(names) == 1 else "them; they need"
+            raise RecipeError(f"{', '.join(names)}: no run of this sweep uses {uses} {needed}")
+
+    def _statements(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """What the sweep states other than defaults: the name in its file, and the flat names of the fields that it sets."""
+        seeds = ("learning_seed", "refinement_seed", *(["data_seed"] if self.new_strings else []))
+        lists = {"statistics": ("statistic",), "transforms": ("transform",), "seeds": seeds, "num_seeds": seeds}
+        for name in sorted(self.model_fields_set & lists.keys()):
+            yield name, lists[name]
+        defaults = [Recipe(), *(converged(objective) for objective in REFINEMENTS)]
+        for part in PARTS:
+            record = getattr(self.base, part)
+            for own in (name for name in type(record).model_fields if name in record.model_fields_set and name != "bounded"):
+                if all(getattr(getattr(recipe, part), own) != getattr(record, own) for recipe in defaults):
+                    yield f"base.{part}.{own}", (FLAT_NAMES[part, own],)
 
     @property
     def against(self) -> str:
@@ -141,6 +180,22 @@ class Grid(Record):
                 yield self.base.changed(**{name: part.changed(seed=(part.seed + number) % 2**31) for name, part in own.items()})
         for seed in self.seeds:
             yield self.base.changed(**{name: part.changed(seed=seed) for name, part in own.items()})
+
+
+def _kind(recipe: Recipe) -> tuple[str, ...]:
+    """What decides which fields a run uses: see `fields.unmet_conditions`."""
+    learning, refinement = recipe.learning, recipe.refinement
+    names = (learning.learner, learning.optimizer, refinement.objective, refinement.optimizer)
+    return *names, recipe.hankel.transform, recipe.data.source
+
+
+def _conditions_of_data(recipe: Recipe) -> dict[str, Condition]:
+    """The fields of other sources than the recipe's, and the sources that use them."""
+    owners: dict[str, tuple[str, ...]] = {}
+    for name, source in SOURCES.items():
+        for field in source.options:
+            owners[FLAT_NAMES["data", field]] = (*owners.get(FLAT_NAMES["data", field], ()), name)
+    return {field: ("source", names) for field, names in owners.items() if recipe.data.source not in names}
 
 
 def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:

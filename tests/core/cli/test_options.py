@@ -1,0 +1,244 @@
+"""Options: what changes nothing is refused, for every option of every command, and is indeed without effect on the model.
+
+The options are those of typer's own objects, so that a new one fails here until it is said when it has an effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+from nlwfa_core.cli.main import app, main
+from nlwfa_core.cli.options import LEARNING, typed
+from nlwfa_core.cli.values import VALUE_OPTIONS, _unmet_conditions
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.fields import unmet_conditions, with_fields
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
+from nlwfa_core.experiment.presets import converged
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.hankel.values import ValuedStrings
+from nlwfa_core.learning.learners import Fit
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STRING_LEARNERS
+from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.values import fit_values
+from nlwfa_core.strings.words import Alphabet
+from tests.references import all_words, ring
+
+SMALL = {"num_prefixes": 8, "num_suffixes": 8, "rank": 2}
+SMALL |= {"epochs_factorisation": 3, "epochs_transitions": 3, "epochs_refinement": 3}
+# Another value of every field.
+OTHER: dict[str, Any] = {
+    "num_prefixes": 4,
+    "num_suffixes": 5,
+    "statistic": "factor",
+    "transform": "sqrt",
+    "learning_seed": 5,
+    "hidden": "1",
+    "width_transitions": 1,
+    "epochs_factorisation": 5,
+    "epochs_transitions": 5,
+    "rate_factorisation": 0.5,
+    "rate_transitions": 0.5,
+    "schedule": "cosine",
+    "start": "random",
+    "starts": 2,
+    "optimizer": "adamax",
+    "tolerance": 0.5,
+    "refine": "hankel",
+    "optimizer_refinement": "adamax",
+    "tolerance_refinement": 0.5,
+    "epochs_refinement": 5,
+    "rate_refinement": 0.5,
+    "batch": 20,
+    "weight_decay": 0.5,
+    "dropout": 0.5,
+    "restarts": 1,
+    "refinement_seed": 5,
+}
+# Their effect does not show in few epochs, or only if the first start is not the best; seeds of both parts are one option.
+NOT_SEEN = {"tolerance", "tolerance_refinement", "starts", "restarts", "refinement_seed"}
+
+
+def same(one: Fit, other: Fit, words: Any) -> bool:
+    """Whether two fits have the same losses and, up to rounding, give the same weights."""
+    logs = [(log.stage, len(log.losses), *log.losses.tolist()) for fit in (one, other) for log in fit.report.logs]
+    half = len(logs) // 2
+    weights = one.model.weights(words), other.model.weights(words)
+    return logs[:half] == logs[half:] and np.allclose(*weights, rtol=1e-9, atol=1e-12)
+
+
+# Refinement treats networks alike, and its optimisers are those of "hankel" only.
+COMBINATIONS = [(learner, optimizer, "none") for learner in HANKEL_LEARNERS[1:] for optimizer in OPTIMIZERS]
+COMBINATIONS += [("tran.non", "lm", "none"), ("both.non", "lm", "none")]
+COMBINATIONS += [("SP", "lbfgs", "none"), ("SP", "lbfgs", "likelihood"), ("both.non", "lbfgs", "likelihood")]
+COMBINATIONS += [(learner, optimizer, "hankel") for learner in ("SP", "tran.non") for optimizer in OPTIMIZERS]
+
+
+@pytest.mark.parametrize(("learner", "optimizer", "refine"), COMBINATIONS)
+def test_a_field_is_without_effect_if_and_only_if_the_model_stays_the_same(learner: str, optimizer: str, refine: str) -> None:
+    data = load_data(DataRecipe(num_strings=60, num_validation=20, num_test=20))
+    both = {"optimizer": optimizer, "optimizer_refinement": optimizer if optimizer in OPTIMIZERS else "lbfgs"}
+    base = with_fields(converged(refine), {**SMALL, **both, "learner": learner, "refine": refine})
+    assert data.validation is not None
+    strings, unmet = (data.train, data.validation.sample), unmet_conditions(base)
+
+    def learned(recipe: Recipe) -> Fit:
+        return fit_recipe(recipe, build_hankel(data.train, recipe.hankel), strings)
+
+    first, wrong = learned(base), []
+    for field in sorted({field for fields in LEARNING.values() for field in fields} - {"refine"}):
+        value = "lbfgs" if field.startswith("optimizer") and optimizer == "adamax" else OTHER[field]
+        if field in unmet or field not in NOT_SEEN:
+            alike = same(first, learned(with_fields(base, {field: value})), data.test.words)
+            wrong += [field] if alike != (field in unmet) else []
+    assert not wrong
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
+def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -> None:
+    words = all_words(2, 4)
+    values = ValuedStrings(words, ring(2).weights(words), Alphabet(("a", "b")))
+    base = with_fields(converged(), {**SMALL, "learner": learner, "optimizer": optimizer})
+
+    def learned(recipe: Recipe) -> Fit:
+        basis = values.basis(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes)
+        return fit_values(values, Options(**dict(recipe.learning)), basis=basis)
+
+    first, wrong = learned(base), []
+    for (field,) in VALUE_OPTIONS.values():
+        value = "lbfgs" if field == "optimizer" and optimizer == "adamax" else OTHER[field]
+        unmet = field in _unmet_conditions(base, "none")
+        if unmet or field not in NOT_SEEN:
+            wrong += [field] if same(first, learned(with_fields(base, {field: value})), words) != unmet else []
+    assert not wrong
+
+
+# The command line
+
+
+# Options that are not fields of a recipe, and have an effect wherever their command runs.
+EFFECTIVE = {
+    "fit": "--train --out --learner --rank --preset --format --force",
+    "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
+    "fit-values": "--train --learner --rank --out --transform --refine --force",
+    "score": "--model --test --solution --true-model --against --floor --format --json",
+    "weights": "--model --words --format",
+    "next": "--model --prefix --json",
+    "score-values": "--model --test --json",
+    "export": "--model --to --out",
+    "sample": "--model --num-strings --seed --max-length --out",
+    "sweep": "sweep --out --scheduler --force",
+    "reproduce": "experiment --out --seeds --quick --jobs --minutes",
+    "generate dyck": "--out --num-strings --solution --force --seed --split --wrap",
+    "generate automaton": "--out --num-strings --solution --force --seed --states --symbols",
+    "generate squared": "--out --num-strings --solution --force --seed --states --symbols",
+}
+# Command -> option -> a command line in which it would change nothing.
+REFUSED = {
+    "fit": {
+        "--validation": "fit --train none --learner SP --rank 2 --out new --validation none",
+        "--max-states": "fit --train none --learner SP --rank 2 --out new --max-states 3",
+        "--max-distinct": "fit --train lines --learner SP --rank 2 --out new --max-distinct 10",
+    },
+    "select-rank": {
+        "--max-distinct": "select-rank --train lines --validation lines --learner SP --ranks 1 --max-distinct 10",
+        "--fold-seed": "select-rank --train lines --validation lines --learner SP --ranks 1 --fold-seed 3",
+    },
+    "fit-values": {
+        "--ridge": "fit-values --train none --learner fac.non --rank 2 --out new --ridge 0.1",
+        "--restarts": "fit-values --train none --learner SP --rank 2 --out new --restarts 3",
+    },
+    "export": {"--force": "export --model none --to dot --force"},
+    "sample": {"--force": "sample --model none --force"},
+    "sweep": {"--jobs": "sweep none --out new --scheduler tcp://127.0.0.1:9 --jobs 2"},
+    "reproduce": {
+        "--train": "reproduce dyck-rank --out new --train none",
+        "--validation": "reproduce dyck-rank --out new --validation none",
+        "--prefixes": "reproduce verbs --out new --prefixes none",
+        "--targets": "reproduce verbs --out new --targets none",
+    },
+}
+BY_RECIPE = {"fit": LEARNING, "select-rank": LEARNING, "fit-values": VALUE_OPTIONS}
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Each command's name, and its options and arguments as typed."""
+
+    def below(group: Any, before: str) -> Iterator[tuple[str, list[str]]]:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from below(command, f"{before}{name} ")
+            else:
+                yield f"{before}{name}", [option.opts[-1] for option in command.params if option.name != "help"]
+
+    yield from below(typer.main.get_group(app), "")
+
+
+def test_it_is_said_of_every_option_when_it_has_an_effect() -> None:
+    names = {name for name, _ in commands()}
+    assert names == set(EFFECTIVE)
+    for name, options in commands():
+        by_recipe = {typed(option) for option in BY_RECIPE.get(name, {})}
+        known = [*EFFECTIVE[name].split(), *REFUSED.get(name, {}), *by_recipe]
+        assert sorted(options) == sorted(known), name
+
+
+Run = Callable[[str], tuple[int, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines").write_text("ab\nb\n" * 5)
+
+    def run_(arguments: str) -> tuple[int, str]:
+        capsys.readouterr()
+        code = main(arguments.split())
+        return code, capsys.readouterr().err
+
+    return run_
+
+
+@pytest.mark.parametrize(("option", "arguments"), [case for cases in REFUSED.values() for case in cases.items()])
+def test_an_option_without_effect_is_refused(run: Run, tmp_path: Path, option: str, arguments: str) -> None:
+    code, said = run(arguments)
+    assert code == 2 and said.startswith("error: ") and said.count("\n") == 1
+    assert option in said and ("no effect" in said or "only for" in said)
+    assert not (tmp_path / "new").exists()
+    assert (
+        "no effect"
+        not in run(arguments.replace(f" {option}", "", 1).rsplit(" ", 1)[0] if option != "--force" else arguments[:-8])[1]
+    )
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str) -> None:
+    """Before any file is read. A default that nobody typed is never refused."""
+    refinements = REFINEMENTS if learner in HANKEL_LEARNERS else ["none"]
+    for command in ("fit", "select-rank"):
+        ranks = "--rank 2 --out new" if command == "fit" else "--ranks 2 --validation none"
+        for refine in refinements:
+            base = f"{command} --train none --learner {learner} {ranks}" + (f" --refine {refine}" if refine != "none" else "")
+            assert "can't read none" in run(base)[1]
+            if LEARNERS[learner].networks:
+                assert "can't read none" in run(f"{base} --optimizer lm")[1]
+            for option, fields in LEARNING.items():
+                if option == "refine" and learner in HANKEL_LEARNERS:
+                    continue
+                value = "lbfgs" if option == "optimizer" else OTHER[fields[0]]
+                entered = dict.fromkeys(fields, value) | {"learner": learner, "rank": 2, "refine": refine}
+                unmet = set() if option == "refine" else set(unmet_conditions(with_fields(converged(refine), entered)))
+                refused = option == "refine" or set(fields) <= unmet
+                code, said = run(f"{base} --{option.replace('_', '-')} {value}")
+                assert code == 2 and (f"--{option.replace('_', '-')} has no effect with --learner {learner}" in said) == refused, (
+                    said
+                )
+                assert ("; it needs --" if refused else "can't read none") in said
+    if learner in STRING_LEARNERS:  # they read the validation strings, and their seed
+        assert "can't read none" in run(f"fit --train none --learner {learner} --rank 2 --out new --validation none --seed 3")[1]
