@@ -68,7 +68,7 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
 def test_another_alphabet_can_not_be_laid_over() -> None:
     app = learned("train", **SP | {"source": "automaton", "num_symbols": 3, "num_states": 2})
     app.button(key="pins.A").click().run()
-    app.selectbox(key="source").set_value("dyck").run()
+    trained(app.selectbox(key="source").set_value("dyck").run())
     assert not complaints(go(app, "states"))
     assert any("another alphabet" in note.value for note in app.info)
     assert not complaints(go(app, "predict"))

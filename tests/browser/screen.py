@@ -22,7 +22,7 @@ from tests.waiting import wait_for
 T = TypeVar("T")
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
-WIDE: ViewportSize = {"width": 1440, "height": 900}
+WIDE: ViewportSize = {"width": 1920, "height": 1080}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # The addresses of the pages: Start has none of its own.
@@ -156,31 +156,33 @@ def drawn(page: Page) -> int:
 
 def rows(page: Page, table: int = 0) -> list[list[str]]:
     """A table's cells. It is drawn on a canvas; inside that is a table that screen readers see, with all digits of numbers."""
-    grid = page.locator(".stDataFrame canvas table").nth(table)
-    expect(grid.locator("[role=gridcell]").first).to_be_attached()
-    found: list[list[str]] = grid.evaluate(
-        "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
-    )
-    return found
+    return _cells(page, table, "tbody tr", "gridcell")
 
 
 def scores(page: Page, table: int = 0) -> dict[str, dict[str, str]]:
-    """A table of scores: model -> short title of a score -> cell, written as the table draws it."""
-    # A column that says whether training is finished may stand between the model and its scores.
+    """A table of scores: model -> short title of a score -> cell, as the table draws it. Columns out of sight are not there."""
+    forms = {score.short_title: score.form for score in SCORES}
+    [titles] = _cells(page, table, "thead tr", "columnheader")
+    named = [(cells[0], dict(zip((title.lstrip("↑↓ ") for title in titles), cells, strict=False))) for cells in rows(page, table)]
     return {
-        model: {
-            score.short_title: format_score(float(cell) if cell else None, score.form)
-            for score, cell in zip(SCORES, cells[len(cells) - len(SCORES) :], strict=True)
-        }
-        for model, *cells in rows(page, table)
+        model: {title: format_score(float(cell) if cell else None, forms[title]) for title, cell in cells.items() if title in forms}
+        for model, cells in named
     }
+
+
+def _cells(page: Page, table: int, row: str, role: str) -> list[list[str]]:
+    grid = page.locator(".stDataFrame canvas table").nth(table)
+    expect(grid.locator("[role=gridcell]").first).to_be_attached()
+    script = "(t, [row, cell]) => [...t.querySelectorAll(row)].map(r => [...r.querySelectorAll(cell)].map(c => c.textContent))"
+    found: list[list[str]] = grid.evaluate(script, [row, f"[role={role}]"])
+    return found
 
 
 def sort(page: Page, table: int, title: str) -> None:
     """Clicks the heading of a column, lowest values first. Headings are drawn, not elements, so it is looked for from the left."""
     canvas = page.locator(".stDataFrame canvas").nth(table)
     canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)  # it measures its columns first
+    still(canvas)  # it measures its columns first
     box = canvas.bounding_box()
     assert box is not None
     for x in range(40, int(box["width"]), 40):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import ENDLESS, QUICK, heading, keyed, press, settled, visit
+from tests.browser.screen import ENDLESS, QUICK, heading, keyed, press, settled, still, visit
 
 PAUSED = re.compile("epoch ([0-9,]+) of 100,000.* · paused")
 
@@ -25,13 +25,22 @@ def reaches(page: Page, there: int) -> None:
     expect(page.get_by_text(re.compile(f"epoch {there:,} of 100,000.* · paused"))).to_be_visible()
 
 
+def at_rest(page: Page) -> None:
+    """Waits until the paused training's buttons are drawn and nothing moves them any more."""
+    epoch(page)
+    settled(page)
+    still(keyed(page, "train.step.1"))
+
+
 def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     visit(page, lab, "train", **ENDLESS | {"data_seed": 31})
     press(page, "train.start")
     expect(page.get_by_text(re.compile("epoch [0-9,]+ of 100,000.* · about [0-9.]+ (s|min|h) left in this stage"))).to_be_visible()
     press(page, "train.pause")
+    at_rest(page)
     before = epoch(page)
     for epochs in (1, 10, 100):  # and not one more: it stands still in between
+        at_rest(page)
         press(page, f"train.step.{epochs}")
         before += epochs
         reaches(page, before)
