@@ -165,7 +165,7 @@ def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back
     shown = rows(page)
     assert shown[0][0] == "both.non"
     page.reload()
-    assert rows(page) == shown
+    eventually(lambda: rows(page), shown)
 
 
 def test_a_number_that_was_just_written_is_trained_with(page: Page, lab: str) -> None:
@@ -195,7 +195,7 @@ def test_a_link_shows_another_person_the_same_numbers(page: Page, new_page: Call
     train(mine)
     theirs = new_page()
     theirs.goto(mine.url)
-    assert rows(theirs) == rows(mine)
+    eventually(lambda: rows(theirs), rows(mine))
     expect(keyed(theirs, "num_prefixes").locator("input")).to_have_value("25")
 
 

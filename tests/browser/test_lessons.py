@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.screen import (
     PHONE,
     QUICK,
+    eventually,
     go,
     heading,
     keyed,
@@ -95,7 +96,7 @@ def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_pa
     theirs = new_page()
     theirs.goto(link)
     step(theirs, "Read the small print")
-    assert rows(theirs) == rows(mine)
+    eventually(lambda: rows(theirs), rows(mine))
     expect(keyed(theirs, "rank").locator("input")).to_have_value("3")
     for hidden in ("source", "grammar", "learner", "num_strings", "controls.preset"):
         expect(keyed(theirs, hidden)).to_be_hidden()
