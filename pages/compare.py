@@ -46,6 +46,9 @@ st.subheader("All runs", anchor=False)
 named = view.named_runs(sweep, outcomes, shown_runs)
 view.all_runs(named, by)
 
+st.subheader("Two models on the same test strings", anchor=False)
+view.pair(recipe, named, by)
+
 st.subheader("One model, several perplexities", anchor=False)
 st.markdown("An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities.")
 model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe

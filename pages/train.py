@@ -4,6 +4,7 @@ import streamlit as st
 
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
+from nlwfa_core.lab.pairs import COVERS, interval_sentence
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LBFGS_DEPENDENT, LEARNERS
 from pages.shared import cache, sidebar, training, widgets
 from pages.views import train as view
@@ -47,3 +48,4 @@ if len(results) > 1:
     widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
     scores = {learner: entry.scores for learner, entry in results.items()}
     widgets.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})
+    st.caption(interval_sentence({learner: cache.score_intervals(entry.recipe) for learner, entry in results.items()}), help=COVERS)

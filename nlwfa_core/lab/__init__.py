@@ -6,6 +6,7 @@ In reading order:
 - `strings`, `states`: strings and states made ready to show: labels, counts, principal components, colours of prefixes.
 - `tables`: numbers as text; the columns and warnings of tables.
 - `options`, `history`: tables that compare recipes and outcomes, and tables of the history's runs.
+- `pairs`: two models on the same test strings, with the intervals of their differences.
 - `lens`: a Hankel matrix, its approximations and its singular values, as the browser's components take them.
 - `figures`: Plotly figures and ECharts options.
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by hand.

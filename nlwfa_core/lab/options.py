@@ -152,6 +152,8 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     option_names = list(options(recipes[0])) if all_options and recipes else differing(recipes)
     by_run = [options(recipe) for recipe in recipes]
     marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
+    if all(outcome.validation is None for outcome in ordered):
+        marks = [""] * len(order)  # nothing has put them in order
     table: Table = {"run": order, "place": marks}
     table |= {name: option_column(values[name] for values in by_run) for name in option_names}
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):

@@ -32,9 +32,11 @@ from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
+from nlwfa_core.lab.pairs import run_intervals
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
+from nlwfa_core.metrics.intervals import Interval, StringScores, string_scores
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.words import Words
@@ -247,3 +249,21 @@ def _count_uploaded_references(recipe: DataRecipe) -> Shared[dict[str, Model]]:
 @st.cache_resource(max_entries=16, show_spinner="Scoring the reference models…", hash_funcs=KEYED)
 def references(recipe: DataRecipe) -> dict[str, Scores]:
     return {name: evaluate(model, data(recipe).test) for name, model in reference_models(recipe).items()}
+
+
+@st.cache_resource(max_entries=64, show_spinner="Scoring single strings…", hash_funcs=KEYED)
+def run_string_scores(recipe: Recipe) -> StringScores:
+    """What each test string adds to a finished run's scores. Raises RecipeError if there is no such run."""
+    return string_scores(finished(recipe.key()).model, data(recipe.data).test)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Scoring single strings…", hash_funcs=KEYED)
+def reference_string_scores(recipe: DataRecipe, name: str) -> StringScores:
+    """The same of a reference model."""
+    return string_scores(reference_models(recipe)[name], data(recipe).test)
+
+
+@st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
+def score_intervals(recipe: Recipe) -> dict[str, Interval]:
+    """The intervals of a finished run's scores over the test strings."""
+    return run_intervals(finished(recipe.key()).scores, run_string_scores(recipe))

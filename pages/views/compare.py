@@ -16,7 +16,8 @@ from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Poin
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.lab.figures.parallel import parallel_figure
-from nlwfa_core.lab.options import difference_table, parallel_axes, run_table
+from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run_table
+from nlwfa_core.lab.pairs import CAPTION, paired_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
@@ -249,6 +250,12 @@ def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
     """For each learner, the rank chosen on validation strings, with its scores on the test strings."""
     references = cache.references(recipe.data)
     best_scores = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
+    if not best_scores:
+        widgets.notes(
+            "There are no validation strings, so no rank can be chosen by them. Set some aside in the sidebar, "
+            "under Held-out strings and seed."
+        )
+        return
     if all(len(scores) == 1 for scores in best_scores.values()):
         widgets.score_table({name: scores[0] for name, scores in best_scores.items()} | references, "compare.winners")
         return
@@ -264,6 +271,26 @@ def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mappi
     keys = {one.recipe.key() for one in named.values()}
     additional = {name: one for name, one in shown_runs.items() if one.key() not in keys}
     return named | {name: finished for name, one in additional.items() if (finished := outcome(one))}
+
+
+def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
+    """Draw the difference of two models, chosen among the runs and the reference models, with its interval for each score."""
+    names = [*ranking(named, by), *cache.reference_models(recipe.data)]
+    left, right = st.columns(2)
+    first = left.selectbox("First model", names, key="compare.first", persist_state="session")
+    others = [name for name in names if name != first]
+    second = right.selectbox("Second model", others, key="compare.second", persist_state="session")
+    try:
+        models = [
+            cache.run_string_scores(named[name].recipe) if name in named else cache.reference_string_scores(recipe.data, name)
+            for name in (first, second)
+        ]
+        table = paired_table((first, second), (models[0], models[1]))
+    except RecipeError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    widgets.draw_table(table, "compare.pair", f"Difference of {first} and {second}, with its interval, for each score")
+    st.caption(f"{CAPTION} {BETTER}.")
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:

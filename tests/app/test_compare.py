@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from nlwfa_core import run
+from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.sweeps import Grid
+from nlwfa_core.lab.pairs import interval_text
 from nlwfa_core.lab.tables import format_score
+from nlwfa_core.metrics.intervals import paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained, written
@@ -135,3 +138,31 @@ def test_a_metric_is_chosen_by_its_title_and_named_by_its_field_in_the_address()
     assert app.query_params["metric"] == "wer"
     app = open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "<b>"})
     assert not complaints(app) and app.segmented_control(key="metric").value == "wer"
+
+
+def test_two_models_are_compared_on_the_same_test_strings():
+    app = open_lab("compare", **QUICK | {"data_seed": 41, "learners": "SP"})
+    trained(app, "compare.start")
+    assert not complaints(app)
+    pair = next(entry.value for entry in app.dataframe if "ahead" in entry.value)
+    base = recipe_of(app).with_learner("SP")
+    test = load_data(base.data).test
+    first, second = (app.selectbox(key=f"compare.{place}").value for place in ("first", "second"))
+    assert first != second
+    ranks = [int(name.removeprefix("SP, k = ")) for name in (first, second)]
+    models = [string_scores(run(base.with_learner("SP", rank)).model, test) for rank in ranks]
+    wer = pair.set_index("score").loc["WER"]
+    gap = paired_differences(*models)["wer"]
+    assert (wer["difference"], wer["95 % interval"]) == (gap.estimate, interval_text(gap, signed=True))
+    app.selectbox(key="compare.second").set_value("true model").run()
+    pair = next(entry.value for entry in app.dataframe if "ahead" in entry.value)
+    assert not complaints(app) and set(pair["ahead"]) <= {"true model", "level"}
+
+
+def test_without_validation_strings_no_rank_is_chosen():
+    app = open_lab("compare", **QUICK | {"data_seed": 42, "learners": "SP", "num_validation": 0})
+    assert app.number_input(key="num_validation").value == 0
+    trained(app, "compare.start")
+    assert any("no validation strings, so no rank can be chosen" in entry.value.replace("\\", "") for entry in app.info)
+    listed = next(entry.value for entry in app.dataframe if "place" in entry.value)
+    assert set(listed["place"]) == {""}

@@ -15,10 +15,13 @@ from ...hankel.matrix import HankelMatrix
 from ...learning.progress import UNFINISHED
 from ...learning.spectral import linear_loss
 from ...metrics.diagnostics import Diagnostics
+from ...metrics.intervals import string_scores
 from ...metrics.scores import SCORES, Scores
 from ...sources.recognition import reading_of
 from ...version import __version__
 from ..options import NO_EFFECT, options, with_title
+from ..pairs import COVERS, interval_text, run_intervals
+from ..strings import split_sentence
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from ..tables import BETTER, as_sentence, format_diagnostic, format_score, verdicts
 
@@ -86,11 +89,13 @@ def report(
     ]
     sections = [
         f"<h1>{escape(name)}</h1>\n<p>{escape(data.title)}. A run of NL-WFA Lab {escape(__version__)}.</p>",
+        f"<p>{escape(split_sentence(result.recipe.data, data))}</p>",
         *(f'<p class="muted">{escape(reading)}</p>' for reading in uploads),
         *(f'<p class="warn">{escape(sentence)}</p>' for sentence in diagnostics.warnings),
         *(f'<p class="note">{escape(sentence)}</p>' for sentence in result.notes if sentence not in diagnostics.warnings),
         "<h2>Scores on the test strings</h2>",
         _scores({name: result.scores} | dict(references)),
+        *_intervals(result, data),
         "<h2>Is the model sound?</h2>",
         _rows(_soundness(diagnostics, result.model.num_states, result.recipe.learning.rank)),
         *_pictures(result, hankel),
@@ -164,6 +169,22 @@ def _scores(rows: Mapping[str, Scores]) -> str:
         + f'<p class="muted">{first.num_words:,} {strings}, weighted by their {weights}; {first.num_predictions:,} next-symbol '
         f"predictions. {BETTER}. No output is floored.</p>\n" + _rows((score.short_title, score.meaning) for score in columns)
     )
+
+
+def _intervals(result: Result, data: Data) -> list[str]:
+    """The model's scores with their intervals over the test strings; nothing if these are not the strings of its scores."""
+    known = run_intervals(result.scores, string_scores(result.model, data.test))
+    if not known:
+        return []
+    rows = [
+        (
+            score.short_title,
+            f"{format_score(known[score.field].estimate, score.form)} ({interval_text(known[score.field], score.form)})",
+        )
+        for score in SCORES
+        if score.field in known
+    ]
+    return [f"<h3>{escape(result.recipe.title)}: 95 % intervals</h3>", _rows(rows), f'<p class="muted">{escape(COVERS)}</p>']
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:

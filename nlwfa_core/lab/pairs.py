@@ -1,0 +1,92 @@
+"""Two models on the same test strings, score by score, and the intervals of single scores, made ready to show.
+
+What an interval covers, and what it does not, is said in `metrics.intervals`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leader, paired_differences
+from ..metrics.scores import SCORE_OF, SCORES, Scores
+from .tables import Numbers, Table, format_score
+
+# Stored scores that are further from those of today were computed over another test set, by an earlier version.
+SAME_SCORE = 1e-6
+COVERS = (
+    "How far a score would move with other test strings, by resampling these. Other training strings or another seed may move it "
+    "further. Intervals that overlap do not say that two models are level: Compare has the interval of their difference."
+)
+CAPTION = (
+    f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings, the same for both models. Level: the interval holds 0, "
+    "so these test strings do not tell which model is better. Other training strings or another seed may change more than this."
+)
+
+
+def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScores]) -> Table:
+    """Make a table with a row for each score: both models, their difference, its interval, and who is ahead.
+
+    Raises
+    ------
+    RecipeError
+        If the models were scored on other test strings.
+    """
+    differences = paired_differences(*models)
+    fields = [score for score in SCORES if score.field in differences]
+    table: Table = {"score": [score.short_title for score in fields]}
+    for name, model in zip(names, models, strict=True):
+        estimates = model.estimates
+        table[name] = Numbers.of((estimates[score.field], format_score(estimates[score.field], score.form)) for score in fields)
+    gaps = [differences[score.field] for score in fields]
+    table["difference"] = Numbers.of(
+        (gap.estimate, _signed(gap.estimate, score.form)) for gap, score in zip(gaps, fields, strict=True)
+    )
+    table["95 % interval"] = [interval_text(gap, score.form, signed=True) for gap, score in zip(gaps, fields, strict=True)]
+    leaders = {"first": names[0], "second": names[1], "level": "level"}
+    table["ahead"] = [leaders[leader(score.field, gap)] for gap, score in zip(gaps, fields, strict=True)]
+    return table
+
+
+def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
+    """Write the ends of an interval.
+
+    >>> interval_text(Interval(0.2, 0.1, math.inf)), interval_text(Interval(-0.2, -0.3, 0.1), signed=True)
+    ('0.100 to ∞', '−0.300 to +0.100')
+    >>> interval_text(Interval(math.nan, math.nan, math.nan))
+    'undefined'
+    """
+    if math.isnan(interval.low):
+        return "undefined"
+    write = _signed if signed else format_score
+    return f"{write(interval.low, form)} to {write(interval.high, form)}"
+
+
+def _signed(value: float, form: str) -> str:
+    """Write a difference with its sign, a real minus."""
+    text = format_score(abs(value), form)
+    return text if not value or math.isnan(value) else f"{'+' if value > 0 else '−'}{text}"
+
+
+def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
+    """Compute the intervals of a run's scores: field -> interval. Without those that were stored for another test set."""
+    return {
+        field: interval
+        for field, interval in intervals(model).items()
+        if (stored := getattr(scores, field)) is not None and _same(float(stored), interval.estimate)
+    }
+
+
+def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str = "wer") -> str:
+    """Say the intervals of one score of several models in a sentence; empty if none is known.
+
+    >>> interval_sentence({"SP": {"wer": Interval(0.41, 0.39, 0.43)}, "GRU": {}})
+    'WER, 95 % intervals over the test strings: SP 0.390 to 0.430.'
+    """
+    score = SCORE_OF[field]
+    texts = [f"{name} {interval_text(known[field], score.form)}" for name, known in by_model.items() if field in known]
+    return f"{score.short_title}, 95 % intervals over the test strings: {'; '.join(texts)}." if texts else ""
+
+
+def _same(stored: float, estimate: float) -> bool:
+    return stored == estimate or (math.isnan(stored) == math.isnan(estimate) and not abs(stored - estimate) > SAME_SCORE)

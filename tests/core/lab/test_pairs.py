@@ -1,0 +1,55 @@
+"""Two models side by side on the same test strings, and intervals in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.lab.pairs import interval_sentence, interval_text, paired_table, run_intervals
+from nlwfa_core.lab.tables import Numbers
+from nlwfa_core.metrics.intervals import Interval, intervals, paired_differences, string_scores
+from nlwfa_core.metrics.scores import SCORE_OF, TestSet, evaluate
+from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.sample import Sample
+
+WORDS = Dyck().sample(200, seed=3)
+TEST = TestSet.of(WORDS, ALPHABET, true_model=Dyck())
+TRIGRAM = NGram.fit(Sample.of(Dyck().sample(500, seed=4), ALPHABET), 3)
+
+
+def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
+    models = string_scores(TRIGRAM, TEST), string_scores(Dyck(), TEST)
+    table = paired_table(("3-gram", "truth"), models)
+    gaps = paired_differences(*models)
+    by_title = {SCORE_OF[field].short_title: gap for field, gap in gaps.items()}
+    assert table["score"] == [score.short_title for score in SCORE_OF.values() if score.field in gaps]
+    own, truth, difference = table["3-gram"], table["truth"], table["difference"]
+    assert isinstance(own, Numbers) and isinstance(truth, Numbers) and isinstance(difference, Numbers)
+    assert difference.values == tuple(by_title[title].estimate for title in table["score"])
+    row = table["score"].index("WER")
+    assert own.values[row] == pytest.approx(evaluate(TRIGRAM, TEST).wer) and truth.values[row] < own.values[row]
+    assert difference.texts[row].startswith("+0.") and table["ahead"][row] == "truth"
+    assert table["95 % interval"][row] == interval_text(by_title["WER"], signed=True)
+    same = paired_table(("one", "other"), (models[0], models[0]))
+    assert set(same["ahead"]) == {"level"} and set(same["difference"].values) == {0.0}
+
+
+def test_models_of_other_strings_are_refused() -> None:
+    with pytest.raises(RecipeError, match="scored on the same test strings"):
+        paired_table(("one", "other"), (string_scores(TRIGRAM, TEST), string_scores(TRIGRAM, TestSet.empirical(TEST.sample))))
+
+
+def test_a_stored_score_of_other_strings_has_no_interval() -> None:
+    """Earlier versions scored uploads with a true model over the distinct strings."""
+    own, scores = string_scores(TRIGRAM, TEST), evaluate(TRIGRAM, TEST)
+    assert run_intervals(scores, own) == intervals(own)
+    assert set(intervals(own)) - set(run_intervals(replace(scores, log2_pauto=1.0, kl=None), own)) == {"log2_pauto", "kl"}
+
+
+def test_intervals_are_said_in_a_sentence() -> None:
+    known = {"SP": intervals(string_scores(Uniform(2), TEST)), "HMM": {"kl": Interval(1, 0, 2)}}
+    assert interval_sentence(known, "kl").endswith("; HMM 0.000 to 2.000.")
+    assert interval_sentence(known).count(";") == 0 and interval_sentence({}) == ""
