@@ -353,7 +353,7 @@ class Experiment:
     epochs : (int, int)
         Epochs of the two steps, for squared functions.
     quick : bool
-        Whether refinement is shortened, too.
+        Whether all training is shortened.
     """
 
     name: str
@@ -394,7 +394,7 @@ class Experiment:
         if not self.is_learned(planned):
             return base
         recipe = self.settings[planned.settings].recipe(base, planned.learner, planned.rank, planned.seed, planned.size)
-        return recipe.changed(refinement=recipe.refinement.changed(epochs=2)) if self.quick else recipe
+        return _quick(recipe) if self.quick else recipe
 
     def key(self, planned: Planned) -> str:
         """Name a run by all that its values depend on: 16 hexadecimal digits."""
@@ -483,6 +483,13 @@ def squared(seeds: int, quick: bool) -> Experiment:
         for rank in sorted({k - 1, k, k + 1, 2 * k, k * (k + 1) // 2 - 1, k * (k + 1) // 2})
     ]
     return Experiment("squared", "squared", tuple(runs), epochs=QUICK_SQUARED_EPOCHS if quick else SQUARED_EPOCHS)
+
+
+def _quick(recipe: Recipe) -> Recipe:
+    epochs = {
+        name: min(getattr(recipe.learning, name), getattr(QUICK, name)) for name in ("epochs_factorisation", "epochs_transitions")
+    }
+    return recipe.changed(learning=recipe.learning.changed(**epochs), refinement=recipe.refinement.changed(epochs=2))
 
 
 def _shortened(base: Recipe) -> Recipe:

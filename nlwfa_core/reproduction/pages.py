@@ -214,7 +214,7 @@ def _curves(
     names = dict.fromkeys(one.planned.learner for one in measured)
     order = [name for name in ("SP", *NETWORKS, *names) if name in names]
     for learner in dict.fromkeys(order):
-        own = "paper" if (learner, settings) == ("SP", "converged") and experiment.base else settings
+        own = settings if learner in experiment.settings[settings].learners else "paper"
         ranks = experiment.ranks(own, learner)
         runs = list(select(measured, learner=learner))
         curve: dict[int, dict[int, float]] = {}
@@ -563,21 +563,27 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     lines = {line: {size: list(select(measured, learner=line, size=size)) for size in sizes} for line in LINES[:2]}
     by_model: Mapping[str, Mapping[int, Sequence[Measured]]] = {**{name: chosen[name] for name in models}, **lines}
     body = ["## Word error rate by training size"]
+    distances: dict[str, list[str]] = {name: [] for name in models}
     for reading, title in READING_TITLES.items():
         rows = []
         for name, by_size in by_model.items():
             published = PUBLISHED_WER.get(name, (None,) * PUBLISHED_SIZES)
             numbers = dict(zip(sizes, published, strict=True)) if len(sizes) == PUBLISHED_SIZES else {}
-            cells = []
+            cells, gaps = [], []
             for size in sizes:
-                text = Spread.of(values_of(by_size.get(size, []), reading).values()).text()
-                number = numbers.get(size)
-                cells.append(f"{text} ({number:.3f})".strip() if number is not None else text)
+                spread, number = Spread.of(values_of(by_size.get(size, []), reading).values()), numbers.get(size)
+                cells.append(spread.text() if number is None else f"{spread.text()} ({number:.3f})".strip())
+                if number is not None and spread.mean is not None:
+                    gaps.append(abs(spread.mean - number))
+            if name in distances:
+                distances[name].append(f"{sum(gaps) / len(gaps):.3f}" if gaps else "")
             rows.append((_published_name(name), *cells))
         body.append(
             f"{title[0].upper()}{title[1:]}; in brackets, the published number:\n\n{table(('model', *map(_size, sizes)), rows)}"
         )
     body += [
+        "Mean distance of the means from the published numbers, over the sizes that were run:\n\n"
+        + table(("model", *READING_TITLES.values()), [(_published_name(name), *cells) for name, cells in distances.items()]),
         "## Ranks chosen by validation strings",
         table(
             ("model", *map(_size, sizes)),
