@@ -89,8 +89,8 @@ HELP = {
     "schedule": "How the learning rates of steps 1 and 2 develop (Adamax).",
     "optimizer": f"How steps 1 and 2 are trained: {'; '.join(f'{name}: {text}' for name, text in STEP_OPTIMIZERS.items())}.",
     "start": f"Where steps 1 and 2 start: {'; '.join(f'{name}: {text}' for name, text in STARTS.items())}.",
-    "starts": f"Starts of steps 1 and 2; the best by its error on the rows of H. 0: {STARTS_OF_FEW_STATES} up to rank {FEW_STATES} "
-    "with L-BFGS, else 1.",
+    "starts": "Starts of steps 1 and 2; validation strings, or else the rows of H, choose one. "
+    f"0: {STARTS_OF_FEW_STATES} up to rank {FEW_STATES} unless Adamax trains, else 1.",
     "tolerance": f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
     "learning_seed": "Equal seeds give equal models.",
     "refine": f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",

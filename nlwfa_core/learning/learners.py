@@ -18,6 +18,7 @@ from .. import limits
 from ..errors import RecipeError, check_between, plural
 from ..hankel.matrix import HankelMatrix
 from ..metrics.diagnostics import divergence_warnings
+from ..metrics.scores import next_symbol_score
 from ..models.conversion import to_string_probabilities
 from ..models.nlwfa import NLWFA
 from ..models.recurrent import RecurrentModel
@@ -62,7 +63,8 @@ class FitReport:
     seconds : dict
         Stage -> wall time.
     start_errors : tuple of float
-        The error of each start on the rows of H, by which one of them was chosen; empty if there was only one start.
+        What was compared of the starts: bits per symbol on the validation strings or, without such strings, the error on the rows
+        of H; empty if there was only one start.
     """
 
     learner: str
@@ -140,8 +142,8 @@ def fit(
     rank : int, optional
         In place of the rank in `options`.
     strings : (Sample, Sample or None), optional
-        Training strings, and validation strings for early stopping; a refinement by likelihood needs them. Those of another
-        alphabet get the numbers of the matrix's, symbol by symbol.
+        Training strings, and validation strings for early stopping and for the choice among several starts; a refinement by
+        likelihood needs them. Those of another alphabet get the numbers of the matrix's, symbol by symbol.
     cache : FitCache, optional
         Shared by calls on the same matrix; `fit` reads it and adds to it.
     shortcuts
@@ -171,7 +173,7 @@ def fit(
     check_cancelled(cancelled)
     cache, svd, start_errors = cache or FitCache(), None, tuple[float, ...]()
     if options.kind.networks:
-        steps, start_errors = _best_start(hankel, options, cache, report, cancelled)
+        steps, start_errors = _best_start(hankel, options, strings[1] if strings else None, cache, report, cancelled)
     else:
         steps, svd = _spectral_steps(hankel, options.rank, cache, report)
     started = perf_counter()
@@ -350,26 +352,32 @@ def seed_of_start(seed: int, start: int) -> int:
 
 
 def _best_start(
-    hankel: HankelMatrix, options: Options, cache: FitCache, report: Report, cancelled: CancelCheck
+    hankel: HankelMatrix, options: Options, validation: Sample | None, cache: FitCache, report: Report, cancelled: CancelCheck
 ) -> tuple[Steps, tuple[float, ...]]:
-    """Train the two steps from several starts, and choose the one whose own rows are nearest to those of H.
+    """Train the two steps from several starts, and choose one, as `Options.starts` says.
 
     Returns
     -------
     steps : Steps
         Of the best start, the first of equals; `seconds` are those of all starts.
     errors : tuple of float
-        `refine_hankel.rolled_out_error` of each start, ∞ in place of nan; empty if there is only one.
+        What was compared, ∞ in place of nan; empty if there is only one start.
     """
     starts = options.number_of_starts
     if starts == 1:
         return network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled), ()
     from .refine_hankel import rolled_out_error
 
+    def error_of(steps: Steps) -> float:
+        if validation is None or not len(validation.words):
+            return rolled_out_error(hankel, steps)
+        model = replace(_string_model(hankel, steps), alphabet=hankel.alphabet)
+        return next_symbol_score(model, validation).bits_per_symbol
+
     trained, errors, seconds = list[Steps](), list[float](), Counter[str]()
     for start in range(starts):
         trained.append(network_steps(hankel, options, start=start, cache=cache, report=report, cancelled=cancelled))
-        errors.append(float(np.nan_to_num(rolled_out_error(hankel, trained[-1]), nan=np.inf, posinf=np.inf)))
+        errors.append(float(np.nan_to_num(error_of(trained[-1]), nan=np.inf, posinf=np.inf)))
         seconds.update(trained[-1].seconds)
     best = int(np.argmin(errors))
     logs = tuple(replace(log, start=best + 1, starts=starts) for log in trained[best].logs)

@@ -80,9 +80,9 @@ class Options:
     start : str
         One of `STARTS`: where they start.
     starts : int
-        How many starts of the two steps are tried, each with other random weights; `fit` takes the one with the smallest error on
-        the rows of H when it is rolled out (see `refine_hankel.rolled_out_error`). `names.BY_RANK`, which is 0: as
-        many as `names.number_of_starts` says.
+        How many starts of the two steps are tried, each with other random weights. `fit` takes the one with the fewest bits per
+        symbol on the validation strings or, without such strings, with the smallest error on the rows of H when it is rolled out
+        (`refine_hankel.rolled_out_error`). `names.BY_RANK`, which is 0: as many as `names.number_of_starts` says.
     tolerance : float
         L-BFGS: a step ends when `names.WINDOW` epochs lowered its loss by less than this share.
     epochs_factorisation, epochs_transitions : int

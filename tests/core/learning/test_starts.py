@@ -15,12 +15,13 @@ from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import FitCache, fit, network_steps
+from nlwfa_core.learning.learners import FitCache, fit, network_steps, seed_of_start
 from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES, number_of_starts
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import TrainingLog, never, silent
 from nlwfa_core.learning.reading import Steps
 from nlwfa_core.learning.refine_hankel import rolled_out_error
+from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 
@@ -85,6 +86,17 @@ def test_each_start_has_weights_of_its_own(learner: str) -> None:
         if (steps := steps_of(options, start))
     ]
     assert len({layer.tobytes() for layer in layers}) == 6
+
+
+def test_validation_strings_choose_the_start() -> None:
+    validation = Sample.of(Dyck().sample(100, seed=2), ALPHABET)
+    options = Options("both.non", 3, starts=4, **SHORT)
+    learned = fit(HANKEL, options, strings=(SAMPLE, validation))
+    models = [fit(HANKEL, options, starts=1, seed=seed_of_start(0, start)).model for start in range(4)]
+    bits = [next_symbol_score(model, validation).bits_per_symbol for model in models]
+    assert learned.report.start_errors == tuple(bits)
+    assert learned.report.logs[0].start == int(np.argmin(bits)) + 1
+    np.testing.assert_array_equal(learned.model.transitions[0], models[int(np.argmin(bits))].transitions[0])
 
 
 def test_one_start_is_the_seeds_own() -> None:
