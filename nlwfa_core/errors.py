@@ -13,6 +13,10 @@ class RecipeError(ValueError):
     """A request that can't be carried out; the message says what was wrong, what was given and what is allowed."""
 
 
+class RunsFailed(RecipeError):
+    """Some of several runs could not be carried out; the message names each. The results of the others are kept."""
+
+
 class FormatError(RecipeError):
     """A file that can't be read.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import RecipeError, check_one_of, plural
+from ..errors import RecipeError, RunsFailed, check_one_of, plural
 from ..files import make_directory
-from .terminal import STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
+from .terminal import RUN_FAILED, STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
 
 if TYPE_CHECKING:
     from ..reproduction.experiments import Experiment
@@ -34,7 +34,8 @@ def reproduce(
 ) -> Output:
     """Run one of the paper's experiments, trained in several ways and beside controls, and write the page about it.
 
-    Every run is saved as soon as it has finished, and the same command continues where the last one stopped.
+    Every run is saved as soon as it has finished, and the same command continues where the last one stopped. If a run fails, the
+    page has the others, and the exit code is 1.
     """
     from ..reproduction.experiments import measure_missing
     from ..reproduction.pages import write_pages
@@ -43,14 +44,20 @@ def reproduce(
     plan = _plan(experiment, seeds, quick, {name: path for name, path in files.items() if path is not None})
     folder = out / "quick" if quick else out
     check_writable(folder)
+    failures: tuple[str, ...] = ()
     with progress_bar() as report:
-        done = measure_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
+        try:
+            done = measure_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
+        except RunsFailed as error:
+            failures = (f"failed: {error}",)
+            done = measure_missing(plan, folder, seconds=0)  # the page of those that are there
     make_directory(folder)
     for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)
     left = len(plan.runs) - len(done)
     state = f"{plural(left, 'run')} missing: the same command continues" if left else "nothing is missing"
-    return Output(f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md")
+    text = f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md"
+    return Output(text, failures, RUN_FAILED if failures else 0)
 
 
 def _plan(name: str, seeds: int, quick: bool, files: Mapping[str, Path]) -> Experiment:

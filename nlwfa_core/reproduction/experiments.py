@@ -21,7 +21,7 @@ from time import monotonic
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, RunsFailed
 from ..experiment.data import load_data
 from ..experiment.pipeline import reference_models
 from ..experiment.presets import CONVERGED as TO_CONVERGENCE
@@ -551,8 +551,10 @@ def measure_missing(
 
     Raises
     ------
+    RunsFailed
+        If a run fails, after all others.
     RecipeError
-        If a run fails, or the file can't be read or written. Runs that were finished before are kept.
+        If the file can't be read or written. Runs that were finished before are kept.
     """
     file = RunFile(folder / f"{experiment.file}.csv", experiment.columns)
     deadline = None if seconds is None else monotonic() + seconds
@@ -604,9 +606,11 @@ def _measure_learned(
 
         to_run = {key: recipes[planned] for key, planned in by_key.items()}
         swept = run_missing(to_run, home, jobs, seconds=seconds, each=store_result, history=False)
-    for key, message in swept.failed.items():
-        planned = by_key[key]
-        raise RecipeError(f"{planned.learner}, k = {planned.rank}, n = {planned.size:,}, seed {planned.seed}: {message}")
+    if swept.failed:
+        runs = [(by_key[key], message) for key, message in swept.failed.items()]
+        raise RunsFailed(
+            "; ".join(f"{run.learner}, k = {run.rank}, n = {run.size:,}, seed {run.seed}: {text}" for run, text in runs)
+        )
 
 
 def _measure_others(

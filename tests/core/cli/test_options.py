@@ -133,7 +133,7 @@ EFFECTIVE = {
     "score-values": "--model --test --json",
     "export": "--model --to --out",
     "sample": "--model --num-strings --seed --max-length --out",
-    "sweep": "sweep --out --scheduler --force",
+    "sweep": "sweep --out --scheduler --force --train --test --solution --true-model --format",
     "reproduce": "experiment --out --seeds --quick --jobs --minutes",
     "generate dyck": "--out --num-strings --solution --force --seed --split --wrap",
     "generate automaton": "--out --num-strings --solution --force --seed --states --symbols",

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.cli.main import main
-from nlwfa_core.errors import RecipeError
+from nlwfa_core.errors import RecipeError, RunsFailed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.metrics.seeds import Spread
@@ -202,10 +202,25 @@ def test_a_run_that_fails_is_an_error_after_the_others(tmp_path: Path) -> None:
     plan = dyck("dyck-rank", 1, True)
     good = [one for one in plan.runs if (one.settings, one.learner) == ("paper", "SP")]
     plan = replace(plan, runs=(*good, replace(good[0], rank=500)))
-    with pytest.raises(RecipeError, match=r"SP, k = 500, n = 100, seed 0: rank"):
+    with pytest.raises(RunsFailed, match=r"SP, k = 500, n = 100, seed 0: rank"):
         measure_missing(plan, tmp_path)
     assert len(rows_of(tmp_path / "dyck.csv")) == len(good)
     assert not (tmp_path / "history.sqlite").exists()
+
+
+def test_the_command_writes_the_page_of_the_runs_that_are_there_and_exits_with_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = dyck("dyck-rank", 1, True)
+    good = next(one for one in whole.runs if (one.settings, one.learner) == ("paper", "SP"))
+    plan = replace(whole, runs=(good, replace(good, rank=500)))
+    monkeypatch.setattr("nlwfa_core.cli.reproduce._plan", lambda *_: plan)
+    monkeypatch.setattr("nlwfa_core.reproduction.pages.write_pages", lambda plan, done: {"page.md": str(len(done))})
+    assert main(["reproduce", "dyck-rank", "--quick", "--out", str(tmp_path)]) == 1
+    answer = capsys.readouterr()
+    assert "1 run done, 1 run missing" in answer.out
+    assert answer.err.startswith("failed: SP, k = 500, n = 100, seed 0: rank") and answer.err.count("\n") == 1
+    assert (tmp_path / "quick" / "page.md").read_text() == "1"
 
 
 def test_a_square_needs_more_states_than_its_root() -> None:
