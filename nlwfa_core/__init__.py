@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import RecipeError
+    from .experiment.cross_validation import cross_validate
     from .experiment.pipeline import prepare, reference_models, run
     from .experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
     from .experiment.selection import select_rank
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
     from .learning.learners import fit
     from .learning.values import fit_values
+    from .metrics.intervals import intervals, paired_differences, string_scores
     from .metrics.scores import TestSet, evaluate
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
@@ -45,13 +47,16 @@ HOMES = {
     "RefinementRecipe": "experiment.recipe",
     "SavedModel": "models.files",
     "TestSet": "metrics.scores",
+    "cross_validate": "experiment.cross_validation",
     "estimate_hankel": "hankel.estimate",
     "evaluate": "metrics.scores",
     "fit": "learning.learners",
     "fit_values": "learning.values",
     "heat_map_png": "lab.svg",
+    "intervals": "metrics.intervals",
     "load_model": "models.files",
     "loss_svgs": "lab.svg",
+    "paired_differences": "metrics.intervals",
     "prepare": "experiment.pipeline",
     "read_strings": "sources.files",
     "read_values": "sources.values",
@@ -61,6 +66,7 @@ HOMES = {
     "select_basis": "hankel.basis",
     "select_rank": "experiment.selection",
     "singular_values_svg": "lab.svg",
+    "string_scores": "metrics.intervals",
     "value_scores": "hankel.values",
 }
 # Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
@@ -81,13 +87,16 @@ __all__ = [
     "RefinementRecipe",
     "SavedModel",
     "TestSet",
+    "cross_validate",
     "estimate_hankel",
     "evaluate",
     "fit",
     "fit_values",
     "heat_map_png",
+    "intervals",
     "load_model",
     "loss_svgs",
+    "paired_differences",
     "prepare",
     "read_strings",
     "read_values",
@@ -97,6 +106,7 @@ __all__ = [
     "select_basis",
     "select_rank",
     "singular_values_svg",
+    "string_scores",
     "value_scores",
 ]
 
