@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .hankel.values import value_scores
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
     from .learning.learners import fit
+    from .learning.spectral import linear_loss
     from .learning.values import fit_values
     from .metrics.intervals import intervals, paired_differences, string_scores
     from .metrics.scores import TestSet, evaluate
@@ -54,6 +55,7 @@ HOMES = {
     "fit_values": "learning.values",
     "heat_map_png": "lab.svg",
     "intervals": "metrics.intervals",
+    "linear_loss": "learning.spectral",
     "load_model": "models.files",
     "loss_svgs": "lab.svg",
     "paired_differences": "metrics.intervals",
@@ -94,6 +96,7 @@ __all__ = [
     "fit_values",
     "heat_map_png",
     "intervals",
+    "linear_loss",
     "load_model",
     "loss_svgs",
     "paired_differences",

@@ -55,4 +55,10 @@ model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.mode
 result = cache.result(model_recipe)
 if result is not None:
     conventions = tables.conventions_of(result, cache.data(model_recipe.data))
-    widgets.draw_table(conventions, "compare.conventions", "Perplexity of one model by each convention")
+    widgets.draw_table(
+        conventions,
+        "compare.conventions",
+        "Perplexity of one model by each convention",
+        {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
+        row_height=56,  # two lines of text
+    )

@@ -25,10 +25,10 @@ result = cache.result(recipe)
 if result is None:
     st.stop()
 
-widgets.warnings(*result.report.messages)
+widgets.warnings(*(f"{name}: {text}" for text in result.report.messages))
 if result.report.logs:
     training.result_charts(recipe, result, "train")
-    widgets.training_lines((log.state, log.summary) for log in result.report.logs)
+    widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
     optimizer = recipe.learning.optimizer
     if kind.networks and (optimizer == "lbfgs" or (optimizer == "lm" and kind.nonlinear_factorisation)):
         st.caption(LBFGS_DEPENDENT)

@@ -56,7 +56,10 @@ def view() -> None:
 
 def share() -> None:
     """Draw the button with a link to this screen, and the widgets for what the link includes."""
-    with st.popover("Share", icon=":material/share:", key="share", width="stretch"):
+    popover = st.popover("Share", icon=":material/share:", key="share", width="stretch", on_change="rerun")
+    if not popover.open:  # what is closed is neither made nor sent
+        return
+    with popover:
         st.markdown("**A link to this screen**")
         slide = st.toggle("Slide view: for a projector, without the sidebar", key="share.slide", persist_state="session")
         only = st.multiselect(

@@ -5,7 +5,7 @@ A widget's key is the field's flat name and also the parameter in the address, s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,16 @@ from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
 from nlwfa_core.lab.tables import as_sentence
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STARTS, STEP_OPTIMIZERS, needs_boundary
+from nlwfa_core.learning.names import (
+    CONVERGED_EPOCHS,
+    HANKEL_LEARNERS,
+    LEARNERS,
+    OPTIMIZERS,
+    REFINEMENTS,
+    STARTS,
+    STEP_OPTIMIZERS,
+    needs_boundary,
+)
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
@@ -55,6 +64,7 @@ REFINING = [name for name, (part, own) in FIELDS.items() if part == "refinement"
 VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 IN_A_SCRIPT = "a script from Take away can use other values"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_TOLERANCE, LARGEST_SEED = 10.0, 1e-6, 0.99, 0.99, 2**31 - 1
+CONVERGED = "controls.converged"  # whether the epochs of the refinement followed its optimiser
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
 # A caption below these explains the chosen value; they need no help.
@@ -289,13 +299,13 @@ def _hidden_values(fields: list[str]) -> dict[str, Any]:
 
 def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
     values: dict[str, Any] = dict(default)
-    values["objective"] = _choice("refine", REFINEMENTS, default.objective)
+    values["objective"] = _choice("refine", REFINEMENTS, default.objective, _set_refinement_epochs)
     st.caption(as_sentence(REFINEMENTS[values["objective"]]))
     if values["objective"] == "none":
         return values | _hidden_values(REFINING)
     with st.expander("Options of the refinement"):
         if values["objective"] == "hankel":
-            values["optimizer"] = _choice("optimizer_refinement", OPTIMIZERS, default.optimizer)
+            values["optimizer"] = _choice("optimizer_refinement", OPTIMIZERS, default.optimizer, _set_refinement_epochs)
         values["epochs"] = _whole("epochs_refinement", default.epochs, limits.most("epochs"), smallest=0)
         if values["objective"] == "hankel" and values["optimizer"] == "lbfgs":
             values["tolerance"] = _tolerance("tolerance_refinement", default.tolerance)
@@ -330,9 +340,23 @@ def _control(key: str, label: str = "") -> dict[str, Any]:
     return {"label": f"{text[0].upper()}{text[1:]}", "help": explanation, "key": key, "bind": "query-params"}
 
 
-def _choice(key: str, options: Iterable[str], default: str) -> str:
+def _set_refinement_epochs() -> None:
+    """Follow a choice of the refinement or of its optimiser: L-BFGS ends by itself, so it begins with the epochs of converged runs.
+
+    Only the other optimiser's default is replaced. Links and recipes say their epochs, and do not come here.
+    """
+    default, converged = DEFAULT.refinement.epochs, min(CONVERGED_EPOCHS, limits.most("epochs"))
+    by_lbfgs = st.session_state["refine"] == "hankel" and st.session_state.get("optimizer_refinement") == "lbfgs"
+    epochs = st.session_state.get("epochs_refinement", default)
+    if by_lbfgs and epochs == default:
+        st.session_state["epochs_refinement"], st.session_state[CONVERGED] = converged, True
+    elif not by_lbfgs and st.session_state.pop(CONVERGED, False) and epochs == converged:
+        st.session_state["epochs_refinement"] = default
+
+
+def _choice(key: str, options: Iterable[str], default: str, on_change: Callable[[], None] | None = None) -> str:
     words = list(options)
-    return st.selectbox(options=words, index=words.index(default), **_control(key))
+    return st.selectbox(options=words, index=words.index(default), on_change=on_change, **_control(key))
 
 
 def _rate(key: str, default: float) -> float:

@@ -105,7 +105,7 @@ def _side_by_side(
 ) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        loss_charts(losses, f"{key}.losses", _linear_loss(recipe, losses))
+        loss_charts(losses, f"{key}.losses", linear_loss(recipe, losses))
     if picture is not None:
         picture_prefixes = prefixes.take(list(picture.rows))
         classes = colouring("last symbol", picture_prefixes, alphabet)
@@ -119,7 +119,8 @@ def _side_by_side(
         )
 
 
-def _linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
+def linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
+    """Compute SP's loss at a recipe's rank, for the chart of these stages; None if no curve is comparable or there is none."""
     return cache.linear_loss(recipe.data, recipe.hankel, recipe.learning.rank) if "factorisation" in stages else None
 
 
@@ -178,7 +179,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
             alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
             _side_by_side(status.recipe, losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
         elif losses:
-            loss_charts(losses, f"{key}.live.losses", _linear_loss(status.recipe, losses))
+            loss_charts(losses, f"{key}.live.losses", linear_loss(status.recipe, losses))
 
 
 def _pause_buttons(status: JobStatus, key: str) -> None:

@@ -15,12 +15,16 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.tables import BETTER, Column, Numbers, as_sentence, format_score, score_column, verdicts
+from nlwfa_core.lab.tables import BETTER, Column, Numbers, format_score, score_column, verdicts
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from pages.shared.server import ASSETS
 
 MAX_TYPED = 1000  # characters
+TRAINING_HELP = (
+    "Whether training is finished. – means that this is not known: the learner is trained otherwise, or the run is of a version of "
+    "the lab that did not record it."
+)
 MISSING = "–"  # in place of a number that is not known
 
 log = logging.getLogger(__name__)
@@ -91,11 +95,11 @@ def dark() -> bool:
     return bool(st.context.theme.type == "dark")
 
 
-def training_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Draw a line for each stage of a training, from its state and its summary; those not finished are in a warning."""
+def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
+    """Draw a line for each stage of a learner's training, from its state and its summary; those not finished are in a warning."""
     unfinished = []
     for state, summary in lines:
-        text = escape_markdown(as_sentence(summary))
+        text = escape_markdown(f"{learner}, {summary}.")
         if state == UNFINISHED:
             unfinished.append(text)
         else:
@@ -118,6 +122,7 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
         table["training"] = [training[name] for name in rows]
     table |= {score.short_title: score_column(scores, score) for score in SCORES}
     columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
+    columns["training"] = st.column_config.Column(help=TRAINING_HELP)
     draw_table(table, key, "Scores of the models on the test strings", columns)
     for sentence in verdicts(rows):
         st.markdown(f"**{escape_markdown(sentence)}**")

@@ -9,10 +9,11 @@ from itertools import groupby
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, limits
+from nlwfa_core import HankelRecipe, Recipe, RecipeError, limits
 from nlwfa_core.experiment import sweeps
 from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.lab.figures.metrics import metric_figure
 from nlwfa_core.lab.figures.parallel import parallel_figure
@@ -139,9 +140,12 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     if sweep.against != "rank":
         return grid
     allowed, refused = {}, Counter[str]()
+    matrices: dict[HankelRecipe, HankelMatrix] = {}
     for point, one in grid.items():
         if one.learning.kind.needs_hankel:
-            hankel = cache.hankel(recipe.data, one.hankel)
+            if one.hankel not in matrices:
+                matrices[one.hankel] = cache.hankel(recipe.data, one.hankel)
+            hankel = matrices[one.hankel]
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
                 refused[f"{point.learner}: ranks up to {largest} only, because its matrix has {size}."] += 1
@@ -296,7 +300,12 @@ def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     """Draw all runs with their differences, scores and diagnostics, as a table and as parallel coordinates."""
     every = st.toggle("All options, not only the differences", key="compare.every", persist_state="session")
-    widgets.draw_table(run_table(named, by, every), "compare.runs", "All runs, the best on validation strings first")
+    widgets.draw_table(
+        run_table(named, by, every),
+        "compare.runs",
+        "All runs, the best on validation strings first",
+        {"training": st.column_config.Column(help=widgets.TRAINING_HELP)},
+    )
     st.caption(
         f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores, and the shares of zero and negative "
         "outputs, are on the test strings. Radius and total mass have a closed form in linear models only."

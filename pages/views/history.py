@@ -26,7 +26,7 @@ from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
 from pages.shared import cache, pins, runs, server, sidebar, uploads, visitor, widgets
 from pages.shared.navigation import switch
-from pages.shared.training import loss_charts
+from pages.shared.training import linear_loss, loss_charts
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 PAGE_SIZE = 50
@@ -231,8 +231,12 @@ def _results(run: Run) -> None:
     left, right = st.columns(2, gap="medium")
     if curves:
         with left:
-            loss_charts(curves, "history.losses")
-            widgets.training_lines(history_tables.training_lines(run))
+            recipe = history_tables.recipe_of(run)
+            loss_charts(curves, "history.losses", linear_loss(recipe, curves) if recipe else None)
+            if lines := history_tables.training_lines(run):
+                widgets.training_lines(run.learner, lines)
+            else:
+                st.caption("Training: –", help=widgets.TRAINING_HELP)
     diagnostics = history_tables.diagnostics_table(run)
     if diagnostics:
         with right if curves else left:

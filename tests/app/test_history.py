@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import Recipe, run
 from nlwfa_core.history.listing import Query, list_runs
 from nlwfa_core.history.runs import Event, Run, run_of_result
+from nlwfa_core.lab.palette import LINEAR_LOSS
 from nlwfa_core.lab.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
@@ -94,7 +95,8 @@ def test_one_run_at_length() -> None:
     assert not complaints(app)
     scores = table_with(app, "model")
     assert scores["WER"].iloc[0] == run(recipe).scores.wer
-    assert [chart.key for chart in app.get("echarts_chart")] == ["history.losses.relative loss"]
+    (chart,) = app.get("echarts_chart")
+    assert chart.key == "history.losses.relative loss" and LINEAR_LOSS in str(chart.proto)
     assert len(table_with(app, "diagnostic")) == 7 and len(table_with(app, "option")) > 25
     assert any(text.value.startswith("Time: data") for text in app.main.caption)
 

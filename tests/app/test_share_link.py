@@ -40,6 +40,9 @@ def test_slide_view_has_links_and_a_way_out():
 
 def test_a_link_carries_what_was_chosen():
     app = open_lab("train", **QUICK | {"learner": "SP"}, lesson="rank", step=4)
+    assert not app.code  # a closed popover is empty
+    app.session_state["share"] = True
+    app.run()
     app.multiselect(key="share.show").set_value(["rank", "learner"]).run()
     app.toggle(key="share.slide").set_value(True).run()
     link = app.code[0].value

@@ -14,7 +14,7 @@ from nlwfa_core.experiment.fields import FIELDS, HELP, flat
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import CONVERGED_EPOCHS, HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary
 from pages.shared.sidebar import CAPTIONED, DEFAULT, DEFAULTS, FIRST, LAYERS, check_settable, describe_change
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 from tests.waiting import PATIENCE_SECONDS
@@ -228,7 +228,9 @@ def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_
     app.number_input(key="tolerance_refinement").set_value(0.02).run()
     assert "rate_refinement" not in {widget.key for widget in app.number_input}
     refinement = recipe_of(app).refinement
-    assert (refinement.optimizer, refinement.tolerance) == ("lbfgs", 0.02)
+    assert (refinement.optimizer, refinement.tolerance, refinement.epochs) == ("lbfgs", 0.02, CONVERGED_EPOCHS)
+    linked = open_lab(**QUICK, learner="fac.non", refine="hankel", optimizer_refinement="lbfgs")
+    assert recipe_of(linked).refinement.epochs == 40  # what links mean stays as it was
     app.selectbox(key="refine").set_value("likelihood").run()
     keys = {widget.key for widget in (*app.number_input, *app.selectbox)}
     assert "rate_refinement" in keys and not keys & {"optimizer_refinement", "tolerance_refinement"}

@@ -13,6 +13,7 @@ from ...errors import RecipeError
 from ...experiment.data import Data
 from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
+from ...learning.spectral import linear_loss
 from ...metrics.scores import TestSet
 from ...models.files import SavedModel, save_model
 from ...models.wfa import WFA
@@ -80,7 +81,8 @@ def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes
     if hankel is not None:
         files["hankel.png"] = heat_map_png(hankel.block)
         files["singular-values.svg"] = singular_values_svg(hankel, result.recipe.learning.rank).encode()
-    files |= {f"{measure.replace(' ', '-')}.svg": figure.encode() for measure, figure in loss_svgs(result.report).items()}
+    linear = linear_loss(hankel, result.recipe.learning.rank) if hankel is not None and result.report.logs else None
+    files |= {f"{measure.replace(' ', '-')}.svg": figure.encode() for measure, figure in loss_svgs(result.report, linear).items()}
     return files
 
 

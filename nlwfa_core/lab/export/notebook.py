@@ -16,7 +16,7 @@ from ..formulas.recipe import entries, marks, steps
 from ..tables import BETTER
 from .script import UPLOADS, import_line, recipe_code, shelf_line
 
-NAMES = ("evaluate", "heat_map_png", "loss_svgs", "prepare", "reference_models", "run", "singular_values_svg")
+NAMES = ("evaluate", "heat_map_png", "linear_loss", "loss_svgs", "prepare", "reference_models", "run", "singular_values_svg")
 SETUP = """\
 import json
 from dataclasses import asdict
@@ -41,7 +41,7 @@ LEARN = """\
 result = run(recipe, prepared=prepared{files})
 for note in result.notes:
     print(note)
-for figure in loss_svgs(result.report).values():
+for figure in loss_svgs(result.report{linear}).values():
     display(SVG(figure))"""
 COLUMNS = ("log2_pauto", "wer", "share_tied", "bits_per_symbol", "ndcg5", "num_zero", "num_negative")
 SCORES = """\
@@ -58,6 +58,7 @@ ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 def notebook(recipe: Recipe) -> str:
     """Write the notebook as JSON text."""
     files = ", files=files" if recipe.data.uploads else ""
+    linear = ", linear_loss(hankel, recipe.learning.rank)" if recipe.learning.kind.networks else ""
     cells = [
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
@@ -88,7 +89,7 @@ def notebook(recipe: Recipe) -> str:
         learning += "Training stops when scores on the validation strings no longer improve."
         cells.append(_text(f"## Learning\n\n{learning}"))
     cells += [
-        _code(LEARN.format(files=files)),
+        _code(LEARN.format(files=files, linear=linear)),
         _text(
             "## Scores on the test strings\n\n"
             + "\n".join(f"- `{field}`: {SCORE_OF[field].meaning}".replace("*", r"\*") for field in COLUMNS)

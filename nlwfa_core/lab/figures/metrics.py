@@ -68,7 +68,10 @@ def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, floa
             go.Scatter(x=list(finite), y=list(finite.values()), mode="lines", name=name, line=look, hovertemplate=hover)
         )
     elif np.isfinite(line):
-        figure.add_hline(y=line, line=look, annotation_text=f"{name} {line:.3f}", annotation_position="top right")
+        # What `add_hline` adds, which takes five times as long.
+        figure.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=line, y1=line, yref="y", line=look)
+        corner = {"x": 1, "xref": "x domain", "xanchor": "right", "y": line, "yref": "y", "yanchor": "bottom"}
+        figure.add_annotation(text=f"{name} {line:.3f}", showarrow=False, **corner)
 
 
 def _add_band(figure: go.Figure, name: str, points: Curve) -> None:

@@ -301,3 +301,5 @@ def test_the_report_of_a_linear_model_says_how_far_the_rank_is_known(learned: Re
 def test_the_figures_of_a_run(learned: Result) -> None:
     hankel = build_hankel(load_data(SMALL.data).train, SMALL.hankel)
     assert set(figure_files(learned, hankel)) == {"hankel.png", "singular-values.svg"}
+    hankel = build_hankel(load_data(NETWORKS.data).train, NETWORKS.hankel)
+    assert "SP, same rank" in figure_files(run(NETWORKS), hankel)["relative-loss.svg"].decode()
