@@ -1,0 +1,42 @@
+"""The shelf of uploaded files: content under its hash, and beside it the name that people know it by."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.files import MAX_NAME, FileShelf
+from nlwfa_core.lab.options import difference_table
+
+
+def test_a_file_keeps_the_first_of_its_names(tmp_path: Path) -> None:
+    shelf = FileShelf(tmp_path / "uploads")
+    name = shelf.put(b"ab\n", "one.txt")
+    assert name == shelf.put(b"ab\n", "two.txt") == shelf.put(b"ab\n") == hashlib.sha256(b"ab\n").hexdigest()
+    assert (shelf.title(name), shelf.get(name)) == ("one.txt", b"ab\n")
+    assert shelf.title(shelf.put(b"ba\n")) == shelf.title("0" * 64) == shelf.title("../one.txt") == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "stored"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\data\\é λ.csv", "é λ.csv"),
+        ("two\nlines\x00.txt", "two lines .txt"),
+        ("\udc80.txt", "?.txt"),
+        ("x" * 300, "x" * MAX_NAME),
+    ],
+)
+def test_a_name_is_one_short_line(tmp_path: Path, title: str, stored: str) -> None:
+    shelf = FileShelf(tmp_path)
+    assert shelf.title(shelf.put(b"ab\n", title)) in (stored, stored.replace("?", "").strip())
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_tables_of_options_show_the_name_beside_the_hash() -> None:
+    recipe = Recipe(data=DataRecipe(source="upload", upload="0" * 64))
+    table = difference_table({"run": recipe}, True, {"0" * 64: "train.txt"})
+    assert dict(zip(table["option"], table["run"], strict=True))["file of training strings"] == f"train.txt ({'0' * 64})"
