@@ -5,16 +5,17 @@ A model's folder holds `model.safetensors` and `model.json`. Each file is writte
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
 from ..version import __version__
@@ -47,9 +48,28 @@ class SavedModel:
     info: dict[str, Any]
 
 
-def save_model(directory: Path, saved: SavedModel, sync: bool = True) -> None:
-    """Write a model's folder, and make it if it does not exist. `sync` as in `write_atomically`."""
-    model = saved.model
+def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
+    """Write a model's folder, and make it if it does not exist. `load_model` reads whatever this accepts.
+
+    Parameters
+    ----------
+    sync : bool
+        As in `write_atomically`.
+
+    Raises
+    ------
+    RecipeError
+        If the model holds nan or ∞, it has another alphabet, the info is not JSON, or the disk refuses.
+    TypeError
+        If it is not a kind of model that has files. (An n-gram is counted again faster than it is read.)
+    """
+    directory, model = Path(directory), saved.model
+    if not isinstance(model, LearnedModel):
+        kinds = ", ".join(kind.__name__ for kind in get_args(LearnedModel))
+        raise TypeError(f"only models of the kinds {kinds} can be saved; got {type(model).__name__}")
+    if model.num_symbols != len(saved.alphabet) or model.alphabet not in (None, saved.alphabet):
+        own = model.alphabet.summary if model.alphabet else plural(model.num_symbols, "symbol")
+        raise RecipeError(f"a model with {own} can't be saved with an alphabet of {saved.alphabet.summary}")
     header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
     arrays: dict[str, FloatArray]
     if isinstance(model, RecurrentModel):
@@ -67,12 +87,26 @@ def save_model(directory: Path, saved: SavedModel, sync: bool = True) -> None:
         arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
         arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
     header["info"] = saved.info
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise RecipeError(
+                f"array {name!r} of a model must hold finite numbers to be saved; got {array[~np.isfinite(array)][0]}"
+            )
+    try:
+        text = to_json(header).encode()
+        if not isinstance(saved.info, dict):
+            raise TypeError(f"must be a dictionary; got {type(saved.info).__name__}")
+    except (TypeError, ValueError, RecursionError) as error:  # half of a surrogate pair is a ValueError, too
+        raise RecipeError(f"a model's symbols and info must be valid JSON to be saved: {error}") from None
+    limits.check_at_most("the size of model.json in bytes", len(text), MAX_JSON_BYTES)
+    limits.check_at_most("the size of model.safetensors in bytes", sum(a.nbytes for a in arrays.values()) + 2**16, MAX_TENSOR_BYTES)
+    _model_of(from_json(text), arrays, directory)
     make_directory(directory)
     write_atomically(directory / "model.safetensors", save({name: np.ascontiguousarray(a) for name, a in arrays.items()}), sync)
-    write_atomically(directory / "model.json", to_json(header).encode(), sync)
+    write_atomically(directory / "model.json", text, sync)
 
 
-def load_model(directory: Path) -> SavedModel:
+def load_model(directory: Path | str) -> SavedModel:
     """Read a model's folder back.
 
     Shapes, types and finiteness are checked here, because safetensors accepts nan and absurd shapes.
@@ -82,11 +116,17 @@ def load_model(directory: Path) -> SavedModel:
     RecipeError
         If the folder does not hold a valid model.
     """
+    directory = Path(directory)
     header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
     try:
         arrays = load(read_capped(directory / "model.safetensors", MAX_TENSOR_BYTES))
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise RecipeError(f"model.safetensors in {directory} can't be read: {error}") from None
+    return _model_of(header, arrays, directory)
+
+
+def _model_of(header: Any, arrays: Mapping[str, FloatArray], directory: Path) -> SavedModel:
+    """Check the two files of a folder, and make the model of them."""
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
         file_format = header.get("format") if isinstance(header, dict) else type(header).__name__
         raise RecipeError(f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r}")
@@ -125,6 +165,6 @@ def load_model(directory: Path) -> SavedModel:
     return SavedModel(replace(model, alphabet=alphabet), alphabet, info if isinstance(info, dict) else {})
 
 
-def _numbered(arrays: dict[str, Any], name: str) -> tuple[FloatArray, ...]:
+def _numbered(arrays: Mapping[str, FloatArray], name: str) -> tuple[FloatArray, ...]:
     count = sum(key.startswith(f"{name}.") for key in arrays)
     return tuple(arrays[f"{name}.{index}"] for index in range(count))

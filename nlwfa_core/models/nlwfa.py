@@ -15,7 +15,7 @@ from ..errors import RecipeError
 from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
 from .model import MODELS_ALPHABET, next_distributions
 from .reading import Reading, StringReading
 
@@ -62,6 +62,10 @@ class NLWFA:
     alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
+        for name in ("initial", "output"):
+            object.__setattr__(self, name, float64_array(name, getattr(self, name)))
+        for name in ("transitions", "decoder"):
+            object.__setattr__(self, name, tuple(float64_array(name, layer) for layer in getattr(self, name)))
         k = self.num_states if self.initial.ndim == 1 else -1
         widths = [k, *(layer.shape[-1] for layer in self.transitions if layer.ndim == 3)]
         heights = [k, *(layer.shape[-1] for layer in self.decoder if layer.ndim == 2)]

@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 
 from ..errors import RecipeError, check_one_of
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, check_alphabet
+from ..strings.words import Alphabet, FloatArray, check_alphabet, float64_array
 from .model import ChainModel
 
 GATES = {"GRU": 3, "LSTM": 4}
@@ -47,6 +47,8 @@ class RecurrentModel(ChainModel):
 
     def __post_init__(self) -> None:
         check_one_of("kind", self.kind, GATES)
+        for name in ("inputs", "recurrent", "recurrent_bias", "output", "output_bias"):
+            object.__setattr__(self, name, float64_array(name, getattr(self, name)))
         k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
         wide = GATES[self.kind] * k
         expected_shapes = {

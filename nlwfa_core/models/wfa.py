@@ -12,13 +12,13 @@ from ..errors import RecipeError
 from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_states
 from ..strings.rolling import end_states
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
 from .model import MODELS_ALPHABET
 
 
 @dataclass(frozen=True, eq=False)
 class WFA:
-    """A weighted finite automaton.
+    """A weighted finite automaton. Sequences and arrays of other numbers become arrays of float64, if that changes no number.
 
     Attributes
     ----------
@@ -46,6 +46,8 @@ class WFA:
     alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
+        for name in ("initial", "transitions", "termination"):
+            object.__setattr__(self, name, float64_array(name, getattr(self, name)))
         k = self.initial.shape[0] if self.initial.ndim == 1 else -1
         if self.termination.shape != (k,) or self.transitions.ndim != 3 or self.transitions.shape[1:] != (k, k):
             raise RecipeError(

@@ -314,6 +314,34 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
     return array
 
 
+def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Numbers as an array of float64, if that changes none of them. An array of float64 is returned as it is.
+
+    >>> float64_array("initial", [1, 0])
+    array([1., 0.])
+
+    Raises
+    ------
+    TypeError
+        If the values are not an array of real numbers. (True and False are not numbers.)
+    RecipeError
+        If a number would be rounded.
+    """
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise TypeError(f"{name} must be an array of numbers; got rows of different lengths") from None
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be an array of numbers; got {type(values).__name__} of {array.dtype}")
+    exact = array.dtype.kind == "f" or not array.size or -(2**53) <= array.min() <= array.max() <= 2**53
+    converted = array.astype(np.float64)
+    if not exact or (array.dtype.itemsize > 8 and (converted != array)[np.isfinite(array)].any()):
+        raise RecipeError(f"{name} must hold numbers that float64 represents exactly; got an array of {array.dtype}")
+    return converted
+
+
 def smallest(numbers: npt.NDArray[np.integer]) -> IntArray:
     """Convert non-negative numbers to the smallest integer type that holds them.
 

@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.files import from_json, read_capped, to_json, write_atomically
+from nlwfa_core.files import from_json, plain, read_capped, to_json, write_atomically
 from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel, SavedModel, load_model, save_model
+from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.strings.words import Alphabet
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COIN, REFERENCES, all_words, random_nlwfa
 
 
@@ -230,3 +233,128 @@ def test_half_of_a_character_is_no_text(data: bytes) -> None:
     with pytest.raises(RecipeError, match="not JSON: .*surrogates not allowed|not JSON: .*can't decode"):
         from_json(data)
     assert from_json(rb'["\ud83d\ude00", "\\ud800"]') == ["\U0001f600", r"\ud800"]
+
+
+TEXTS = st.text(st.characters(codec=None), max_size=3)  # halves of surrogate pairs too
+NUMBERS = st.one_of(st.floats(width=32), st.integers(-(2**60), 2**60), st.sampled_from([0, 1, -1, 2**53, np.nan, np.inf]))
+DTYPES = st.sampled_from(
+    [np.float64, np.float32, np.float16, np.longdouble, np.int64, np.int8, np.bool_, np.complex128, object, ">f8"]
+)
+PLAIN_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.just(np.int64(3)) | st.just({1}),
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(TEXTS, values, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Whatever can be made and saved is read back as it was."""
+
+    def drawn(*shape: int) -> Any:
+        values = np.array(data.draw(st.lists(NUMBERS, min_size=(n := int(np.prod(shape))), max_size=n)), dtype=object).reshape(
+            shape
+        )
+        with np.errstate(all="ignore"):
+            try:
+                return values.astype(data.draw(DTYPES)) if data.draw(st.booleans()) else values.tolist()
+            except (OverflowError, ValueError):  # nan has no integer
+                return np.zeros(shape)
+
+    k, num_symbols = data.draw(st.integers(0, 2)), data.draw(st.integers(1, 2))
+    symbols = data.draw(st.lists(TEXTS, min_size=1, max_size=2, unique=True))
+    folder = tmp_path_factory.mktemp("model") / "m"
+    try:
+        with np.errstate(all="ignore"):
+            model: LearnedModel = (
+                WFA(drawn(k), drawn(num_symbols, k, k), drawn(k))
+                if data.draw(st.booleans())
+                else NLWFA(drawn(k), (drawn(num_symbols, k, k),), (), drawn(k, 2), data.draw(st.booleans()), False)
+            )
+        saved = SavedModel(model, Alphabet(tuple(symbols)), data.draw(PLAIN_JSON))
+        save_model(str(folder) if data.draw(st.booleans()) else folder, saved)
+    except (RecipeError, TypeError):
+        assert not folder.exists()
+        return
+    loaded = load_model(str(folder))
+    assert loaded.alphabet == saved.alphabet == loaded.model.alphabet
+    assert [a.tobytes() for a in arrays(loaded.model)] == [np.ascontiguousarray(a).tobytes() for a in arrays(saved.model)]
+    assert loaded.info == plain(saved.info)
+    trie = Trie.of(all_words(num_symbols, 2), num_symbols)
+    assert loaded.model.next_scores(trie).tobytes() == saved.model.next_scores(trie).tobytes()
+
+
+UNSAVED: list[tuple[Any, Any, Any, type[Exception], str]] = [
+    (
+        WFA([np.nan], [[[1.0]]], [1.0]),
+        ("a",),
+        {},
+        RecipeError,
+        "array 'initial' of a model must hold finite numbers .*; got nan",
+    ),
+    (
+        WFA([1], [[[1]]], [1]),
+        ("a", "b"),
+        {},
+        RecipeError,
+        "a model with 1 symbol can't be saved .* 2 symbols: a, b",
+    ),
+    (
+        WFA([1], [[[1]]], [1], Alphabet(("b",))),
+        ("a",),
+        {},
+        RecipeError,
+        "a model with 1 symbol: b can't be saved with an alphabet of 1 symbol: a",
+    ),
+    (NGram.fit(Sample.of(Words.of([(0,)]), Alphabet(("a",))), 2), ("a",), {}, TypeError, "only models of .* WFA, .* got NGram"),
+    (COIN.wfa, ("a", "b"), {"x": {1}}, RecipeError, "symbols and info must be valid JSON to be saved: .*set"),
+    (COIN.wfa, ("a", "b"), [], RecipeError, "must be a dictionary; got list"),
+    (COIN.wfa, ("a", "\ud800"), {}, RecipeError, "symbols and info must be valid JSON .*surrogates"),
+    (
+        WFA([1], np.ones((10_001, 1, 1)), [1]),
+        tuple(map(str, range(10_001))),
+        {},
+        RecipeError,
+        "the number of symbols must be at most 10,000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "symbols", "info", "kind", "message"), UNSAVED)
+def test_what_could_not_be_read_is_not_saved(
+    tmp_path: Path, model: Any, symbols: tuple[str, ...], info: Any, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        save_model(tmp_path / "m", SavedModel(model, Alphabet(symbols), info))
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "message"),
+    [
+        ([True], TypeError, "initial must be an array of numbers; got list of bool"),
+        (["1"], TypeError, "initial must be an array of numbers; got list of <U1"),
+        ([1j], TypeError, "initial must be an array of numbers; got list of complex128"),
+        (None, TypeError, "initial must be an array of numbers; got NoneType of object"),
+        ([[1.0], [1.0, 2.0]], TypeError, "initial must be an array of numbers; got rows of different lengths"),
+        ([2**53 + 1], RecipeError, "initial must hold numbers that float64 represents exactly; got an array of int64"),
+        (
+            np.array([np.longdouble(1) / 3]),
+            RecipeError,
+            "initial must hold numbers that float64 represents exactly",
+        ),
+        ([[1.0]], RecipeError, "a WFA needs initial"),
+    ],
+)
+def test_numbers_of_automata_are_float64(values: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        WFA(values, [[[1.0]]], [1.0])
+
+
+def test_sequences_and_other_numbers_become_float64() -> None:
+    model = WFA([1, 0], np.ones((1, 2, 2), dtype=np.float32), (0.5, 0.25))
+    assert [array.dtype for array in arrays(model)] == [np.float64] * 3
+    assert model.weights(Words.of([(0,)])).tolist() == [0.75]
+    same = COIN.wfa.initial
+    assert WFA(same, COIN.wfa.transitions, COIN.wfa.termination).initial is same
