@@ -17,53 +17,80 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .errors import RecipeError
     from .experiment.cross_validation import cross_validate
+    from .experiment.data import load_data
     from .experiment.pipeline import prepare, reference_models, run
     from .experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-    from .experiment.selection import select_rank
+    from .experiment.selection import fit_best, select_rank
     from .files import FileShelf
-    from .hankel.basis import select_basis
+    from .hankel.basis import Basis, select_basis
     from .hankel.estimate import estimate_hankel
+    from .hankel.matrix import HankelMatrix, exact_hankel
     from .hankel.values import value_scores
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
-    from .learning.learners import fit
+    from .learning.learners import fit, fit_strings
+    from .learning.options import Options, Refinement
     from .learning.spectral import linear_loss
     from .learning.values import fit_values
     from .metrics.intervals import intervals, paired_differences, string_scores
     from .metrics.scores import TestSet, evaluate
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
+    from .models.nlwfa import NLWFA
+    from .models.sampling import draw
+    from .models.wfa import WFA
+    from .sources.automata import sample_words
     from .sources.files import read_strings
+    from .sources.pautomac import read_pautomac_model, read_solution
     from .sources.values import read_values
+    from .strings.sample import Sample
+    from .strings.words import Alphabet, Words
     from .version import __version__ as __version__
 
 # Public name -> the module that holds it.
 HOMES = {
+    "Alphabet": "strings.words",
+    "Basis": "hankel.basis",
     "DataRecipe": "experiment.recipe",
     "FileShelf": "files",
+    "HankelMatrix": "hankel.matrix",
     "HankelRecipe": "experiment.recipe",
     "LearningRecipe": "experiment.recipe",
     "NGram": "models.ngram",
+    "NLWFA": "models.nlwfa",
+    "Options": "learning.options",
     "Recipe": "experiment.recipe",
     "RecipeError": "errors",
+    "Refinement": "learning.options",
     "RefinementRecipe": "experiment.recipe",
+    "Sample": "strings.sample",
     "SavedModel": "models.files",
     "TestSet": "metrics.scores",
+    "WFA": "models.wfa",
+    "Words": "strings.words",
     "cross_validate": "experiment.cross_validation",
+    "draw": "models.sampling",
     "estimate_hankel": "hankel.estimate",
     "evaluate": "metrics.scores",
+    "exact_hankel": "hankel.matrix",
     "fit": "learning.learners",
+    "fit_best": "experiment.selection",
+    "fit_strings": "learning.learners",
     "fit_values": "learning.values",
     "heat_map_png": "lab.svg",
     "intervals": "metrics.intervals",
     "linear_loss": "learning.spectral",
+    "load_data": "experiment.data",
     "load_model": "models.files",
     "loss_svgs": "lab.svg",
     "paired_differences": "metrics.intervals",
     "prepare": "experiment.pipeline",
+    "read_pautomac_model": "sources.pautomac",
+    "read_solution": "sources.pautomac",
     "read_strings": "sources.files",
     "read_values": "sources.values",
     "reference_models": "experiment.pipeline",
     "run": "experiment.pipeline",
+    "sample_words": "sources.automata",
     "save_model": "models.files",
     "select_basis": "hankel.basis",
     "select_rank": "experiment.selection",
@@ -79,32 +106,49 @@ FORMER = {
 }
 
 __all__ = [
+    "Alphabet",
+    "Basis",
     "DataRecipe",
     "FileShelf",
+    "HankelMatrix",
     "HankelRecipe",
     "LearningRecipe",
     "NGram",
+    "NLWFA",
+    "Options",
     "Recipe",
     "RecipeError",
+    "Refinement",
     "RefinementRecipe",
+    "Sample",
     "SavedModel",
     "TestSet",
+    "WFA",
+    "Words",
     "cross_validate",
+    "draw",
     "estimate_hankel",
     "evaluate",
+    "exact_hankel",
     "fit",
+    "fit_best",
+    "fit_strings",
     "fit_values",
     "heat_map_png",
     "intervals",
     "linear_loss",
+    "load_data",
     "load_model",
     "loss_svgs",
     "paired_differences",
     "prepare",
+    "read_pautomac_model",
+    "read_solution",
     "read_strings",
     "read_values",
     "reference_models",
     "run",
+    "sample_words",
     "save_model",
     "select_basis",
     "select_rank",

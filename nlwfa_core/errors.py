@@ -5,8 +5,16 @@ Pages and the command line catch these errors and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+import types
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import cache, wraps
+from numbers import Integral, Real
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class RecipeError(ValueError):
@@ -120,3 +128,114 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     'a, b, …'
     """
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+# What a type is called in messages, if not by its name.
+TYPE_NAMES = {"int": "whole number", "float": "number", "str": "text", "NoneType": "None", "ndarray": "numpy array"}
+# (type that is wanted, type of the argument) -> how to make the first of the second.
+REMEDIES = {
+    ("HankelMatrix", "Sample"): "estimate_hankel(sample, select_basis(sample, …)) makes one",
+    ("HankelMatrix", "Basis"): "estimate_hankel(sample, basis) makes one",
+    ("Sample", "StringFile"): "its method sample() makes one",
+    ("Sample", "Words"): "Sample.of(words, alphabet) makes one",
+    ("Sample", "TestSet"): "its sample is one",
+    ("TestSet", "Sample"): "TestSet.empirical(sample) makes one",
+    ("TestSet", "StringFile"): "TestSet.empirical(file.sample()) makes one",
+    ("TestSet", "Words"): "TestSet.empirical(Sample.of(words, alphabet)) makes one",
+    ("Words", "Sample"): "its words are",
+    ("Words", "list"): "Words.of(list) makes them",
+    ("Recipe", "dict"): "Recipe(**dictionary) makes one",
+    ("SavedModel", "Fit"): "SavedModel(fit.model, alphabet, {}) makes one",
+    ("bytes", "str"): "Path(name) for a file, text.encode() for its content",
+    ("ValuedStrings", "ValueFile"): "its strings are",
+}
+for _model in ("WFA", "NLWFA", "RecurrentModel"):
+    REMEDIES["SavedModel", _model] = "SavedModel(model, alphabet, {}) makes one"
+
+
+def check_types(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the types of a public function's arguments by its annotations, before it runs (a decorator).
+
+    What is checked is what `isinstance` can: classes, and unions of them. Integers of numpy count as int, and whole numbers as
+    float; True and False are neither.
+
+    >>> @check_types
+    ... def half(number: int) -> float:
+    ...     return number / 2
+    >>> half(2.5)
+    Traceback (most recent call last):
+    TypeError: number must be a whole number; got 2.5
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def checked(*arguments: P.args, **options: P.kwargs) -> R:
+        hints = _hints(function)
+        try:
+            bound = signature.bind(*arguments, **options).arguments
+        except TypeError:  # too few or too many: the call below raises Python's own error, which names the function
+            bound = {}
+        for name, value in bound.items():
+            if name in hints:
+                check_type(name, value, hints[name])
+        return function(*arguments, **options)
+
+    return checked
+
+
+def check_fields(record: Any) -> None:
+    """Check the types of a record's fields by its annotations, as `check_types` does."""
+    for name, hint in _hints(type(record)).items():  # type: ignore[arg-type]
+        check_type(name, getattr(record, name), hint)
+
+
+def check_type(name: str, value: object, hint: Any) -> None:
+    """Raise TypeError unless a value has the type that an annotation says, as far as `isinstance` can tell.
+
+    >>> check_type("seed", None, int)
+    Traceback (most recent call last):
+    TypeError: seed must be a whole number; got None
+    """
+    wanted = _classes(hint)
+    if isinstance(value, tuple):
+        for entries in (get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is tuple):
+            if ... not in entries and len(entries) == len(value):
+                for index, (entry, entry_hint) in enumerate(zip(value, entries, strict=True)):
+                    check_type(f"{name}[{index}]", entry, entry_hint)
+            elif ... not in entries:
+                raise TypeError(f"{name} must be a tuple of {len(entries)} values; got {len(value)}")
+    if wanted and not any(_is_instance(value, kind) for kind in wanted):
+        names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
+        phrases = [name if name in ("None", "text", "bytes", "Words", "ValuedStrings") else f"a {name}" for name in names]
+        plain = value is None or isinstance(value, (bool, Real, str))
+        argument = f"{value!r:.60}" if plain else type(value).__name__
+        remedies = (REMEDIES.get((kind.__name__, type(value).__name__)) for kind in wanted)
+        remedy = next((f" ({remedy})" for remedy in remedies if remedy), "")
+        raise TypeError(f"{name} must be {' or '.join(phrases)}; got {argument}{remedy}")
+
+
+@cache
+def _hints(annotated: Any) -> dict[str, Any]:
+    """The annotations of a function or class that `check_type` understands."""
+    return {name: hint for name, hint in get_type_hints(annotated).items() if name != "return" and _classes(hint)}
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """The classes that an annotation allows; none if `isinstance` can't tell."""
+    if hint is None:
+        return (type(None),)
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        parts = [_classes(part) for part in get_args(hint)]
+        return tuple(kind for part in parts for kind in part) if all(parts) else ()
+    kind = origin or hint
+    protocol = getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False)
+    return (kind,) if isinstance(kind, type) and kind not in (Any, object) and not protocol else ()
+
+
+def _is_instance(value: object, kind: type) -> bool:
+    if kind in (int, float):
+        return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+    if isinstance(value, str):  # a text is a sequence of texts, which is never what is wanted
+        return kind is str
+    return isinstance(value, kind)

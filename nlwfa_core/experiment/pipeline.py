@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from ..errors import check_types
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..hankel.matrix import HankelMatrix, bounded_sample
@@ -110,6 +111,7 @@ class Prepared:
         return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
 
 
+@check_types
 def prepare(
     recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files, data: Data | None = None
 ) -> Prepared:
@@ -127,6 +129,7 @@ def prepare(
     return Prepared(recipe.data, recipe.hankel, data, hankel, {"data": middle - started, "hankel": perf_counter() - middle})
 
 
+@check_types
 @on_one_thread
 def run(
     recipe: Recipe,
@@ -208,6 +211,7 @@ class Workbench:
         return run(recipe, report, cancelled, prepared=self.prepared)
 
 
+@check_types
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
     """The models that others are compared with: uniform, an n-gram of the training strings and, if it is known, the true model."""
     models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}

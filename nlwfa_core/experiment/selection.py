@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError, check_at_least, check_one_of
+from ..errors import RecipeError, check_at_least, check_one_of, check_types
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
 from ..learning.names import needs_boundary
@@ -53,6 +53,7 @@ class RankSelection:
     notes: tuple[str, ...] = ()
 
 
+@check_types
 def select_rank(
     train: Sample,
     validation: TestSet,
@@ -141,6 +142,7 @@ def candidate_title(recipe: Recipe) -> str:
     return f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = {recipe.learning.rank}{options}"
 
 
+@check_types
 def fit_best(
     train: Sample, validation: Sample, max_states: int, *, seed: int = 0, report: Report = silent, cancelled: CancelCheck = never
 ) -> Best:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least
+from ..errors import RecipeError, check_at_least, check_types
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
 from ..strings.trie import Trie, frequent_prefixes
@@ -63,6 +63,7 @@ class Basis:
         return Trie.of(self.prefixes, self.num_symbols)
 
 
+@check_types
 def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
     """Select the rows and columns that hold most of a statistic's mass, with ties broken by length, then alphabetically.
 

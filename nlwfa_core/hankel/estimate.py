@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, check_types
 from ..strings.grouping import unique_keys
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -19,6 +19,7 @@ from .matrix import HankelMatrix
 from .names import check_statistic
 
 
+@check_types
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
     """Estimate H from a sample. Costs what its words have in common with the basis, plus |P|·|Σ| for the index.
 

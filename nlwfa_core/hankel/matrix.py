@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_types
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
 from .basis import Basis
@@ -157,6 +157,7 @@ def counted_string(word: Word, alphabet: Alphabet, statistic: str, bounded: bool
     return hankel_alphabet(alphabet, statistic, bounded).decode(symbols)
 
 
+@check_types
 def exact_hankel(
     weights: Callable[[Words], FloatArray], basis: Basis, statistic: str = "string", bounded: bool = False
 ) -> HankelMatrix:

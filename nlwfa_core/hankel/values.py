@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_types
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols, smallest
@@ -142,6 +142,7 @@ class ValueScores:
     num_nonfinite: int
 
 
+@check_types
 def value_scores(outputs: FloatArray, values: FloatArray) -> ValueScores:
     """Compute the error of a model's outputs, shape (num_words,), on held-out strings.
 

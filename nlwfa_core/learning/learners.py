@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..errors import RecipeError, check_between, plural
+from ..errors import RecipeError, check_between, check_types, plural
 from ..hankel.matrix import HankelMatrix
 from ..metrics.diagnostics import divergence_warnings
 from ..metrics.scores import next_symbol_score
@@ -118,6 +118,7 @@ class FitCache:
     factorisations: dict[bool, tuple[tuple[object, ...], Factorisation]] = field(default_factory=dict)
 
 
+@check_types
 @on_one_thread
 def fit(
     hankel: HankelMatrix,
@@ -216,6 +217,7 @@ def fit(
     )
 
 
+@check_types
 def fit_strings(
     train: Sample,
     options: Options | str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
-from ..errors import check_one_of
+from ..errors import check_at_least, check_fields, check_one_of
 from .names import CONVERGED_EPOCHS, LEARNERS, REFINEMENTS, TOLERANCE, VALUE_REFINEMENTS, Learner, number_of_starts
 
 # Fields of `Options` for training as in the paper: a number of epochs, from random weights.
@@ -57,7 +57,9 @@ class Refinement:
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_one_of("refine", self.objective, REFINEMENTS | VALUE_REFINEMENTS)
+        check_at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,14 @@ class Options:
     seed : int
         Of all random numbers of the two steps.
     refinement : Refinement
-        The third step.
+        The third step; an objective's name stands for the refinement with that objective and the defaults.
+
+    Raises
+    ------
+    TypeError
+        If an option has another type.
+    RecipeError
+        If the seed is negative.
     """
 
     learner: str
@@ -115,6 +124,14 @@ class Options:
     ridge: float = 1e-6
     seed: int = 0
     refinement: Refinement = Refinement()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.refinement, str):
+            object.__setattr__(self, "refinement", Refinement(self.refinement))
+        if isinstance(self.hidden, list):
+            object.__setattr__(self, "hidden", tuple(self.hidden))
+        check_fields(self)
+        check_at_least("seed", self.seed, 0)
 
     @property
     def kind(self) -> Learner:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_one_of, listed
+from ..errors import RecipeError, check_one_of, check_types, listed
 from ..hankel.basis import Basis
 from ..hankel.transforms import transformed
 from ..hankel.values import ValuedStrings, observed_hankel, observed_transitions
@@ -34,6 +34,7 @@ MAX_LISTED_SYMBOLS = 5
 CELLS_OF_ROOT = (2.0, 1.4, 1.0)
 
 
+@check_types
 def fit_values(
     values: ValuedStrings,
     options: Options | str | None = None,

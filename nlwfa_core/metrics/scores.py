@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RecipeError, plural
-from ..models.model import MODELS_ALPHABET, LogModel, Model, SharedModel, alphabet_of, next_distributions
+from ..errors import RecipeError, check_types, plural
+from ..models.model import MODELS_ALPHABET, HasModel, LogModel, Model, SharedModel, alphabet_of, model_of, next_distributions
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
@@ -190,6 +190,7 @@ NORMALISED = 1e-6
 MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log2_pauto"))
 
 
+@check_types
 def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
     """Score a model's predictions of next symbols. Each distinct prefix is predicted once and counts as often as it occurs.
 
@@ -352,6 +353,7 @@ class TestSet:
         return cls.as_drawn(rows, target, sample, true_model)  # type: ignore[arg-type]
 
     @classmethod
+    @check_types
     def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
         """T is every row of a test file, repeated rows included; P* is given for each row."""
         if len(words) != len(target):
@@ -359,6 +361,7 @@ class TestSet:
         return cls(words, target, sample, target_is_true=True, true_model=true_model)
 
     @classmethod
+    @check_types
     def empirical(cls, sample: Sample) -> TestSet:
         """T is the distinct test strings, P* their frequencies. (With repeated rows the uniform model would always win.)"""
         return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
@@ -463,9 +466,10 @@ def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
     return dict(stored)
 
 
+@check_types
 @on_one_thread
-def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
-    """All scores of a model on a test set; `floor` as in `pautomac_score`.
+def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scores:
+    """All scores of a model, or of a `Fit`'s, on a test set; `floor` as in `pautomac_score`.
 
     Test strings of another alphabet get the numbers of the model's, symbol by symbol. A model without an alphabet takes them by
     number, if that can mean one thing only: their alphabet has as many symbols as the model, or its symbols are numbers.
@@ -475,6 +479,7 @@ def evaluate(model: Model, test: TestSet, floor: float = 0.0) -> Scores:
     RecipeError
         If the test set is empty or has symbols that the model does not know, or the true model has another alphabet.
     """
+    model = model_of(model)
     test = in_alphabet_of(model, test)
     trie = test.trie(model.num_symbols)
     next_scores = model.next_scores(trie)

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from .. import limits
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, check_types, plural
 from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
 from ..version import __version__
@@ -48,6 +48,7 @@ class SavedModel:
     info: dict[str, Any]
 
 
+@check_types
 def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
     """Write a model's folder, and make it if it does not exist. `load_model` reads whatever this accepts.
 
@@ -106,6 +107,7 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     write_atomically(directory / "model.json", text, sync)
 
 
+@check_types
 def load_model(directory: Path | str) -> SavedModel:
     """Read a model's folder back.
 

@@ -8,7 +8,7 @@ probabilities.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,13 @@ class Model(Protocol):
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
+
+
+class HasModel(Protocol):
+    """What holds a model beside other things: a `Fit`, a `SavedModel`, a `Result`."""
+
+    @property
+    def model(self) -> Model: ...
 
 
 @runtime_checkable
@@ -73,6 +80,16 @@ class ChainModel(ABC):
         """log₂ P(x), shape (num_words,): finite for strings of any length."""
         trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
         return chain_log2_weights(self.next_scores(trie), trie)
+
+
+def model_of(value: Model | HasModel) -> Model:
+    """The model itself, or that of a `Fit`, a `SavedModel` or a `Result`. Raises TypeError for anything else."""
+    model: Any = getattr(value, "model", value)
+    if not all(hasattr(model, name) for name in ("num_symbols", "weights", "next_scores")) or isinstance(model, type):
+        raise TypeError(
+            f"model must have num_symbols, weights and next_scores, as a WFA or the model of a Fit does; got {type(value).__name__}"
+        )
+    return cast(Model, model)
 
 
 def alphabet_of(model: Model) -> Alphabet | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError, check_at_least
+from ..errors import RecipeError, check_at_least, check_types
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
@@ -71,6 +71,7 @@ class NGram(ChainModel):
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(self.counts.indptr).astype(np.float64)
 
     @classmethod
+    @check_types
     def fit(cls, sample: Sample, order: int) -> NGram:
         """Count a training sample.
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import check_between
+from ..errors import check_at_least, check_between, check_types
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
-from .model import Model, alphabet_of, next_distributions
+from .model import HasModel, Model, alphabet_of, model_of, next_distributions
 
 MAX_DRAWN = 1000
 MAX_DRAWN_LENGTH = 100
@@ -69,7 +69,8 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return shares, np.where((scores < 0) & (shares > ROUNDING), shares, 0.0).sum(axis=1)
 
 
-def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Drawn:
+@check_types
+def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int = 100) -> Drawn:
     """Draw strings symbol by symbol; the same seed draws the same strings.
 
     Takes time proportional to the sum of squared lengths, because a model computes the scores of a prefix from λ on each time.
@@ -81,7 +82,8 @@ def draw(model: Model, num_strings: int, seed: int, max_length: int = 100) -> Dr
     """
     check_between("the number of strings to draw", num_strings, 1, MAX_DRAWN)
     check_between("the maximum length", max_length, 1, MAX_DRAWN_LENGTH)
-    rng = np.random.default_rng(seed)
+    check_at_least("seed", seed, 0)
+    model, rng = model_of(model), np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)
     strings_by_length: list[IntArray] = []  # the strings that ended at each length, shape (num_ended, length)
     num_stuck = num_negative = num_choices = 0

@@ -28,7 +28,8 @@ from typing import AnyStr
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError, check_one_of, listed, plural
+from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
+from ..files import read_capped
 from ..limits import WHOLE_FILE, check_at_most
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
@@ -64,6 +65,11 @@ BLOCK_BYTES = 2**15
 
 
 # Bytes and lines
+
+
+def bytes_of(data: bytes | Path) -> bytes:
+    """A file's bytes, from the bytes themselves or from where it is. Raises RecipeError if it can't be read or is too large."""
+    return read_capped(data, limits.most("file_bytes")) if isinstance(data, Path) else data
 
 
 def clean(data: bytes) -> bytes:
@@ -735,7 +741,8 @@ def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
     return f"read as {format}: {plural(len(symbols), 'symbol')}: {' '.join(names)}{more}{detail and f'; {detail}'}"
 
 
-def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
+@check_types
+def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
     """Read the strings of a file.
 
     >>> read = read_strings(b"abba\\nab\\n")
@@ -744,8 +751,8 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
 
     Parameters
     ----------
-    data : bytes
-        UTF-8, with or without a byte order mark, and any kind of line ends.
+    data : bytes or Path
+        A file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line ends; or where it is.
     format : str
         One of FORMATS; "auto" guesses it from the file.
     alphabet : Alphabet, optional
@@ -756,10 +763,10 @@ def read_strings(data: bytes, format: str = "auto", alphabet: Alphabet | None = 
     FormatError
         If the file can't be read; with the line to blame, if any.
     RecipeError
-        If the format is unknown.
+        If the format is unknown, or there is no such file.
     """
     check_one_of("format", format, FORMATS)
-    cleaned = clean(data)
+    cleaned = clean(bytes_of(data))
     rows = first_rows(cleaned)
     if format in ("auto", "pautomac"):
         check_kind(rows, STRINGS)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..errors import FormatError, plural
+from ..errors import FormatError, check_types, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols
-from .files import clean, finite, first_rows, line_blocks, positive_count, quoted
+from .files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
 from .recognition import MODEL, SOLUTION, check_kind
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # number of indices of an entry
@@ -42,7 +43,8 @@ def write_pautomac(words: Words, num_symbols: int) -> str:
     return "".join(" ".join(map(str, row)) + "\n" for row in rows)
 
 
-def read_solution(data: bytes) -> FloatArray:
+@check_types
+def read_solution(data: bytes | Path) -> FloatArray:
     """Read the probabilities of a solution file, in the order of the test file's strings.
 
     The competition's own are normalised over the test set: they sum to 1, and equal the true model's up to a common factor.
@@ -56,7 +58,7 @@ def read_solution(data: bytes) -> FloatArray:
     FormatError
         If a line is not a finite number of at least 0, or the count in the first line is wrong.
     """
-    cleaned = clean(data)
+    cleaned = clean(bytes_of(data))
     check_kind(first_rows(cleaned), SOLUTION)
     filled = ((line, row) for line, row in enumerate(map(str.strip, chain.from_iterable(line_blocks(cleaned))), start=1) if row)
     first, number = next(filled)
@@ -92,7 +94,8 @@ def write_solution(values: npt.ArrayLike) -> str:
     return "".join(f"{number!r}\n" for number in [len(numbers), *numbers])
 
 
-def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
+@check_types
+def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None) -> WFA:
     """Read the automaton of a model file.
 
     Its S(i, a) and T(i, a, j) are conditional on not stopping in i: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F.
@@ -108,7 +111,7 @@ def read_pautomac_model(data: bytes, num_symbols: int | None = None) -> WFA:
     FormatError
         If a line is malformed, a section is missing, an entry occurs twice, or the automaton would be too large.
     """
-    cleaned = clean(data)
+    cleaned = clean(bytes_of(data))
     check_kind(first_rows(cleaned), MODEL)
     entries = _model_entries(cleaned.decode("utf-8").split("\n"))
     num_states = 1 + max(max(key[0], key[-1] if name != "S" else 0) for name in SECTIONS for key in entries[name])

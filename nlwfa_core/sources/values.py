@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from ..errors import check_types
 from ..hankel.values import ValuedStrings
 from ..strings.grouping import distinct
 from ..strings.words import Alphabet, FloatArray, Words
-from .files import CsvCells, clean, encode_cells, finite, new_symbol_notes
+from .files import CsvCells, bytes_of, clean, encode_cells, finite, new_symbol_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +30,8 @@ class ValueFile:
     notes: tuple[str, ...] = ()
 
 
-def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
+@check_types
+def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFile:
     """Read the strings and values of a CSV file, with or without the header `string,value`.
 
     >>> read = read_values(b"string,value\\nab,0.5\\n,-2\\n").strings
@@ -37,9 +40,10 @@ def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
 
     Parameters
     ----------
-    data : bytes
-        UTF-8. The first column is a string as in a CSV file of counts: λ is empty or λ; strings hold tokens if one of them has
-        white space inside, or if the header says so (`tokens,value`; `characters,value` for the opposite).
+    data : bytes or Path
+        A file's bytes, in UTF-8, or where it is. The first column is a string as in a CSV file of counts: λ is empty or λ; strings
+        hold tokens if one of them has white space inside, or if the header says so (`tokens,value`; `characters,value` for the
+        opposite).
     alphabet : Alphabet, optional
         As in `files.read_strings`.
 
@@ -51,7 +55,7 @@ def read_values(data: bytes, alphabet: Alphabet | None = None) -> ValueFile:
         If one string has two values.
     """
     notes: list[str] = []
-    words, values, full = _columns(clean(data), alphabet, notes)
+    words, values, full = _columns(clean(bytes_of(data)), alphabet, notes)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
     return ValueFile(ValuedStrings.of(words, values, full), tuple(notes))
 

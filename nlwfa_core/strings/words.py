@@ -118,6 +118,8 @@ class Words:
                 "symbols and offsets must be one-dimensional, and offsets must run from 0 to the number of symbols; "
                 f"got shapes {self.symbols.shape} and {self.offsets.shape}"
             )
+        if (self.offsets[1:] < self.offsets[:-1]).any():
+            raise RecipeError("the offsets of words must not decrease, because each is where a word begins")
 
     @classmethod
     def of(cls, words: Iterable[Sequence[int]]) -> Words:

@@ -1,0 +1,337 @@
+"""Ordinary mistakes in Python: each is one error that says what was wanted and what came, before anything is computed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlwfa_core
+from nlwfa_core import (
+    WFA,
+    Alphabet,
+    NGram,
+    Options,
+    Recipe,
+    Refinement,
+    Sample,
+    SavedModel,
+    TestSet,
+    Words,
+    draw,
+    estimate_hankel,
+    evaluate,
+    fit,
+    fit_best,
+    fit_strings,
+    fit_values,
+    load_model,
+    prepare,
+    read_pautomac_model,
+    read_solution,
+    read_strings,
+    read_values,
+    run,
+    save_model,
+    select_basis,
+    select_rank,
+)
+from nlwfa_core.errors import RecipeError, check_type
+
+AB = Alphabet(("a", "b"))
+FILE = read_strings(b"ab\na\n\nba\nab\n")
+SAMPLE = FILE.sample()
+BASIS = select_basis(SAMPLE, 4, 4)
+HANKEL = estimate_hankel(SAMPLE, BASIS)
+FIT = fit(HANKEL, "SP", rank=2)
+TEST = TestSet.empirical(SAMPLE)
+TWO = Words.of([(0,), (1,)])
+
+# What is called -> the error.
+MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "text instead of bytes": (
+        lambda: read_strings("ab"),
+        TypeError,
+        "data must be bytes or a Path; got 'ab' (Path(name) for a file, text.encode() for its content)",
+    ),
+    "a solution from text": (lambda: read_solution("1"), TypeError, "data must be bytes or a Path; got '1'"),
+    "a model from None": (lambda: read_pautomac_model(None), TypeError, "data must be bytes or a Path; got None"),
+    "values from a list": (lambda: read_values(["a,1"]), TypeError, "data must be bytes or a Path; got list"),
+    "a file that is not there": (
+        lambda: read_strings(Path("nowhere")),
+        RecipeError,
+        "can't read nowhere: No such file or directory",
+    ),
+    "a format that is not there": (lambda: read_strings(b"a", "xml"), RecipeError, "format must be one of auto, "),
+    "a basis of a file": (
+        lambda: select_basis(FILE, 4, 4),
+        TypeError,
+        "sample must be a Sample; got StringFile (its method sample() makes one)",
+    ),
+    "a fraction of prefixes": (lambda: select_basis(SAMPLE, 10.5, 4), TypeError, "num_prefixes must be a whole number; got 10.5"),
+    "text for a number": (lambda: select_basis(SAMPLE, "10", 4), TypeError, "num_prefixes must be a whole number; got '10'"),
+    "H without a basis": (
+        lambda: estimate_hankel(SAMPLE, 10),
+        TypeError,
+        "basis must be a Basis; got 10",
+    ),
+    "H of its words": (
+        lambda: estimate_hankel(TWO, BASIS),
+        TypeError,
+        "sample must be a Sample; got Words (Sample.of(words, alphabet) makes one)",
+    ),
+    "fit of a sample": (
+        lambda: fit(SAMPLE, "SP", rank=2),
+        TypeError,
+        "hankel must be a HankelMatrix; got Sample (estimate_hankel(sample, select_basis(sample, …)) makes one)",
+    ),
+    "fit with a fraction of a rank": (
+        lambda: fit(HANKEL, "SP", rank=2.5),
+        TypeError,
+        "rank must be a whole number or None; got 2.5",
+    ),
+    "fit with True as rank": (lambda: fit(HANKEL, "SP", rank=True), TypeError, "rank must be a whole number or None; got True"),
+    "fit without a rank": (lambda: fit(HANKEL, "SP"), TypeError, "rank missing: pass a learner and a rank, such as 'SP', 5"),
+    "fit with an unknown option": (lambda: fit(HANKEL, "SP", 2, epochs=3), TypeError, "'epochs' is not an option of a learner"),
+    "fit without a seed": (lambda: fit(HANKEL, "fac.non", 2, seed=None), TypeError, "seed must be a whole number; got None"),
+    "fit with a negative seed": (lambda: fit(HANKEL, "fac.non", 2, seed=-1), RecipeError, "seed must be at least 0; got -1"),
+    "fit with an unknown refinement": (
+        lambda: fit(HANKEL, "SP", 2, refinement="likely"),
+        RecipeError,
+        "refine must be one of none, hankel, likelihood, values; got 'likely'",
+    ),
+    "fit with a refinement of another type": (
+        lambda: fit(HANKEL, "SP", 2, refinement=3),
+        TypeError,
+        "refinement must be a Refinement; got 3",
+    ),
+    "fit with one set of strings": (
+        lambda: fit(HANKEL, "SP", 2, strings=SAMPLE),
+        TypeError,
+        "strings must be a tuple or None; got Sample",
+    ),
+    "fit with test sets as strings": (
+        lambda: fit(HANKEL, "SP", 2, strings=(SAMPLE, TEST)),
+        TypeError,
+        "strings[1] must be a Sample or None; got TestSet (its sample is one)",
+    ),
+    "options of the wrong type": (lambda: Options("SP", 2, hidden=2), TypeError, "hidden must be a tuple; got 2"),
+    "a refinement's epochs": (lambda: Refinement("likelihood", "40"), TypeError, "epochs must be a whole number; got '40'"),
+    "fit_strings of a matrix": (
+        lambda: fit_strings(HANKEL, "HMM", 2),
+        TypeError,
+        "train must be a Sample; got HankelMatrix",
+    ),
+    "fit_values of a file": (
+        lambda: fit_values(read_values(b"a,1\n"), "SP", 1),
+        TypeError,
+        "values must be ValuedStrings; got ValueFile (its strings are)",
+    ),
+    "evaluate on a sample": (
+        lambda: evaluate(FIT.model, SAMPLE),
+        TypeError,
+        "test must be a TestSet; got Sample (TestSet.empirical(sample) makes one)",
+    ),
+    "evaluate a matrix": (
+        lambda: evaluate(HANKEL, TEST),
+        TypeError,
+        "model must have num_symbols, weights and next_scores, as a WFA or the model of a Fit does; got HankelMatrix",
+    ),
+    "evaluate a class": (lambda: evaluate(WFA, TEST), TypeError, "model must have num_symbols, weights and next_scores"),
+    "a test set of a list": (lambda: TestSet.empirical(["ab"]), TypeError, "sample must be a Sample; got list"),
+    "a test set with two targets": (
+        lambda: TestSet(TWO, np.ones(1), Sample.of(TWO, AB), True),
+        RecipeError,
+        "each of the 2 test words needs one target; got targets of shape (1,)",
+    ),
+    "n-grams of a file": (
+        lambda: NGram.fit(FILE, 2),
+        TypeError,
+        "sample must be a Sample; got StringFile (its method sample() makes one)",
+    ),
+    "a fraction of an n-gram": (lambda: NGram.fit(SAMPLE, 2.5), TypeError, "order must be a whole number; got 2.5"),
+    "save a model alone": (
+        lambda: save_model("m", FIT.model),
+        TypeError,
+        "saved must be a SavedModel; got WFA (SavedModel(model, alphabet, {}) makes one)",
+    ),
+    "save to a number": (
+        lambda: save_model(3, SavedModel(FIT.model, AB, {})),
+        TypeError,
+        "directory must be a Path or text; got 3",
+    ),
+    "load what is not there": (
+        lambda: load_model("nowhere"),
+        RecipeError,
+        "can't read nowhere/model.json: No such file or directory",
+    ),
+    "run a dictionary": (
+        lambda: run({}),
+        TypeError,
+        "recipe must be a Recipe; got dict (Recipe(**dictionary) makes one)",
+    ),
+    "prepare text": (lambda: prepare("SP"), TypeError, "recipe must be a Recipe; got 'SP'"),
+    "ranks that are one rank": (
+        lambda: select_rank(SAMPLE, TEST, 3),
+        TypeError,
+        "ranks must be a Sequence; got 3",
+    ),
+    "a rank from a sample": (
+        lambda: select_rank(SAMPLE, SAMPLE, [1]),
+        TypeError,
+        "validation must be a TestSet; got Sample (TestSet.empirical(sample) makes one)",
+    ),
+    "the best of test sets": (
+        lambda: fit_best(SAMPLE, TEST, 3),
+        TypeError,
+        "validation must be a Sample; got TestSet (its sample is one)",
+    ),
+    "draw without a seed": (lambda: draw(FIT.model, 5, None), TypeError, "seed must be a whole number; got None"),
+    "a word of fractions": (
+        lambda: Words.of([[0.0, 1.7]]),
+        TypeError,
+        "a symbol must be an integer, its number in the alphabet; got 0.0",
+    ),
+    "a word of True": (
+        lambda: Words.of([(0, True)]),
+        TypeError,
+        "a symbol must be an integer, its number in the alphabet; got True",
+    ),
+    "a word of text": (
+        lambda: Words.of(["12"]),
+        TypeError,
+        "a word must be a sequence of integers, the numbers of its symbols; got '12'",
+    ),
+    "a number as a word": (
+        lambda: Words.of([0, 1]),
+        TypeError,
+        "a word must be a sequence of integers, the numbers of its symbols; got 0",
+    ),
+    "symbols that are not integers": (
+        lambda: Words(np.array([0.5]), np.array([0, 1])),
+        RecipeError,
+        "the symbols of words must be an array of integers; got an array of float64",
+    ),
+    "words of negative length": (
+        lambda: Words(np.array([0, 1]), np.array([0, 3, 2])),
+        RecipeError,
+        "the offsets of words must not decrease",
+    ),
+    "a negative symbol": (
+        lambda: Sample.of(Words.of([(-1,)]), AB),
+        RecipeError,
+        "symbol -1 is not in the alphabet of 2 symbols (0 … 1)",
+    ),
+    "fractions of counts": (
+        lambda: Sample.of(TWO, AB, np.array([1.5, 2.7])),
+        RecipeError,
+        "counts must be whole numbers; got 1.5",
+    ),
+    "nan as count": (lambda: Sample.of(TWO, AB, np.array([1, np.nan])), RecipeError, "counts must be whole numbers; got nan"),
+    "one count for two words": (
+        lambda: Sample.of(TWO, AB, np.array([1])),
+        RecipeError,
+        "each of the 2 words needs one count; got counts of shape (1,)",
+    ),
+    "one number as counts": (
+        lambda: Sample.of(TWO, AB, 1),
+        RecipeError,
+        "each of the 2 words needs one count; got counts of shape ()",
+    ),
+    "a table of counts": (
+        lambda: Sample.of(TWO, AB, np.ones((2, 1), dtype=int)),
+        RecipeError,
+        "each of the 2 words needs one count; got counts of shape (2, 1)",
+    ),
+    "True as count": (
+        lambda: Sample.of(TWO, AB, np.array([True, True])),
+        TypeError,
+        "counts must be whole numbers; got np.True_, of type bool",
+    ),
+    "negative counts": (lambda: Sample.of(TWO, AB, np.array([2, -1])), RecipeError, "counts must be at least 1; got -1"),
+    "a count beyond int64": (
+        lambda: Sample.of(TWO, AB, np.array([1, 2**63], dtype=np.uint64)),
+        RecipeError,
+        "counts must be below 2⁶³",
+    ),
+    "a WFA of rows of different lengths": (
+        lambda: WFA([1.0, 0.0], [[[1.0], [0.0, 1.0]]], [1.0, 0.0]),
+        TypeError,
+        "transitions must be an array of numbers; got rows of different lengths",
+    ),
+    "a recipe's rank": (lambda: Recipe(learning={"rank": 2.5}), RecipeError, "rank must be a valid integer; got 2.5"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named(name: str) -> None:
+    call, kind, message = MISTAKES[name]
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value).startswith(message)
+
+
+def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
+    """What people write, where it can mean one thing only."""
+    (tmp_path / "train.txt").write_bytes(b"ab\na\n\nba\nab\n")
+    assert read_strings(tmp_path / "train.txt").sample().counts.tolist() == SAMPLE.counts.tolist()
+    assert evaluate(FIT, TEST) == evaluate(FIT.model, TEST) == evaluate(SavedModel(FIT.model, AB, {}), TEST)
+    written = Options("SP", np.int64(2), hidden=[2, 1, 2], refinement="hankel")
+    assert written == Options("SP", 2, refinement=Refinement("hankel"))
+    by_name, by_value = (
+        fit(HANKEL, "SP", 1, strings=(SAMPLE, None), refinement=refinement)
+        for refinement in ("likelihood", Refinement("likelihood"))
+    )
+    assert by_name.model.weights(TWO).tolist() == by_value.model.weights(TWO).tolist()
+    save_model(str(tmp_path / "m"), SavedModel(FIT.model, AB, {"n": np.int64(3)}))
+    assert load_model(str(tmp_path / "m")).info == {"n": 3}
+    assert list(Words.of(np.array([[0, 1], [1, 0]], dtype=np.int8))) == [(0, 1), (1, 0)]
+    assert Sample.of(TWO, AB, [1.0, 2.0]).counts.tolist() == Sample.of(TWO, AB, (1, 2)).counts.tolist() == [1, 2]
+    assert WFA([1.0, 0], [[[0.5, 0], [0, 1]]], [0.5, 0]).weights(Words.of([(0,)])).tolist() == [0.25]
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "fits"),
+    [
+        (int, np.int8(3), True),
+        (int, 2.0, False),
+        (float, 2, True),
+        (float, np.float32(2), True),
+        (float, False, False),
+        (float, "2", False),
+        (int | None, None, True),
+        (bool, True, True),
+        (bool, 1, False),
+        (Callable[[int], int], len, True),
+        (Callable[[int], int], 3, False),
+        (Any, object(), True),
+        (list[int], ["not looked at"], True),
+        (tuple[int, ...], [1], False),
+        (tuple[int, str], (1, 2), False),
+        (tuple[int, str], (1, "2"), True),
+    ],
+)
+def test_a_value_fits_an_annotation(hint: Any, value: object, fits: bool) -> None:
+    if fits:
+        check_type("x", value, hint)
+    else:
+        with pytest.raises(TypeError, match="must be"):
+            check_type("x", value, hint)
+
+
+CHECKED = {"draw", "evaluate", "exact_hankel", "fit", "prepare", "run", "load_model", "save_model", "value_scores"}
+
+
+def test_public_functions_check_their_arguments() -> None:
+    functions = {name for name in nlwfa_core.__all__ if name.startswith(("read_", "select_", "fit", "estimate_"))} | CHECKED
+    for name in functions:
+        parameters = inspect.signature(function := getattr(nlwfa_core, name)).parameters.values()
+        number = sum(one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
+        with pytest.raises(TypeError, match="must be|must have"):
+            function(*[object()] * number)
+        with pytest.raises(TypeError, match=rf"{name}\(\) missing"):
+            function(*[object()] * (number - 1))
