@@ -185,7 +185,7 @@ def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
         )
     data = read_bytes(path)
     with errors_naming(path):
-        return read_pautomac_model(data, len(alphabet))
+        return read_pautomac_model(data, alphabet=alphabet)
 
 
 @app.command()

@@ -134,7 +134,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         readings["upload_test"] = rows.reading
         # One alphabet for both. The model learns nothing about symbols that only test strings have, and gives these strings 0.
         sample = Sample(sample.words, sample.counts, rows.alphabet)
-    model = read_pautomac_model(files(recipe.upload_model), sample.num_symbols) if recipe.upload_model else None
+    model = read_pautomac_model(files(recipe.upload_model), alphabet=sample.alphabet) if recipe.upload_model else None
     if recipe.upload_solution and not rows:
         raise RecipeError("A solution belongs to a test file: upload that file too.")
     test = None

@@ -95,7 +95,7 @@ def write_solution(values: npt.ArrayLike) -> str:
 
 
 @check_types
-def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None) -> WFA:
+def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None, alphabet: Alphabet | None = None) -> WFA:
     """Read the automaton of a model file.
 
     Its S(i, a) and T(i, a, j) are conditional on not stopping in i: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F.
@@ -105,6 +105,8 @@ def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None) -> W
     ----------
     num_symbols : int, optional
         The test file's alphabet size. Models name only symbols that they emit, which may be fewer (problem 39: 12 of 14).
+    alphabet : Alphabet, optional
+        What the numbers 0, 1 … of the file stand for, in this order; by default, themselves.
 
     Raises
     ------
@@ -116,6 +118,10 @@ def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None) -> W
     entries = _model_entries(cleaned.decode("utf-8").split("\n"))
     num_states = 1 + max(max(key[0], key[-1] if name != "S" else 0) for name in SECTIONS for key in entries[name])
     emitted = 1 + max((key[1] for name in "ST" for key in entries[name]), default=0)
+    if alphabet is not None:
+        num_symbols = len(alphabet)
+        if not alphabet.is_numbered and all(symbol.isdecimal() for symbol in alphabet.symbols):
+            raise FormatError(f"the model numbers its symbols from 0, but the strings' alphabet has {alphabet.summary}")
     size = emitted if num_symbols is None else num_symbols
     if size < emitted:
         raise FormatError(f"the model emits symbol {emitted - 1}, but the alphabet has only {plural(size, 'symbol')}")
@@ -130,7 +136,7 @@ def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None) -> W
     for (state, symbol, target), value in entries["T"].items():
         emission = entries["S"].get((state, symbol), 0.0)
         transitions[symbol, state, target] = (1 - termination[state]) * emission * value
-    return WFA(initial, transitions, termination, Alphabet.numbered(size))
+    return WFA(initial, transitions, termination, alphabet or Alphabet.numbered(size))
 
 
 def _model_entries(rows: list[str]) -> dict[str, dict[tuple[int, ...], float]]:

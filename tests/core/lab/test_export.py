@@ -237,7 +237,7 @@ def test_data_is_read_back_as_it_was() -> None:
     )
     assert list(read_strings(files["test.txt"]).words) == list(data.test.words)
     assert np.array_equal(read_solution(files["test-solution.txt"]), data.test.target)
-    true = read_pautomac_model(files["true-automaton.pautomac.txt"], data.train.num_symbols)
+    true = read_pautomac_model(files["true-automaton.pautomac.txt"], alphabet=data.alphabet)
     np.testing.assert_allclose(true.weights(data.test.words), data.test.target, rtol=1e-9)
 
 

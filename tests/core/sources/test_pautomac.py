@@ -11,7 +11,7 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.sources.automata import sample_words
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
-from nlwfa_core.strings.words import Words
+from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import DATA
 
 PAUTOMAC = DATA / "pautomac"
@@ -64,6 +64,11 @@ def test_a_model_by_hand() -> None:
     assert model.weights(Words.of([(), (0,), (0, 1), (0, 1, 1), (1,)])).tolist() == [0, 0.5, 0.25, 0.125, 0]
     assert model.total_weight() == pytest.approx(1)
     assert read_pautomac_model(MODEL.encode(), num_symbols=4).num_symbols == 4
+    assert model.alphabet == Alphabet(("0", "1"))
+    letters = read_pautomac_model(MODEL.encode(), alphabet=Alphabet(("x", "y", "z")))
+    assert letters.weights(read_strings(b"xy\ny\nx\n").words).tolist() == model.weights(Words.of([(0, 1), (1,), (0,)])).tolist()
+    with pytest.raises(FormatError, match="the model numbers its symbols from 0, but the strings' alphabet has 2 symbols: 1, 2"):
+        read_pautomac_model(MODEL.encode(), alphabet=Alphabet(("1", "2")))
 
 
 @pytest.mark.parametrize(
