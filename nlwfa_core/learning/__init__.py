@@ -12,9 +12,11 @@ The steps, in the order of the paper:
 
 - `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ; `completion`: the same with unknown cells.
 - `factorisation`: step 1 (§4.1), an auto-encoder of the matrix's rows.
-- `transition_networks`: step 2 (§4.2), a network for each symbol.
+- `transition_networks`: step 2 (§4.2), a network for each symbol; `levenberg_marquardt`: small ones, the same on every
+  processor.
 - `reading`: from these parts to a model.
 - `refine_hankel` (§4.4), `refine_likelihood`, `refine_values`: a third step, which trains all parameters together.
+- `square_root`: from a linear model of f² to f itself, a start of `refine_values`.
 - `rollout`: the model rolled out along a prefix tree, which the third steps differentiate.
 
 What they stand on, and the learners of strings:

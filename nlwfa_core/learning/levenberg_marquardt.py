@@ -9,12 +9,15 @@ determine: the same maps come out on every processor, to about ten digits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..strings.words import FloatArray
-from .networks import Epochs
 from .progress import CancelCheck, Progress, TrainingLog, check_cancelled
+
+if TYPE_CHECKING:  # it needs torch
+    from .networks import Epochs
 
 RIDGE = 1e-6  # μ: the loss is the relative error plus μ times the sum of the squared weights
 DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-2, 1e-14, 1e8  # λ: first, smallest, and so large that no step lowers the loss any more
