@@ -15,7 +15,7 @@ from ..errors import RecipeError, check_one_of, listed
 from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fields
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
-from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner
+from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner, number_of_starts
 from ..metrics.scores import SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
 from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
@@ -79,9 +79,11 @@ def fit(
         recipe = _recipe(learner, rank, field_values)
         if max_states is not None:
             raise RecipeError("--max-states is only for --preset: without a preset, --rank sets the number of states")
-        if validation is not None and recipe.learning.kind.needs_hankel and recipe.refinement.objective != "likelihood":
+        learning, refined = recipe.learning, recipe.refinement.objective == "likelihood"
+        several = number_of_starts(learning.starts, learning.learner, learning.rank, learning.optimizer) > 1
+        if validation is not None and recipe.learning.kind.needs_hankel and not (refined or several):
             setting = f"--learner {learner} --refine {recipe.refinement.objective}"
-            raise no_effect("--validation", setting, "--refine likelihood or --preset best")
+            raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
     else:
         _check_preset(learner, rank, validation, field_values)
         recipe = Recipe()
