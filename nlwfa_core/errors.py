@@ -148,6 +148,7 @@ REMEDIES = {
     ("SavedModel", "Fit"): "SavedModel(fit.model, alphabet, {}) makes one",
     ("bytes", "str"): "Path(name) for a file, text.encode() for its content",
     ("ValuedStrings", "ValueFile"): "its strings are",
+    ("Options", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
 }
 for _model in ("WFA", "NLWFA", "RecurrentModel"):
     REMEDIES["SavedModel", _model] = "SavedModel(model, alphabet, {}) makes one"
@@ -206,10 +207,12 @@ def check_type(name: str, value: object, hint: Any) -> None:
                 raise TypeError(f"{name} must be a tuple of {len(entries)} values; got {len(value)}")
     if wanted and not any(_is_instance(value, kind) for kind in wanted):
         names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
-        phrases = [name if name in ("None", "text", "bytes", "Words", "ValuedStrings") else f"a {name}" for name in names]
+        phrases = [
+            name if name in ("None", "text", "bytes", "Words", "ValuedStrings", "Options") else f"a {name}" for name in names
+        ]
         plain = value is None or isinstance(value, (bool, Real, str))
         argument = f"{value!r:.60}" if plain else type(value).__name__
-        remedies = (REMEDIES.get((kind.__name__, type(value).__name__)) for kind in wanted)
+        remedies = (REMEDIES.get((kind.__name__, of)) for kind in wanted for of in (type(value).__name__, "any"))
         remedy = next((f" ({remedy})" for remedy in remedies if remedy), "")
         raise TypeError(f"{name} must be {' or '.join(phrases)}; got {argument}{remedy}")
 

@@ -192,7 +192,10 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
             fit(dyck, **shortcuts)
     with pytest.raises(TypeError, match="rank is passed twice: 2 and 3"):
         with_shortcuts("SP", 2, {"rank": 3})
-    with pytest.raises(TypeError, match="options must be Options, or a learner's name followed by a rank, such as 'SP', 5; got 5"):
+    with pytest.raises(
+        TypeError,
+        match="options must be Options or text or None; got 5 .the text is a learner's name, followed by a rank, such as 'SP', 5.",
+    ):
         fit(dyck, 5)  # type: ignore[arg-type]
 
 
