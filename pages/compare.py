@@ -60,5 +60,6 @@ if result is not None:
         "compare.conventions",
         "Perplexity of one model by each convention",
         {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
-        row_height=56,  # two lines of text
+        row_height=106,  # above 64, text wraps; the longest source has five lines
+        height="content",
     )
