@@ -237,8 +237,8 @@ def metric(page: Page, label: str) -> Locator:
     return page.get_by_test_id("stMetric").filter(has_text=label).get_by_test_id("stMetricValue")
 
 
-def upload(page: Page, field: str, data: bytes) -> None:
-    file: Any = {"name": "strings.txt", "mimeType": "text/plain", "buffer": data}
+def upload(page: Page, field: str, data: bytes, name: str = "strings.txt") -> None:
+    file: Any = {"name": name, "mimeType": "text/plain", "buffer": data}
     keyed(page, f"upload.{field}").locator("input[type=file]").set_input_files(file)
 
 

@@ -77,3 +77,26 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
         assert "**new**" in seen(error) and HOSTILE[0] in seen(error)
         meant_nothing(page)
     assert found == {"requests": [], "errors": [], "dialogs": []}
+
+
+def test_a_refused_file_leaves_its_slot_empty_for_the_next(page: Page, lab: str) -> None:
+    strings, solution = b"3 2\n2 0 1\n0\n1 1\n", b"3\n0.5\n0.25\n0.125\n"
+    with watched(page) as found:
+        visit(page, lab, "data", **QUICK)
+        upload(page, "upload", b"30 2\n" + b"2 0 1\n0\n1 1\n" * 10, "train.txt")
+        expect(page.get_by_test_id("stMain").get_by_text(": read as pautomac: 2 symbols: 0 1")).to_be_visible()
+        upload(page, "upload_test", strings, "test.txt")
+        expect(metric(page, "test strings")).to_have_text("3")
+        place = keyed(page, "upload.upload_solution")
+        for name in ("one.txt", "two.txt"):
+            upload(page, "upload_solution", strings, name)
+            expect(
+                page.get_by_test_id("stToast").filter(has_text=f"{name}: this is a PAutomaC file of strings").first
+            ).to_be_visible()
+            expect(place).not_to_contain_text(name)
+            settled(page)
+        upload(page, "upload_solution", solution, "solution.txt")
+        expect(page.get_by_test_id("stMain").get_by_text(": read as a PAutomaC solution: 3 probabilities")).to_be_visible()
+        expect(keyed(page, "take_out.upload_solution")).to_contain_text("In use: the file solution.txt")
+        expect(page.get_by_test_id("stSidebar")).to_contain_text("File of true probabilities: solution.txt")
+    assert found == {"requests": [], "errors": [], "dialogs": []}
