@@ -35,7 +35,7 @@ def label(page: Page) -> str:
 
 def weight_is(page: Page, model: str, wanted: str) -> None:
     """Waits for the table to say so; nobody presses anything."""
-    eventually(lambda: rows(page), lambda found: any(row[:2] == [model, wanted] for row in found))
+    eventually(lambda: {row[0]: row[1] for row in rows(page)}, lambda cells: f"{float(cells.get(model) or 'nan'):.6g}" == wanted)
 
 
 def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page, lab: str) -> None:
