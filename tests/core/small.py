@@ -29,6 +29,11 @@ def all_runs(history: History, deleted: bool = False) -> list[Run]:
     return [run_of_row(row._mapping) for row in rows if (row.deleted is not None) == deleted]
 
 
+def servers(home: Path) -> list[str]:
+    """The servers on a folder whose files are there: those alive, and those that have died and are not cleaned up yet."""
+    return [path.name for path in (home / "servers").iterdir() if not path.name.startswith(".")]
+
+
 def run_of(history: History, key: str) -> Run | None:
     return next((run for run in all_runs(history) + all_runs(history, deleted=True) if run.key == key), None)
 

@@ -28,7 +28,7 @@ from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from tests.core.jobs.test_sweep import Here, run_here
-from tests.core.small import posix, recipe_of, states
+from tests.core.small import posix, recipe_of, servers, states
 from tests.references import COIN
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
@@ -134,7 +134,7 @@ def test_a_sweep_on_a_full_disk_reports_it_and_continues_later(tmp_path: Path, m
     monkeypatch.setattr(worker, "save_result", save)
     again = run_missing(recipes, tmp_path)
     assert len(again.present) == len(again.new) == 2 and set(states(tmp_path).values()) == {"done"}
-    assert list(tmp_path.glob("runs/*/.*")) == [] and list((tmp_path / "servers").iterdir()) == []
+    assert list(tmp_path.glob("runs/*/.*")) == [] and servers(tmp_path) == []
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_a_server_that_stops_while_the_database_is_locked_leaves_runs_that_the_n
     monkeypatch.undo()
     assert states(tmp_path) == {key: "running"}
     assert Recorder(tmp_path).close(PATIENCE_SECONDS)
-    assert states(tmp_path) == {key: "interrupted"} and list((tmp_path / "servers").iterdir()) == []
+    assert states(tmp_path) == {key: "interrupted"} and servers(tmp_path) == []
 
 
 SERVER = """
@@ -266,7 +266,7 @@ def test_a_clock_that_jumps_neither_kills_the_living_nor_keeps_the_dead(
     other = runner.submit(recipe_of(seed=1), "me")
     wait_for(lambda: states(tmp_path).get(other) == "done")
     runner.close()
-    assert list((tmp_path / "servers").iterdir()) == []
+    assert servers(tmp_path) == []
 
 
 def test_only_times_that_people_read_come_from_the_clock() -> None:

@@ -28,7 +28,7 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.reproduction.experiments import RunFile
+from nlwfa_core.reproduction.experiments import FIELDS, RunFile
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.strings.sample import Sample
@@ -227,7 +227,7 @@ def test_an_invalid_address_of_a_database(url: str) -> None:
 
 @pytest.mark.parametrize("data", [b"key,x\r\n", b'"a\rb"\x00c\rd', b"\r\n\rx", b"a" * 200_000 + b","])
 def test_a_file_of_runs_that_is_not_csv(tmp_path: Path, data: bytes) -> None:
-    header = ",".join(RunFile(tmp_path / "x.csv", ("wer",))._header).encode()
+    header = ",".join((*FIELDS, "wer")).encode()
     for content in (data, header + b"\n" + data):
         (tmp_path / "x.csv").write_bytes(content)
         with pytest.raises(RecipeError, match=r"x\.csv"):

@@ -31,7 +31,7 @@ from nlwfa_core.history.runs import SOUND, Event, History, Run, run_of_result
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.lab import history as lab_history
 from nlwfa_core.metrics.diagnostics import diagnostics
-from tests.core.small import all_runs, posix, recipe_of, run_of, states
+from tests.core.small import all_runs, posix, recipe_of, run_of, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
@@ -115,7 +115,7 @@ def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: 
     wait_for(lambda: states(tmp_path)[waits.key()] == "done")
     assert states(tmp_path) == {first.key(): "done", endless.key(): "interrupted", waits.key(): "done"}
     runner.close()
-    assert list((tmp_path / "servers").iterdir()) == []
+    assert servers(tmp_path) == []
 
 
 def test_a_locked_database_holds_up_nobody_and_loses_nothing(tmp_path: Path, history: History) -> None:
@@ -302,7 +302,7 @@ def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
     assert mine.stopped_servers() == ("other",)
     mine.forget(("other",))
     mine.close()
-    assert [path.name for path in (tmp_path / "servers").iterdir() if not path.name.startswith(".")] == []
+    assert servers(tmp_path) == []
 
 
 WRITER = """

@@ -32,7 +32,7 @@ from nlwfa_core.jobs import sweep as sweeping
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.sweep import Cluster, Group, Slot, Swept, Waiting, Workers, run_missing
 from nlwfa_core.learning.progress import Progress
-from tests.core.small import posix, states
+from tests.core.small import posix, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 SWEEP: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]]
     assert table(tmp_path) == sweep[1]
     assert list(states(tmp_path).values()) == ["done"] * NUM_RUNS
     assert list(tmp_path.glob("runs/*/.*")) == []
-    assert list((tmp_path / "servers").iterdir()) == []
+    assert servers(tmp_path) == []
 
 
 def test_what_is_done_is_not_run_again(sweep: tuple[Path, list[dict[str, str]]], capsys: pytest.CaptureFixture[str]) -> None:

@@ -288,13 +288,25 @@ def train(tmp_path: Path) -> Path:
 
 
 def fit(train: Path, *arguments: str) -> list[str]:
-    options = ["--learner", "SP", "--rank", "3", "--prefixes", "20", "--suffixes", "20", "--out", str(train.parent / "model")]
+    options = [
+        "--learner",
+        "SP",
+        "--rank",
+        "3",
+        "--prefixes",
+        "20",
+        "--suffixes",
+        "20",
+        "--out",
+        str(train.parent / "model"),
+        "--force",
+    ]
     return ["fit", "--train", str(train), *options, *arguments]
 
 
 def test_fit_says_what_it_dropped(train: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(fit(train)) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == "train: read as pautomac: 2 symbols: 0 1\n"
     assert main(fit(train, "--max-distinct", "40")) == 0
     captured = capsys.readouterr()
     assert "of 500 strings" in captured.err and "dropped as rare: counts are at most" in captured.err
@@ -328,7 +340,7 @@ def test_the_head_of_a_file_tells_its_format(tmp_path: Path) -> None:
     wrong = b"2 2\n2 0\n1 0\n"
     (tmp_path / "wrong").write_bytes(wrong)
     with pytest.raises(RecipeError, match="line 2: length 2 is declared"):
-        read_sample(tmp_path / "wrong", "auto", 10)
+        read_sample(tmp_path / "wrong", "auto", None)
     many = b"%d 2\n" % PIECE_BYTES + b"1 0\n" * PIECE_BYTES
     (tmp_path / "many").write_bytes(many)
     assert read_sample(tmp_path / "many", "auto", 10)[0].counts.tolist() == [PIECE_BYTES]
