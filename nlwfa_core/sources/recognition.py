@@ -296,11 +296,11 @@ def _is_index(column: list[str]) -> bool:
 
 def _forced(delimiter: str) -> str:
     name = DELIMITERS[delimiter]
-    return f"the number after each line's last {name} is its count; the format tokens (--format tokens) reads it as text"
+    return f"the number after each line's last {name} is its count; as the format tokens it would be text"
 
 
 def _otherwise() -> str:
-    return " (if these are lines of tokens, set the format to tokens: --format tokens)"
+    return " (if these are lines of tokens, set the format to tokens)"
 
 
 # Lines of JSON

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -262,7 +262,7 @@ def test_nothing_of_a_bad_file_is_learned_from() -> None:
     trained(go(app, "train"))
     linked = open_lab("train", **app.query_params)
     assert recipe_of(linked).data.upload == hashlib.sha256(TRAIN).hexdigest()
-    assert np.array_equal(app.dataframe[0].value.to_numpy(), linked.dataframe[0].value.to_numpy())
+    pd.testing.assert_frame_equal(app.dataframe[0].value, linked.dataframe[0].value)
 
 
 def test_pasted_strings_are_told_as_they_were_read() -> None:
@@ -275,7 +275,7 @@ def test_pasted_strings_are_told_as_they_were_read() -> None:
     app.button(key="data.use").click().run()
     assert [toast.value.replace("\\", "") for toast in app.toast] == [
         "pasted strings: read as csv: 2 symbols: a b; the number after each line's last comma is its count; "
-        "the format tokens (--format tokens) reads it as text"
+        "as the format tokens it would be text"
     ]
 
 

@@ -55,7 +55,7 @@ def test_uploads_say_how_each_file_was_read(shelf: FileShelf) -> None:
     data = upload(shelf, b"0,3\n00,2\n" * 9, upload_test=b"00\n0\n", upload_solution=b"2\n0.5\n0.25\n", upload_model=MODEL)
     assert data.readings == {
         "upload": "read as csv: 1 symbol: 0; the number after each line's last comma is its count; "
-        "the format tokens (--format tokens) reads it as text",
+        "as the format tokens it would be text",
         "upload_test": "read as characters: 1 symbol: 0",
         "upload_solution": "read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5",
         "upload_model": "read as a PAutomaC model: 1 state, 1 symbol",

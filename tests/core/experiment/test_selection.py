@@ -99,7 +99,7 @@ def test_selections_that_can_not_be_made_are_refused() -> None:
     data = load_data(DATA)
     assert data.validation is not None
     for message, ranks, options in (
-        ("metric must be one of wer, log2_pauto; got 'auc'", [2], {"metric": "auc"}),
+        ("metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'auc'", [2], {"metric": "auc"}),
         ("ranks must have at least one entry; got none", [], {}),
         ("rank must be at least 1; got 0", [2, 0], {}),
         ("rank must be between 1 and 20 .*; got 21", [2, 21], {"recipe": Recipe(hankel=HANKEL)}),

@@ -52,17 +52,17 @@ OBJECTS = [{"text": text, "count": count, "id": number} for number, (text, count
         (
             table(COUNTED),
             "csv",
-            "; the number after each line's last comma is its count; the format tokens (--format tokens) reads",
+            "; the number after each line's last comma is its count; as the format tokens",
         ),
-        (table(COUNTED, ";"), "csv", "; the number after each line's last semicolon is its count; the format tokens"),
-        (table(COUNTED, "\t"), "csv", "; the number after each line's last tab is its count; the format tokens"),
+        (table(COUNTED, ";"), "csv", "; the number after each line's last semicolon is its count; as the format tokens"),
+        (table(COUNTED, "\t"), "csv", "; the number after each line's last tab is its count; as the format tokens"),
         (b"\xef\xbb\xbf" + table(COUNTED, ";", ("Satz", "Anzahl")), "csv", "; strings in the column 'Satz', counts in 'Anzahl'"),
         (
             table(COUNTED, header=("", "text", "n"), index=True),
             "csv",
             "; strings in the column 'text', counts in 'n'; the first column only",
         ),
-        (table(COUNTED, index=True), "csv", "reads it as text; the first column only numbers the rows"),
+        (table(COUNTED, index=True), "csv", "it would be text; the first column only numbers the rows"),
         (table(COUNTED, header=("sentence", "n")), "csv", "; strings in the column 'sentence', counts in 'n'"),
         (table(REVERSED, header=("n", "sentence")), "csv", "; strings in the column 'sentence', counts in 'n'"),
         ("".join(f"{json.dumps(record)}\n" for record in OBJECTS).encode(), "json", "'text', counts in 'count'; not used: 'id'"),
@@ -106,7 +106,7 @@ REFUSED = {
     "an empty count": (table([*COUNTED, ("the", "")]), "line 5: a count must be a whole number; got ''"),
     "a third column": (
         table([(*row, "en") for row in COUNTED], header=("text", "n", "language")),
-        "2 columns, string and count; got 3 columns, separated by commas: 'text', 'n', 'language' .*--format tokens",
+        "2 columns, string and count; got 3 columns, separated by commas: 'text', 'n', 'language' .*set the format to tokens",
     ),
     "a third column without a header": (
         table([(*row, 7) for row in COUNTED], ";"),
