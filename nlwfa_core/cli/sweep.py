@@ -11,6 +11,7 @@ import typer
 from ..errors import RecipeError, plural
 from ..experiment.recipe import Recipe
 from ..files import FileShelf
+from ..metrics.scores import SCORE_OF
 from ..sources.files import FORMATS
 from .sweep_files import check_files, read_sweep
 from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, progress_bar
@@ -69,7 +70,7 @@ def sweep(
         if isinstance(outcome, str):
             failures[key] = outcome
             return f"failed: {outcome}"
-        return f"WER {outcome.scores.wer:.4f}, {outcome.seconds.get('learning', 0.0):.1f} s"
+        return f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, {outcome.seconds.get('learning', 0.0):.1f} s"
 
     present = [key for key in recipes if folders.has(key)]
     for key in present:
