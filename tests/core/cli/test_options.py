@@ -158,10 +158,10 @@ REFUSED = {
     "sample": {"--force": "sample --model none --force"},
     "sweep": {"--jobs": "sweep none --out new --scheduler tcp://127.0.0.1:9 --jobs 2"},
     "reproduce": {
-        "--train": "reproduce dyck-rank --out new --train none",
-        "--validation": "reproduce dyck-rank --out new --validation none",
-        "--prefixes": "reproduce verbs --out new --prefixes none",
-        "--targets": "reproduce verbs --out new --targets none",
+        "--train": "reproduce dyck-rank --out new --minutes 0 --train none",
+        "--validation": "reproduce dyck-rank --out new --minutes 0 --validation none",
+        "--prefixes": "reproduce verbs --out new --minutes 0 --prefixes none",
+        "--targets": "reproduce verbs --out new --minutes 0 --targets none",
     },
 }
 BY_RECIPE = {"fit": LEARNING, "select-rank": LEARNING, "fit-values": VALUE_OPTIONS}
