@@ -30,12 +30,12 @@ def test_delete_undo_and_a_bundle_from_one_lab_to_another(page: Page, lab: str, 
         press(page, "history.delete")
         expect(page.get_by_text("1 run deleted")).to_be_visible()
         settled(page)
-        if len(before) > 1:
-            assert eventually(lambda: names(page), lambda seen: len(seen) == len(before) - 1) == before[1:]
+        if len(before) > 1:  # other tests' runs; the grid holds only the rows that are in view
+            eventually(lambda: names(page)[:5], before[1:6])
         press(page, "history.undo")
         expect(page.get_by_text("1 run deleted")).to_have_count(0)
         settled(page)
-        assert eventually(lambda: names(page), before) == before
+        eventually(lambda: names(page)[:5], before[:5])
         expect(keyed(page, "history.delete")).to_have_count(0)  # what is back is not ticked
 
         visit(page, fresh_lab, "history", **QUICK)
