@@ -22,6 +22,7 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 
 # The competitions' files are not part of the project: tests that want them skip without them.
@@ -249,3 +250,21 @@ def bayes_wer(grammar: Dyck, end: bool = True) -> float:
     num_levels = num_blocks * q + end
     wrong = num_blocks * min(q, 1 - q) + num_levels * float(at_least @ np.minimum(p, 1 - p))
     return wrong / (2 * num_blocks + end)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A model with the same scores after every prefix, and one weight for all strings."""
+
+    scores: tuple[float, ...]
+    weight: float = 0.5
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.scores) - 1
+
+    def weights(self, words: Words) -> FloatArray:
+        return np.full(len(words), self.weight)
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        return np.tile(np.array(self.scores, dtype=float), (trie.num_nodes, 1))

@@ -72,7 +72,7 @@ class _RolledOutRows:
         self.edges = []
         for symbol in range(len(steps.transitions[0])):
             following = hankel.shifted[rows, symbol]
-            outside = np.flatnonzero(following >= hankel.num_prefixes)  # else it is a node of its own
+            outside = np.flatnonzero(following >= hankel.num_prefixes)  # the others are nodes themselves
             self.edges.append((symbol, self.rollout.row[torch.from_numpy(outside)], following[outside]))
         in_order = np.empty_like(rows)
         in_order[self.rollout.row.numpy()] = rows

@@ -81,7 +81,7 @@ def fit_values(
     check_one_of("refine", refinement.objective, VALUE_REFINEMENTS)
     if options.starts > 1:
         raise RecipeError(
-            "starts must be 0 or 1 for functions learned from values, whose refinement has random restarts of its own; "
+            "starts must be 0 or 1 for functions learned from values, because their refinement has its own random restarts; "
             f"got {options.starts}"
         )
     check_cancelled(cancelled)

@@ -703,7 +703,7 @@ class StringFile:
 
     @property
     def reading(self) -> str:
-        """How the file was read, as pages and commands say it: `read_as` of its own symbols."""
+        """Describe how the file was read, for pages and commands: `read_as` with the file's symbols."""
         seen = np.zeros(len(self.alphabet), dtype=bool)
         for part in self.parts:
             seen[part.symbols] = True

@@ -391,7 +391,7 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
         return JsonLines(detail="each line a string in quotes")
     if all(isinstance(value, list) and all(_is_symbol(symbol) for symbol in value) for value in values) and any(values):
         if all_rows and len(rows) == 1:
-            raise FormatError(f"the file is one JSON list; each string must stand on a line of its own, as in {EXAMPLE}")
+            raise FormatError(f"the file is one JSON list; put each string on its own line, as in {EXAMPLE}")
         return JsonLines(detail="each line a list of symbols")
     return _fields_of(values) if all(isinstance(value, dict) for value in values) else None
 

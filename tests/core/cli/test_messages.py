@@ -1,4 +1,4 @@
-"""What a wrong command line or a wrong sweep is told: what was wrong, what was given, what is allowed; one line, exit code 2."""
+"""Messages for wrong command lines and sweeps: one line with what was wrong, given and allowed. Exit code 2."""
 
 from __future__ import annotations
 

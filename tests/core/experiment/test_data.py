@@ -193,7 +193,7 @@ def test_errors_of_outputs_are_against_the_truth_or_not_told(shelf: FileShelf) -
 
 
 def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
-    """A test file of its own, and no validation strings: nothing is set aside, as PAutomaC's rules have it."""
+    """With a test file and no validation strings nothing is set aside, as in PAutomaC."""
     data = upload(shelf, pautomac(ROWS), upload_test=pautomac(TEST_ROWS), num_validation=0)
     assert data.validation is None and data.sizes == (60, 0, 6) and data.notes == ()
     split = upload(shelf, pautomac(ROWS), num_validation=0, num_test=10)

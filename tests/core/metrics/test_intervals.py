@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, Words
-from tests.references import COIN, SIGNED, random_nlwfa, ring
+from tests.references import COIN, SIGNED, Fixed, random_nlwfa, ring
 
 AB = Alphabet(("a", "b"))
 WORDS = Dyck().sample(300, seed=3)
@@ -35,24 +34,6 @@ TEST_SETS: dict[str, Callable[[], TestSet]] = {
     "distinct, true model": lambda: TestSet(SAMPLE.words, Dyck().weights(SAMPLE.words), SAMPLE, True, Dyck()),
 }
 MODELS = [Dyck(), TRIGRAM, Uniform(2), COIN.wfa, ring(3), SIGNED.wfa, random_nlwfa(3, 2, 0)]
-
-
-@dataclass(frozen=True, eq=False)
-class Fixed:
-    """A model with the same scores after every prefix, and one weight for all strings."""
-
-    scores: tuple[float, ...]
-    weight: float = 0.5
-
-    @property
-    def num_symbols(self) -> int:
-        return len(self.scores) - 1
-
-    def weights(self, words: Words) -> FloatArray:
-        return np.full(len(words), self.weight)
-
-    def next_scores(self, trie: Trie) -> FloatArray:
-        return np.tile(np.array(self.scores, dtype=float), (trie.num_nodes, 1))
 
 
 @pytest.mark.parametrize("floor", [0.0, 1e-3])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -22,30 +22,12 @@ from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
-from nlwfa_core.strings.words import Alphabet, FloatArray, Words
-from tests.references import COIN, DATA, SIGNED, all_words, random_nlwfa, ring
+from nlwfa_core.strings.words import Alphabet, Words
+from tests.references import COIN, DATA, SIGNED, Fixed, all_words, random_nlwfa, ring
 
 ROOT = Path(__file__).resolve().parents[3]
 AB = Alphabet(("a", "b"))
 positive = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8).map(np.array)
-
-
-@dataclass(frozen=True, eq=False)
-class Fixed:
-    """A model with the same scores after every prefix."""
-
-    scores: tuple[float, ...]
-    weight: float = 0.5
-
-    @property
-    def num_symbols(self) -> int:
-        return len(self.scores) - 1
-
-    def weights(self, words: Words) -> FloatArray:
-        return np.full(len(words), self.weight)
-
-    def next_scores(self, trie: Trie) -> FloatArray:
-        return np.tile(np.array(self.scores, dtype=float), (trie.num_nodes, 1))
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ def test_fewer_than_five_seeds_decide_nothing() -> None:
 
 
 def judged(network: float, spectral: float, gram: float = 9.0, similar: bool = False, noise: float = 0.001, count: int = 5) -> str:
-    """The answer at one x, where every model has one score and a noise of its own."""
+    """The answer at one x, where every model has one score plus its own noise."""
     rng = np.random.default_rng(0)
     curves = [{5: seeds((value + noise * rng.normal(size=count)).tolist())} for value in (spectral, network, 9.0, gram)]
     networks = {"both.non": curves[1]}

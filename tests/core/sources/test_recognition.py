@@ -131,7 +131,7 @@ REFUSED = {
         "got the fields 'format', 'symbols', 'info', 'kind'",
     ),
     "a document": (b'[\n  "ab",\n  "b"\n]\n', "the file begins as JSON, but its lines are not; each line must be a string"),
-    "one list": (b'["ab", "b"]\n', "the file is one JSON list; each string must stand on a line of its own"),
+    "one list": (b'["ab", "b"]\n', "the file is one JSON list; put each string on its own line"),
     "another line below": (b'["a"]\n' * 30 + b"ab\n", "line 31: expected a line of JSON, as .* got 'ab'"),
     "a symbol with a space": (
         b'["a", "b"]\n' * 30 + b'["a b"]\n',
