@@ -122,6 +122,12 @@ def train(page: Page, key: str = "train") -> None:
     settled(page)
 
 
+def train_if_missing(page: Page, key: str = "train") -> None:
+    """As `train`, but another test may have trained the same on the same server. The page has to be drawn to its end."""
+    if keyed(page, f"{key}.start").count():
+        train(page, key)
+
+
 def chart(page: Page, key: str) -> Locator:
     """A Plotly chart, once it is drawn."""
     found = keyed(page, key).locator(".js-plotly-plot")

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import People
-from tests.browser.screen import PATHS, QUICK, WIDE, drawn_charts, go, keyed, tick, train, visit
+from tests.browser.screen import PATHS, QUICK, WIDE, drawn_charts, go, keyed, tick, train_if_missing, visit
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def trained(lab: str, people: People) -> str:
     """A server on which the run that all pages show is done."""
     with people.page(0) as page:
         visit(page, lab, "train", **QUICK)
-        train(page)
+        train_if_missing(page)
     return lab
 
 

@@ -6,7 +6,21 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import DESKTOP, PHONE, QUICK, chart, eventually, go, keyed, press, rows, settled, train, visit, watched
+from tests.browser.screen import (
+    DESKTOP,
+    PHONE,
+    QUICK,
+    chart,
+    eventually,
+    go,
+    keyed,
+    press,
+    rows,
+    settled,
+    train_if_missing,
+    visit,
+    watched,
+)
 from tests.browser.test_lab import FITS
 
 RECIPE = QUICK | {"data_seed": 31, "rank": 3}
@@ -41,8 +55,7 @@ def weight_is(page: Page, model: str, wanted: str) -> None:
 def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page, lab: str) -> None:
     with watched(page) as found:
         visit(page, lab, "train", **RECIPE)
-        if keyed(page, "train.start").count():  # another test may have trained it
-            train(page)
+        train_if_missing(page)
         go(page, "states")
         field = keyed(page, "states.string").get_by_role("textbox")
         field.fill("[[]]")
@@ -74,8 +87,7 @@ def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page
 def test_the_weight_follows_each_letter_and_the_field_keeps_focus_and_caret(page: Page, lab: str) -> None:
     with watched(page) as found:
         visit(page, lab, "train", **RECIPE)
-        if keyed(page, "train.start").count():
-            train(page)
+        train_if_missing(page)
         go(page, "predict")
         field = page.get_by_role("textbox", name="String", exact=True)
         expect(field).to_have_value("[]")
@@ -117,8 +129,7 @@ def test_html_that_is_typed_is_text(page: Page, lab: str) -> None:
 def test_states_and_predict_fit_a_phone_with_all_that_they_have(page: Page, lab: str) -> None:
     page.set_viewport_size(PHONE)
     visit(page, lab, "train", **RECIPE)
-    if keyed(page, "train.start").count():
-        train(page)
+    train_if_missing(page)
     page.set_viewport_size(DESKTOP)
     press(page, "pins.A")
     expect(page).to_have_url(re.compile("[?&]a="))
@@ -126,8 +137,7 @@ def test_states_and_predict_fit_a_phone_with_all_that_they_have(page: Page, lab:
     page.set_viewport_size(PHONE)
     page.goto(f"{lab}/states?{address}")
     settled(page)
-    if keyed(page, "states.start").count():
-        train(page, "states")
+    train_if_missing(page, "states")
     expect(chart(page, "states.overlay")).to_be_visible()
     expect(chart(page, "states.graph")).to_be_visible()
     page.wait_for_function(FITS, arg=PHONE["width"])
