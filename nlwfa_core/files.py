@@ -185,6 +185,11 @@ class FileShelf:
                 return short_title(self._title_file(name).read_bytes()[: 4 * MAX_NAME].decode("utf-8", "replace"))
         return ""
 
+    def titles(self) -> dict[str, str]:
+        """SHA-256 -> title of every file that has one."""
+        names = (path.stem for path in self.directory.glob("*.name"))
+        return {name: title for name in names if (title := self.title(name))}
+
     def _title_file(self, name: str) -> Path:
         return self.directory / f"{name}.name"
 

@@ -6,6 +6,7 @@ The database selects and sorts, so a page costs the same among 10,000 runs as am
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,14 +14,21 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import check_one_of
+from ..experiment.recipe import run_title
+from ..learning.names import HANKEL_LEARNERS
 from ..metrics.scores import SCORE_OF, Scores
-from .runs import OWNED, RUNS, History, Run, run_of_row
+from .runs import OWNED, REASONS, RUNS, STATE_WORDS, STATES, History, Run, run_of_row
 
 FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
 # Columns that make up most of a row, but are not shown in a table of runs.
 HEAVY = ("curves", "diagnostics", "sentences", "note")
 UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
+# The options of a Hankel matrix and its refinement that are words, by their place in a recipe.
+OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("refinement", "objective"))
+FILES = ("upload", "upload_test", "upload_solution", "upload_model")
+TITLE_MIDDLE = run_title("", 0).removesuffix("0")  # between the learner and the rank
+RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's title
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,9 @@ class Query:
     Attributes
     ----------
     text : str
-        Each of its words must occur in the name, a tag or a failure's message, or at the beginning of the key.
+        Each of its words must occur in a text of the run's row, whatever its case: the name, the title (such as "SP, k = 10"), the
+        status, the source, a file's title, the statistic, transform or refinement, a tag, the version, why the run failed; or at
+        the beginning of the key. "k = 10" is one word, and means this rank alone.
     states, learners, sources, tags : tuple of str
         Runs with any of these; empty for all.
     order : str
@@ -39,6 +49,8 @@ class Query:
         Reverse the order: the oldest or the worst first.
     owner : str or None
         A pseudonym: only runs on this person's list, with their names and tags.
+    titles : tuple of (str, str)
+        SHA-256 and title of each uploaded file that `text` may name.
     """
 
     text: str = ""
@@ -49,6 +61,7 @@ class Query:
     order: str = NEWEST
     last: bool = False
     owner: str | None = None
+    titles: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +88,7 @@ class Choices:
 
 def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
     """A page of a query's runs. Raises RecipeError if its order is unknown."""
-    conditions = [*_on_list(query.owner), *_conditions(query)]
+    conditions = [*_on_list(query.owner), *_conditions(history, query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
     rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(history, query)).offset(offset).limit(limit)
     count = _from(sa.select(sa.func.count()), query.owner).where(*conditions)
@@ -127,20 +140,61 @@ def _columns(owner: str | None) -> list[sa.Label[Any]]:
     return [labels.get(column.name, column).label(column.name) for column in RUNS.c]
 
 
-def _conditions(query: Query) -> list[sa.ColumnElement[bool]]:
-    labels = _labels(query.owner)
-    tags = sa.cast(labels["tags"], sa.Text)
+def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
+    tags = sa.cast(_labels(query.owner)["tags"], sa.Text)
     conditions: list[sa.ColumnElement[bool]] = []
     for column, values in ((RUNS.c.state, query.states), (RUNS.c.learner, query.learners), (RUNS.c.source, query.sources)):
         if values:
             conditions.append(column.in_(values))
     if query.tags:
         conditions.append(sa.or_(*(_tagged(tags, tag) for tag in query.tags)))
-    for word in query.text.split():
-        hits = [text.icontains(word, autoescape=True) for text in (labels["name"], RUNS.c.message)]
-        hits += [tags.icontains(json.dumps(word)[1:-1], autoescape=True), RUNS.c.key.startswith(word.lower(), autoescape=True)]
-        conditions.append(sa.or_(*hits))
-    return conditions
+    ranks = [sa.or_(RUNS.c.rank == int(rank[1]), *_in_labels(query, rank[0])) for rank in RANK.finditer(query.text)]
+    words = RANK.sub(" ", query.text).split()
+    return [*conditions, *ranks, *(sa.or_(*_in_labels(query, word), *_in_row(history, query, word)) for word in words)]
+
+
+def _in_labels(query: Query, text: str) -> list[sa.ColumnElement[bool]]:
+    """Whether a text occurs in what people wrote, or in why a run failed."""
+    labels = _labels(query.owner)
+    tags = sa.cast(labels["tags"], sa.Text)
+    texts = [(column, form) for column in (labels["name"], RUNS.c.message) for form in _cases(text)]
+    texts += [(tags, json.dumps(form)[1:-1]) for form in _cases(text)]
+    return [column.icontains(form, autoescape=True) for column, form in texts]
+
+
+def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[bool]]:
+    """Whether a word occurs in what a row shows of a run and its recipe."""
+    title = RUNS.c.learner + TITLE_MIDDLE + sa.cast(RUNS.c.rank, sa.Text)
+    hits = [text.icontains(word, autoescape=True) for text in (title, RUNS.c.source, RUNS.c.version)]
+    hits.append(RUNS.c.key.startswith(word.lower(), autoescape=True))
+    states = [state for state in STATES if _is_in(word, STATE_WORDS.get(state, state))]
+    unexplained = [state for state, reason in REASONS.items() if _is_in(word, reason)]
+    hits += [RUNS.c.state.in_(states), sa.and_(RUNS.c.state.in_(unexplained), RUNS.c.message.is_(None))]
+    words = sa.or_(*(_option(history, path).icontains(word, autoescape=True) for path in OPTION_WORDS))
+    hits.append(sa.and_(RUNS.c.learner.in_(HANKEL_LEARNERS), words))
+    if files := [content for content, title in query.titles if _is_in(word, title)]:
+        uploaded = sa.or_(*(_option(history, ("data", name)).in_(files) for name in FILES))
+        hits.append(sa.and_(RUNS.c.source == "upload", uploaded))
+    return hits
+
+
+def _option(history: History, path: tuple[str, str]) -> sa.ColumnElement[str]:
+    """An option of a run's recipe."""
+    text: sa.ColumnElement[str] = RUNS.c.recipe[path].as_string()
+    return sa.case((sa.func.json_valid(RUNS.c.recipe), text)) if history.engine.dialect.name == "sqlite" else text
+
+
+def _cases(text: str) -> list[str]:
+    """A text as written, and, beyond ASCII, in the usual cases: SQLite, and JSON with escapes, ignore case in ASCII alone.
+
+    >>> _cases("Für"), _cases("SP")
+    (['Für', 'für', 'FÜR'], ['SP'])
+    """
+    return [text] if text.isascii() else list(dict.fromkeys((text, text.lower(), text.upper(), text.capitalize())))
+
+
+def _is_in(word: str, text: str) -> bool:
+    return word.lower() in text.lower()
 
 
 def _tags(text: str) -> list[str]:

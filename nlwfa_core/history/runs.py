@@ -25,6 +25,11 @@ from ..version import __version__
 from .database import FILE, connect, is_own, reading, set_aside
 
 STATES = ("queued", "running", "done", "failed", "cancelled", "interrupted")
+STATE_WORDS = {"queued": "waiting"}  # other states are shown by their name
+REASONS = {
+    "interrupted": "Its server stopped before the run finished.",
+    "cancelled": "The run was cancelled before it finished.",
+}
 MAX_NAME, MAX_TAGS, MAX_TAG = 200, 20, 40
 
 # A number in JSON, and a moment, in seconds since 1970, that a calendar can show.

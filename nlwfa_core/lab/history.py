@@ -15,16 +15,12 @@ from ..experiment.recipe import Recipe, run_title
 from ..experiment.results import RUN_STAGES
 from ..files import SHA256, file_label
 from ..history.listing import NEWEST
-from ..history.runs import Run
+from ..history.runs import REASONS, STATE_WORDS, Run
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
 from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
 from .tables import DIAGNOSTIC_TITLES, Numbers, Table, format_diagnostic, format_score
 
-STATE_WORDS = {"queued": "waiting"}  # other states are shown by their name
-REASONS = {
-    "interrupted": "Its server stopped before the run finished.",
-    "cancelled": "The run was cancelled before it finished.",
-}
+MAX_DIFFERENCES = 3  # that stand beside a run's name
 SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
 
 
@@ -85,6 +81,8 @@ def total_seconds(run: Run) -> float | None:
 def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None) -> Table:
     """Make a table with a row for each run: test scores, options that differ, seeds, time and version.
 
+    Runs of the same name have what tells them apart beside it.
+
     Parameters
     ----------
     runs : sequence of Run
@@ -98,7 +96,10 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     recipes = [recipe_of(run) for run in runs]
     readable = [recipe for recipe in recipes if recipe is not None]
     by_run = [options(recipe) if recipe is not None else None for recipe in recipes]
-    table: Table = {"run": [run_name(run) for run in runs], "status": [state_word(run.state) for run in runs]}
+    table: Table = {"run": [run_name(run) for run in runs]}
+    if any(differences := _differences(runs, recipes, titles or {})):
+        table["difference"] = differences
+    table["status"] = [state_word(run.state) for run in runs]
     table["tags"] = [", ".join(run.tags) for run in runs]
     for kind in dict.fromkeys((*([] if order == NEWEST else [SCORE_OF[order]]), *MAIN_SCORES)):
         table[kind.column] = Numbers.of(
@@ -113,6 +114,21 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     if any(reasons := [reason(run) for run in runs]):
         table["why"] = reasons
     return {name: column for name, column in table.items() if name != "tags" or any(run.tags for run in runs)}
+
+
+def _differences(runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: Mapping[str, str]) -> list[str]:
+    """Say of each run in which options it differs from others of the same name; empty for a name of its own."""
+    groups: dict[str, list[Recipe]] = {}
+    for run, recipe in zip(runs, recipes, strict=True):
+        if recipe is not None:
+            groups.setdefault(run_name(run), []).append(recipe)
+    names = {name: differing(group) for name, group in groups.items()}
+    texts = []
+    for run, recipe in zip(runs, recipes, strict=True):
+        values = options(recipe) if recipe is not None else {}
+        parts = [f"{name} {_shortened(values[name], titles)}" for name in names.get(run_name(run), ()) if name in values]
+        texts.append(", ".join(parts[:MAX_DIFFERENCES]) + (" …" if len(parts) > MAX_DIFFERENCES else ""))
+    return texts
 
 
 def _format_duration(seconds: float | None) -> str:

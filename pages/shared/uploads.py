@@ -34,6 +34,12 @@ def titles(*recipes: Recipe | None) -> dict[str, str]:
     return {name: text for name in names if (text := title(name))}
 
 
+def all_titles() -> dict[str, str]:
+    """SHA-256 -> title, for every file on this server that has one."""
+    own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
+    return cache.uploads().titles() | own
+
+
 def label(name: str) -> str:
     """A file's title and the beginning of its hash."""
     return file_label(name, title(name))

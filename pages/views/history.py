@@ -87,8 +87,9 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
         key=SEARCH,
         persist_state="session",
         icon=":material/search:",
-        placeholder="name, tag, error …",
-        help="Each word must be in the name, in a tag or in an error message, or begin the run's key.",
+        placeholder="fac.non, k = 10, a name, tag, error …",
+        help="Each word must occur in the run's row: in its name or title (such as SP, k = 10), status, source, file, statistic, "
+        "transform, refinement, tags, version or error message; or begin the run's key.",
     )
     order = second.selectbox(
         "Order by",
@@ -118,7 +119,8 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
         f"Filter ({used})" if used else "Filter", icon=":material/filter_list:", width="stretch", key="history.filter"
     ):
         filter_values = [_several(label, options, key) for (label, options), key in zip(filters, FILTERS, strict=True)]
-    return Query(text or "", *map(tuple, filter_values), order=order, last=last, owner=run_list.owner)
+    titles = tuple(uploads.all_titles().items()) if text else ()
+    return Query(text or "", *map(tuple, filter_values), order=order, last=last, owner=run_list.owner, titles=titles)
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:

@@ -89,6 +89,19 @@ def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> 
     assert len(named(app)) >= 3 and not complaints(app)
 
 
+def test_a_search_covers_the_titles_that_the_table_shows() -> None:
+    for seed, learner in ((321, "SP"), (321, "fac.non"), (322, "SP")):
+        made(seed, learner, rank=7)
+    app = open_lab("history").text_input(key=history.SEARCH).set_value("sp, k = 7 dyck done").run()
+    assert not complaints(app) and {*named(app)} == {"SP, k = 7"}
+    table = app.dataframe[0].value.set_index("seed of the strings")
+    assert {321, 322} <= {*table.index} and "seed of the strings 322" in table["difference"][322]
+    app.text_input(key=history.SEARCH).set_value("fac.non k=7").run()
+    assert {*named(app)} == {"fac.non, k = 7"}
+    app.text_input(key=history.SEARCH).set_value("fac.non, k = 777").run()
+    assert not named(app) and any("Try fewer words or clear the filters." in text.value for text in app.main.markdown)
+
+
 def test_one_run_at_length() -> None:
     recipe = made(302, "fac.non")
     app = tick(find(open_lab("history"), recipe), 0)

@@ -395,6 +395,8 @@ def look_at(history: History) -> list[Run]:
     assert len({frozenset(run.key for run in listing) for listing in listings}) == 1
     for listing in listings:
         lab_history.runs_table(listing, "wer")
+    searches = [list_runs(history, Query("k string", titles=(("a" * 64, "k"),))), list_runs(history, Query("no such text"))]
+    assert searches[0].total >= len(listings[0]) - 1 and not searches[1].runs
     runs = list(get_runs(history, [run.key for run in listings[0]]).values())
     for row in runs:
         for shown in (lab_history.scores_of, lab_history.loss_curves, lab_history.training_lines, lab_history.diagnostics_table):

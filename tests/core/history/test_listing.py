@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +16,11 @@ from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe, run_title
 from nlwfa_core.history.listing import FIELDS, Query, choices, get_runs, list_runs
 from nlwfa_core.history.owners import OwnList
-from nlwfa_core.history.runs import History, Run
-from nlwfa_core.lab.history import score
+from nlwfa_core.history.runs import Event, History, Run
+from nlwfa_core.lab.history import reason, score, state_word
 from tests.core.small import all_runs
 
 RECIPE = Recipe().model_dump(mode="json")
@@ -59,16 +60,28 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 def matches(run: Run, query: Query) -> bool:
+    ranks = re.findall(r"\bk\s*=\s*\d+\b", query.text, re.IGNORECASE)
+    labels = [run.name, run.message or "", *run.tags]
+
     def has(word: str) -> bool:
-        said = [run.name, run.message or "", *run.tags]
-        return any(word.lower() in text.lower() for text in said) or run.key.startswith(word.lower())
+        texts = [*labels, run_title(run.learner, run.rank), state_word(run.state), reason(run), run.source, run.version]
+        texts += [run.recipe["hankel"]["statistic"], run.recipe["hankel"]["transform"], run.recipe["refinement"]["objective"]]
+        return any(word.lower() in text.lower() for text in texts) or run.key.startswith(word.lower())
+
+    def has_rank(text: str) -> bool:
+        return run.rank == int(text.partition("=")[2]) or any(text.lower() in label.lower() for label in labels)
+
+    words = query.text
+    for text in ranks:
+        words = words.replace(text, " ")
 
     return (
         (not query.states or run.state in query.states)
         and (not query.learners or run.learner in query.learners)
         and (not query.sources or run.source in query.sources)
         and (not query.tags or bool({*query.tags} & {*run.tags}))
-        and all(has(word) for word in query.text.split())
+        and all(has(word) for word in words.split())
+        and all(map(has_rank, ranks))
     )
 
 
@@ -76,9 +89,14 @@ def some(*values: str) -> st.SearchStrategy[tuple[str, ...]]:
     return st.lists(st.sampled_from(values), max_size=2, unique=True).map(tuple)
 
 
+SEARCHES = [
+    "", "run", "RUN 1", "rank high", "100%", "_", "%", "\\", "'", "ü", "Ü", "0000", "nothing", "both.non", "BOTH.NON, k = 7", "sp",
+    "sp,", "k = 1", "K=11", "k =", "= 4", "dyck",
+    "upload", "interrupted", "fail", "server stopped", "string", "likelihood", "quote ü",
+]  # fmt: skip
 QUERIES = st.builds(
     Query,
-    text=st.sampled_from(["", "run", "RUN 1", "rank high", "100%", "_", "%", "ü", "0000", "nothing"]),
+    text=st.sampled_from(SEARCHES) | st.lists(st.sampled_from(SEARCHES), min_size=2, max_size=3).map(" ".join),
     states=some("done", "failed", "queued"),
     learners=some("SP", "LSTM"),
     sources=some("dyck", "upload"),
@@ -94,6 +112,35 @@ def test_what_is_listed_is_what_fits(history: History, query: Query, offset: int
     assert found.total == len(wanted)
     assert [run.key for run in found.runs] == [run.key for run in wanted[offset : offset + limit]]
     assert all(run.curves is None and run.tags == ROWS[run.rank].tags for run in found.runs)
+
+
+def texts_of(history: History, text: str, **titles: str) -> set[str]:
+    """The learners and ranks of the runs that a search lists."""
+    files = tuple((content * 64, title) for content, title in titles.items())
+    return {run_title(run.learner, run.rank) for run in list_runs(history, Query(text, titles=files)).runs}
+
+
+def test_a_search_covers_what_a_row_shows(tmp_path: Path) -> None:
+    """Titles, sources, options in words, files by their titles; a rank is a number, not a beginning of one."""
+    recipes = [
+        Recipe().with_learner("fac.non", 10),
+        Recipe().with_learner("SP", 100).changed(hankel=HankelRecipe(statistic="prefix")),
+        Recipe().with_learner("HMM", 1).changed(hankel=HankelRecipe(statistic="prefix")),  # an HMM has no Hankel matrix
+        Recipe().with_learner("SP", 2).changed(data=DataRecipe(source="upload", upload="a" * 64, upload_test="b" * 64)),
+        Recipe().with_learner("SP", 3).changed(data=DataRecipe(source="upload", upload="c" * 64)),
+    ]
+    history = History.open(tmp_path)
+    history.note([Event(recipe.key(), recipe, "queued", 1.0) for recipe in recipes])
+    assert texts_of(history, "fac.non") == texts_of(history, "FAC k = 10") == texts_of(history, "k=10") == {"fac.non, k = 10"}
+    assert texts_of(history, "10") == {"fac.non, k = 10", "SP, k = 100"} and texts_of(history, "k = 1") == {"HMM, k = 1"}
+    assert len(texts_of(history, "dyck")) == 3 and texts_of(history, "prefix") == {"SP, k = 100"}
+    assert len(texts_of(history, "WAITING")) == 5 and not texts_of(history, "queued")  # the table says "waiting"
+    titles = {"a": "29.pautomac.train", "b": "Prüfung 29.txt", "d": "another 29"}
+    assert texts_of(history, "29.", **titles) == texts_of(history, "PRÜFUNG", **titles) == {"SP, k = 2"}
+    assert texts_of(history, "upload") == {"SP, k = 2", "SP, k = 3"} and not texts_of(history, "another", **titles)
+    for harmless in ("%", "_", "k = 99999999999999999999", "'; DROP TABLE runs", "\\%"):
+        assert not texts_of(history, harmless)
+    history.close()
 
 
 @pytest.mark.parametrize("last", [False, True])

@@ -61,6 +61,21 @@ def test_a_table_has_what_differs_seeds_and_the_scores_with_units() -> None:
     assert "tags" not in runs_table([DONE])
 
 
+def test_runs_of_one_name_have_what_tells_them_apart_beside_it() -> None:
+    longer = bare("done", RECIPE.changed(learning=RECIPE.learning.changed(epochs_transitions=500)))
+    named = bare("done", RECIPE.changed(data=RECIPE.data.changed(seed=9)), name="mine")
+    table = runs_table([DONE, longer, named])
+    assert table["run"] == ["fac.non, k = 2", "fac.non, k = 2", "mine"] and list(table)[1] == "difference"
+    assert table["difference"] == ["epochs of the transitions 5", "epochs of the transitions 500", ""]
+    many = {"epochs_factorisation": 7, "epochs_transitions": 8, "rate_transitions": 0.5, "seed": 3}
+    table = runs_table([DONE, bare("done", RECIPE.changed(learning=RECIPE.learning.changed(**many)))])
+    assert table["difference"][1] == (
+        "epochs of the factorisation 7, epochs of the transitions 8, learning rate of the transitions 0.5 …"
+    )
+    unreadable = Run(**{**vars(DONE), "key": "c" * 64, "recipe": {"x": 1}})
+    assert "difference" not in runs_table([DONE, named]) and "difference" not in runs_table([DONE, unreadable])
+
+
 def test_a_row_of_another_version_has_no_options() -> None:
     strange = bare("done")
     strange = Run(**{**vars(strange), "recipe": {"data": {"nonsense": 1}}, "scores": {"new score": 1.0}})
