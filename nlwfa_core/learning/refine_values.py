@@ -15,6 +15,7 @@ from .. import limits
 from ..errors import RecipeError, check_at_least
 from ..hankel.values import ValuedStrings
 from ..models.nlwfa import NLWFA
+from ..models.reading import reading_for
 from ..models.wfa import WFA
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
@@ -126,6 +127,8 @@ class _Problem:
         The shortest first, all values divided by one number.
     start : tensor, shape (num_parameters,)
         The model's own parameters.
+    reading : Reading
+        Says whether outputs are squared; a WFA's are not.
     """
 
     def __init__(self, model: WFA | NLWFA, strings: ValuedStrings) -> None:
@@ -133,13 +136,13 @@ class _Problem:
         if not largest:
             raise RecipeError("every value is 0: there is nothing to refine on")
         self.model = model
-        self.square = isinstance(model, NLWFA) and model.reading.link == "square"
+        self.reading = model.reading if isinstance(model, NLWFA) else reading_for("none", bounded=False)
         self.nonlinear = (model.nonlinear_transitions, model.nonlinear_termination) if isinstance(model, NLWFA) else (False, False)
         transitions, decoder = (model.transitions, model.decoder) if isinstance(model, NLWFA) else ((model.transitions,), ())
         self.num_layers = len(transitions)
         # A power of 4: neither it nor its root rounds.
         scale = 4.0 ** np.ceil(np.log2(largest) / 2)
-        self.unit = scale**0.5 if self.square else scale
+        self.unit = scale**0.5 if self.reading.link == "square" else scale
         ordered = strings.take(np.argsort(strings.words.lengths, kind="stable"))
         self.strings = replace(ordered, values=ordered.values / scale)
         arrays = (model.initial, *transitions, *decoder, model.termination / self.unit)
@@ -154,7 +157,7 @@ class _Problem:
     def vector_of(self, model: WFA) -> torch.Tensor | None:
         """The parameters of a linear model with as many states whose output is squared; None if this model has other layers."""
         arrays = (model.initial, model.transitions, model.termination / self.unit)
-        if not self.square or [array.shape for array in arrays] != list(self.shapes):
+        if self.reading.link != "square" or [array.shape for array in arrays] != list(self.shapes):
             return None
         return torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
 
@@ -201,7 +204,8 @@ class _LeastSquares:
         for layer in layers[problem.num_layers :]:
             states = theta(states @ layer, problem.nonlinear[1])
         outputs = states @ termination
-        return (outputs.square() if problem.square else outputs) * self.weights - self.targets
+        residuals: torch.Tensor = problem.reading.linked(outputs) * self.weights - self.targets
+        return residuals
 
     def _jacobian(self, vector: torch.Tensor) -> torch.Tensor:
         def along(tangent: torch.Tensor) -> torch.Tensor:
