@@ -7,6 +7,7 @@ choices by validation strings. The paragraphs about what the paper leaves open a
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -82,7 +83,8 @@ def write_pages(experiment: Experiment, measured: Sequence[Measured]) -> dict[st
         The runs that there are; the page says how many are missing.
     """
     body, figures = BODIES[experiment.name](experiment, measured)
-    parts = [f"# {TITLES[experiment.name]}", *_head(experiment, measured), *body, reasons(experiment.name)]
+    head, time = _head(experiment, measured), _time(experiment, measured)
+    parts = [f"# {TITLES[experiment.name]}", *head, *body, *time, reasons(experiment.name)]
     return {f"{experiment.name}.md": "\n\n".join(parts) + "\n", **figures}
 
 
@@ -139,6 +141,34 @@ def _done(settings: str, planned: Sequence[Planned], measured: Sequence[Measured
     runs = list(select(measured, settings=settings))
     seeds = len({one.seed for one in planned})
     return settings, f"{len(runs):,} of {len(planned):,}", f"{len(whole_seeds(planned, runs))} of {seeds}"
+
+
+def _time(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
+    """Tabulate the time that learning took: medians by rank or, if there are several, by size, and the sum over all runs."""
+    learned = [one for one in measured if one.planned.settings != REFERENCE]
+    x = "size" if len(distinct(learned, "size")) > 1 else "rank"
+    xs = distinct(learned, x)
+    rows = []
+    for settings, learner in dict.fromkeys((one.planned.settings, one.planned.learner) for one in learned):
+        runs = list(select(learned, settings=settings, learner=learner))
+        medians = [_seconds(values_of_all(select(runs, **{x: at}), "seconds")) for at in xs]
+        rows.append((settings, learner, *medians, f"{sum(values_of_all(runs, 'seconds')) / 3600:.2f}"))
+    if not rows:
+        return []
+    name = "k" if x == "rank" else "n"
+    return [
+        "## How long it took",
+        "Seconds of learning by the clock (the median of the runs), and hours, summed over all runs. Counting and scoring are not "
+        "included. Other programs ran on the same machine, so an idle one takes less.",
+        table(("settings", "learner", *(f"{name} = {at:,}" for at in xs), "hours"), rows),
+    ]
+
+
+def _seconds(values: Sequence[float]) -> str:
+    if not values:
+        return ""
+    median = statistics.median(values)
+    return f"{median:.0f}" if median >= 10 else f"{median:.2g}"
 
 
 # Figures 2 to 5: Dyck strings
@@ -695,6 +725,11 @@ BODIES = {
 def values_of(measured: Iterable[Measured], metric: str) -> dict[int, float]:
     """Collect a metric by seed; runs without a value are left out."""
     return {one.planned.seed: value for one in measured if (value := one.values[metric]) is not None}
+
+
+def values_of_all(measured: Iterable[Measured], metric: str) -> list[float]:
+    """Collect a metric of runs that may share a seed; runs without a value are left out."""
+    return [value for one in measured if (value := one.values[metric]) is not None]
 
 
 def whole_seeds(planned: Iterable[Planned], measured: Iterable[Measured]) -> set[int]:

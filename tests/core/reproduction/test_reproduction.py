@@ -368,6 +368,19 @@ def test_the_page_by_rank() -> None:
             ET.fromstring(text)
 
 
+def test_the_page_says_how_long_learning_took() -> None:
+    plan = dyck("dyck-rank", 3, False)
+    done = [
+        replace(one, values={**one.values, "seconds": 600.0 * one.planned.seed + one.planned.rank})
+        for one in made_up(plan)
+        if one.planned.settings == "converged" and one.planned.learner == "fac.non" and one.planned.rank in (1, 5)
+    ]
+    page = write_pages(plan, done)["dyck-rank.md"]
+    assert "| settings | learner | k = 1 | k = 5 | hours |" in page
+    assert "| converged | fac.non | 601 | 605 | 1.00 |" in page  # medians of 1, 601, 1201 and of 5, 605, 1205; 3618 s
+    assert "How long" not in write_pages(plan, [])["dyck-rank.md"]
+
+
 def test_networks_trained_to_convergence_are_compared_with_sp_and_with_controls() -> None:
     plan = dyck("dyck-rank", 5, False)
     done = made_up(plan)
