@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .learning.spectral import linear_loss
     from .learning.values import fit_values
     from .metrics.intervals import intervals, paired_differences, string_scores
+    from .metrics.ranking import Targets, rank_next, score_ranking
     from .metrics.scores import TestSet, evaluate
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .sources.automata import sample_words
     from .sources.files import read_strings
     from .sources.pautomac import read_pautomac_model, read_solution
+    from .sources.prefixes import read_prefixes, read_ranking, read_targets, write_ranking
     from .sources.values import read_values
     from .strings.sample import Sample
     from .strings.words import Alphabet, Words
@@ -64,6 +66,7 @@ HOMES = {
     "RefinementRecipe": "experiment.recipe",
     "Sample": "strings.sample",
     "SavedModel": "models.files",
+    "Targets": "metrics.ranking",
     "TestSet": "metrics.scores",
     "WFA": "models.wfa",
     "Words": "strings.words",
@@ -84,19 +87,25 @@ HOMES = {
     "loss_svgs": "lab.svg",
     "paired_differences": "metrics.intervals",
     "prepare": "experiment.pipeline",
+    "rank_next": "metrics.ranking",
     "read_pautomac_model": "sources.pautomac",
+    "read_prefixes": "sources.prefixes",
+    "read_ranking": "sources.prefixes",
     "read_solution": "sources.pautomac",
     "read_strings": "sources.files",
+    "read_targets": "sources.prefixes",
     "read_values": "sources.values",
     "reference_models": "experiment.pipeline",
     "run": "experiment.pipeline",
     "sample_words": "sources.automata",
     "save_model": "models.files",
+    "score_ranking": "metrics.ranking",
     "select_basis": "hankel.basis",
     "select_rank": "experiment.selection",
     "singular_values_svg": "lab.svg",
     "string_scores": "metrics.intervals",
     "value_scores": "hankel.values",
+    "write_ranking": "sources.prefixes",
 }
 # Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
 FORMER = {
@@ -122,6 +131,7 @@ __all__ = [
     "RefinementRecipe",
     "Sample",
     "SavedModel",
+    "Targets",
     "TestSet",
     "WFA",
     "Words",
@@ -142,19 +152,25 @@ __all__ = [
     "loss_svgs",
     "paired_differences",
     "prepare",
+    "rank_next",
     "read_pautomac_model",
+    "read_prefixes",
+    "read_ranking",
     "read_solution",
     "read_strings",
+    "read_targets",
     "read_values",
     "reference_models",
     "run",
     "sample_words",
     "save_model",
+    "score_ranking",
     "select_basis",
     "select_rank",
     "singular_values_svg",
     "string_scores",
     "value_scores",
+    "write_ranking",
 ]
 
 

@@ -45,6 +45,7 @@ from nlwfa_core.reproduction.experiments import Measured, Planned, RunFile
 from nlwfa_core.sources.counting import count_strings
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
+from nlwfa_core.sources.prefixes import read_ranking, read_targets
 from nlwfa_core.sources.values import read_values
 from nlwfa_core.strings.words import Alphabet
 
@@ -57,6 +58,8 @@ FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 CHARACTERS_MEMORY = 13
 # The same for a file of runs: a line of eleven bytes becomes a few Python objects.
 RUNS_MEMORY = 45
+# The same for targets and rankings: a line of two bytes, one symbol, becomes up to six numbers of eight bytes.
+TARGETS_MEMORY = 45
 LETTERS = Alphabet(("a", "b"))
 COIN = WFA(np.array([1.0, 0.0]), np.full((2, 2, 2), 0.2), np.array([0.2, 0.2]))
 STRINGS = (
@@ -185,6 +188,20 @@ def _pieces() -> Reader:
 
 def _solution() -> Reader:
     return Reader((b"3\n0.5\n1e-20\n0\n", b"1\r\n0.25\r\n"), read_solution)
+
+
+def _targets() -> Reader:
+    def read(data: bytes) -> object:
+        return read_targets(data, LETTERS if len(data) % 2 else None).likeliest
+
+    return Reader((b"1.0 3 1.0\n1.0 -1 1.0\n", b"0.8 2 0.5 -1 0.3 0 2e-1\n0.5 1 0.5", b"0\n1\n-1\n"), read, times=TARGETS_MEMORY)
+
+
+def _ranking() -> Reader:
+    def read(data: bytes) -> object:
+        return read_ranking(data, LETTERS if len(data) % 2 else None)
+
+    return Reader((b"4 10 1 5 9\n1 -1\n", b"0\n" * 9 + b"1 2 3 4 5 6\n\n"), read, times=TARGETS_MEMORY)
 
 
 def _automaton() -> Reader:
@@ -456,6 +473,8 @@ READERS: dict[str, Callable[[], Reader]] = {
     "strings, uploaded": _upload,
     "values": _values,
     "solution": _solution,
+    "targets": _targets,
+    "ranking": _ranking,
     "automaton": _automaton,
     "recipe": _recipe,
     "link": _link,

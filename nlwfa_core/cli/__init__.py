@@ -3,6 +3,7 @@
 - `main`: the table of commands, and those that draw strings, score a model and use it.
 - `learn`: `fit` and `select-rank`.
 - `export`: `export` and `sample`, which take a model to other programs.
+- `rank`: `rank`, for prefixes and targets of the SPiCe competition.
 - `values`: `fit-values` and `score-values`, for functions that are not distributions.
 - `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
 - `sweep_files`: the files of strings that a sweep names by their paths.

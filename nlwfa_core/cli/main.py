@@ -21,6 +21,7 @@ from ..version import __version__
 from .export import export, sample
 from .learn import fit, select_rank
 from .options import Options, takes_fields
+from .rank import rank
 from .reproduce import reproduce
 from .sweep import sweep
 from .terminal import (
@@ -53,6 +54,7 @@ Solution = Annotated[Path | None, typer.Option(help="Also write each string's ex
 
 app.command()(fit)
 app.command("select-rank")(select_rank)
+app.command()(rank)
 app.command()(reproduce)
 app.command()(sweep)
 app.command("fit-values")(fit_values)

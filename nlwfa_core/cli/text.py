@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..learning.learners import FitReport
     from ..metrics.diagnostics import Diagnostics
     from ..metrics.intervals import StringScores
+    from ..metrics.ranking import RankingScore
     from ..strings.sample import Sample
     from ..strings.words import Alphabet, FloatArray, Word
 
@@ -234,6 +235,22 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
     )
     legend = f"After {alphabet.decode(word)}, {prediction}: the largest score, the end of the string counted."
     return f"{legend}\n{table([('next', 'score', '|share|'), *rows])}"
+
+
+def prefixes_text(number: int) -> str:
+    """Write a number of prefixes with its noun."""
+    return f"{number:,} prefix{'' if number == 1 else 'es'}"
+
+
+def ranking_summary(score: RankingScore) -> str:
+    """Write the score of a ranking.
+
+    >>> from nlwfa_core.metrics.ranking import RankingScore
+    >>> print(ranking_summary(RankingScore(0.75, 0.5, 748)))
+    NDCG5 0.7500, error 0.5000: the share of first-ranked symbols that were not what followed; 748 prefixes
+    """
+    error = f"error {as_text(score.error)}: the share of first-ranked symbols that were not what followed"
+    return f"NDCG5 {as_text(score.ndcg5)}, {error}; {prefixes_text(score.num_prefixes)}"
 
 
 def ranks_summary(learner: str, selection: RankSelection) -> str:

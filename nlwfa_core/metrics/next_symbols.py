@@ -229,7 +229,7 @@ class _Guesses:
                 ranked = np.where(np.isnan(scores), -np.inf, scores)
                 largest = np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
             tolerance = RELATIVE_ERROR * largest
-            likeliest, inner = _highest(ranked, tolerance), _highest(ranked[:, :-1], tolerance)
+            likeliest, inner = highest(ranked, tolerance), highest(ranked[:, :-1], tolerance)
             if floor:
                 probabilities = next_distributions(magnitudes)
                 probabilities[np.isnan(magnitudes).any(axis=1)] = 0.0
@@ -243,7 +243,7 @@ class _Guesses:
         Equal scores share the discounts of their ranks; ranks beyond the fifth have none.
         """
         size = min(TOP, self.ranked.shape[1])
-        summed = np.concatenate(([0.0], np.cumsum(_discounts(size))))
+        summed = np.concatenate(([0.0], np.cumsum(discounts(size))))
         left, equal, rank = self.ranked.copy(), self.likeliest, np.zeros(len(self.ranked), dtype=np.int64)
         groups = []
         while True:
@@ -254,18 +254,19 @@ class _Guesses:
             if not (number[rank < size] > 0).any():  # the remaining scores are nan or −∞
                 return tuple(groups)
             left[equal] = -np.inf
-            equal = _highest(left, self.tolerance)
+            equal = highest(left, self.tolerance)
 
 
-def _discounts(size: int) -> FloatArray:
-    discounts: FloatArray = 1 / np.log2(np.arange(size) + 2)
-    return discounts
+def discounts(size: int) -> FloatArray:
+    """What a symbol at each of the first ranks gains in NDCG@5, 1 / log₂(rank + 1), shape (size,)."""
+    gains: FloatArray = 1 / np.log2(np.arange(size) + 2)
+    return gains
 
 
-def _highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
+def highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
     """Which scores of each row equal its highest, within the tolerance; none if all are −∞."""
-    highest = scores.max(axis=1)
-    guesses: BoolArray = scores >= np.where(np.isneginf(highest), np.inf, highest - tolerance)[:, None]
+    largest = scores.max(axis=1)
+    guesses: BoolArray = scores >= np.where(np.isneginf(largest), np.inf, largest - tolerance)[:, None]
     return guesses
 
 
@@ -277,7 +278,7 @@ def likeliest(scores: FloatArray) -> list[int]:
     """
     finite = np.where(np.isnan(scores), -np.inf, scores)
     tolerance = RELATIVE_ERROR * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-    return np.flatnonzero(_highest(finite[None], np.array([tolerance]))[0]).tolist()
+    return np.flatnonzero(highest(finite[None], np.array([tolerance]))[0]).tolist()
 
 
 def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
@@ -307,7 +308,7 @@ def _true_gains(guesses: _Guesses, truth: FloatArray) -> tuple[FloatArray, Float
     for equal, share in guesses.groups:
         gains += np.where(share > 0, share * np.einsum("ij,ij->i", equal, truth), 0.0)
     size = min(TOP, truth.shape[1])
-    return gains, _discounts(size) @ -np.sort(-truth, axis=1)[:, :size].T
+    return gains, discounts(size) @ -np.sort(-truth, axis=1)[:, :size].T
 
 
 def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray:

@@ -35,7 +35,8 @@ from ..learning.progress import UNFINISHED, Progress, Report, silent
 from ..metrics.scores import Scores, TestSet, evaluate
 from ..models.model import Model
 from ..sources.files import read_strings
-from .prefixes import Prefixes, PrefixScores, prefix_scores, read_targets
+from ..sources.prefixes import read_targets, targets_of
+from .prefixes import Prefixes, PrefixScores, prefix_scores
 from .squared import SQUARED_COLUMNS, squared_errors
 
 REFERENCE = "reference"
@@ -469,7 +470,7 @@ def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes
 
     runs = _learner_runs(SPICE_SETTINGS, LINES[:2], sizes, seeds, ranks_of)
     runs = _without_slow(runs) if quick else runs
-    scored = Prefixes(words, read_targets(targets, len(words)))
+    scored = Prefixes(words, targets_of(read_targets(targets), len(words))[0].likeliest)
     base = _shortened(base) if quick else base
     return Experiment("spice-4", "spice-4", runs, base, uploads, SPICE_SETTINGS, scored, quick=quick)
 

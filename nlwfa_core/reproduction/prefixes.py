@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import FormatError, RecipeError
+from ..errors import RecipeError
 from ..metrics.next_symbols import likeliest
+from ..metrics.ranking import END
 from ..models.model import Model
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, Words
-
-END_TARGET = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,38 +62,6 @@ class PrefixScores:
     whole: float
 
 
-def read_targets(data: bytes, num_prefixes: int) -> IntArray:
-    """Read the targets of a SPiCe file.
-
-    A line has a denominator, then pairs of a symbol and its probability, the likeliest first. Lines beyond the number of prefixes
-    are left out: a file of the competition has one too many.
-
-    >>> read_targets(b"1.0 3 1.0\\n1.0 -1 1.0\\n", 2).tolist()
-    [3, -1]
-
-    Returns
-    -------
-    array, shape (num_prefixes,)
-        The likeliest next symbols, −1 for the end of the string. In problems of real data, it is what followed.
-
-    Raises
-    ------
-    FormatError
-        If there are fewer lines than prefixes, or a line is not a target.
-    """
-    lines = data.decode(errors="replace").splitlines()[:num_prefixes]
-    if len(lines) < num_prefixes:
-        raise FormatError(f"the file of targets must have a line for each prefix; got {len(lines)} for {num_prefixes}")
-    targets = []
-    for number, line in enumerate(lines, start=1):
-        cells = line.split()
-        if len(cells) < 3 or not (cells[1] == str(END_TARGET) or cells[1].isdigit()):
-            example = "a denominator, a symbol and a probability, such as '1.0 3 1.0'"
-            raise FormatError(f"line {number} of the targets must be {example}; got {line[:60]!r}")
-        targets.append(int(cells[1]))
-    return np.array(targets, dtype=np.int64)
-
-
 def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
     """Score a model in the four ways.
 
@@ -106,7 +73,7 @@ def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
     words, targets = prefixes.words, prefixes.targets
     if not words.offsets[-1]:
         raise RecipeError("prefixes with at least one symbol are needed; got none")
-    if targets.max(initial=END_TARGET) >= model.num_symbols:
+    if targets.max(initial=END) >= model.num_symbols:
         raise RecipeError(f"targets must be below the model's number of symbols, {model.num_symbols}; got {targets.max()}")
     trie = Trie.of(words, model.num_symbols)
     wrong = 1 - _shares(model.next_scores(trie))

@@ -8,6 +8,7 @@
 - `files`: strings from the bytes of a file, in any of five formats.
 - `values`: CSV files of strings and values.
 - `pautomac`: solutions and models of the PAutomaC competition, and writing its files.
+- `prefixes`: prefixes, targets and rankings of the SPiCe competition.
 - `counting`: strings of corpora that do not fit into memory, counted within a proven bound.
 
 How the strings are split into training, validation and test sets is up to `experiment.data`.

@@ -702,6 +702,11 @@ class StringFile:
         return replace(Words.joined(self.parts), alphabet=self.alphabet)
 
     @property
+    def names(self) -> Alphabet | None:
+        """What symbols are called in files that belong to this one: their names, or None if this one has numbers alone."""
+        return None if self.format == "pautomac" else self.alphabet
+
+    @property
     def reading(self) -> str:
         """Describe how the file was read, for pages and commands: `read_as` with the file's symbols."""
         seen = np.zeros(len(self.alphabet), dtype=bool)

@@ -94,6 +94,24 @@ class Trie:
         return totals
 
     @cached_property
+    def preorder(self) -> IntArray:
+        """The position of each node in depth-first order, shape (num_nodes,): all that begins with a prefix stands together.
+
+        >>> Trie.of(Words.of([(0, 1), (0, 0), (1,)]), num_symbols=2).preorder.tolist()  # of λ, 0, 1, 00, 01
+        [0, 1, 4, 2, 3]
+        """
+        sizes = np.ones(self.num_nodes, dtype=np.int64)  # of the subtrees
+        bounds = self.levels.tolist()
+        for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
+            sizes[above:start] += _sums_at(self.parent[start:end] - above, sizes[start:end], start - above)
+        positions = np.zeros(self.num_nodes, dtype=np.int64)
+        for start, end in pairwise(bounds[1:]):
+            parents, own = self.parent[start:end], sizes[start:end]
+            before = np.cumsum(own) - own
+            positions[start:end] = positions[parents] + 1 + before - before[np.searchsorted(parents, parents)]
+        return positions
+
+    @cached_property
     def _keys(self) -> IntArray:
         return self.parent[1:] * self.num_symbols + self.symbol[1:]  # ascending: children are numbered in this order
 

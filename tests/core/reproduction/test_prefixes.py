@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.errors import FormatError, RecipeError
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
-from nlwfa_core.reproduction.prefixes import Prefixes, prefix_scores, read_targets
+from nlwfa_core.reproduction.prefixes import Prefixes, prefix_scores
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.prefixes import read_targets, targets_of
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
@@ -58,14 +59,6 @@ def test_readings_equal_loops_over_positions(rows: list[tuple[list[int], int]]) 
     assert scores.whole == pytest.approx(next_symbol_score(model, sample).wer)
 
 
-def test_files_of_targets() -> None:
-    assert read_targets(b"1.0 -1 1.0\n1.0 32 1.0\n0.9 2 0.5 1 0.25\n1.0 8 1.0\n", 3).tolist() == [-1, 32, 2]
-    with pytest.raises(FormatError, match="line for each prefix; got 1 for 2"):
-        read_targets(b"1.0 -1 1.0\n", 2)
-    with pytest.raises(FormatError, match="line 2 of the targets must be a denominator.*got 'x'"):
-        read_targets(b"1.0 -1 1.0\nx\n", 2)
-
-
 def test_what_does_not_belong_together_is_refused() -> None:
     with pytest.raises(RecipeError, match="got 1 targets for 2 prefixes"):
         Prefixes(Words.of([(0,), (1,)]), np.array([0]))
@@ -87,7 +80,7 @@ def test_the_readings_of_spice_4(order: int, private: tuple[float, ...]) -> None
     """
     train = read_strings((SPICE / "4.spice.train").read_bytes()).sample()
     words = read_strings((SPICE / "4.spice.prefix.public").read_bytes(), alphabet=train.alphabet).words
-    targets = read_targets((SPICE / "4.spice.target.public").read_bytes(), len(words))
-    scores = prefix_scores(NGram.fit(train, order), Prefixes(words, targets))
+    targets, _ = targets_of(read_targets(SPICE / "4.spice.target.public"), len(words))
+    scores = prefix_scores(NGram.fit(train, order), Prefixes(words, targets.likeliest))
     public = (scores.target, scores.inside, scores.inside_and_target, scores.whole)
     assert public == pytest.approx(private, abs=0.025)

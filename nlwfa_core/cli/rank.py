@@ -1,0 +1,97 @@
+"""The command `rank`: the likeliest next symbols after each prefix of a file, as in the SPiCe competition."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import RecipeError
+from .terminal import (
+    STRINGS,
+    Force,
+    Format,
+    Model,
+    Output,
+    check_known,
+    check_new_file,
+    errors_naming,
+    file_name,
+    read_bytes,
+    read_model,
+    write_file,
+)
+from .text import json_text, prefixes_text, ranking_summary
+
+if TYPE_CHECKING:
+    from ..metrics.ranking import RankingScore, Targets
+    from ..sources.files import StringFile
+    from ..strings.words import Alphabet
+
+
+def rank(
+    model: Model,
+    prefixes: Annotated[Path, typer.Option(help=f"Beginnings of strings: {STRINGS}")],
+    targets: Annotated[
+        Path | None, typer.Option(help="What followed each prefix: a SPiCe target file, or one symbol a line, -1 for the end.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the ranking to this file, not to stdout.")] = None,
+    format: Format = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object, not the ranking.")] = False,
+    force: Force = False,
+) -> Output:
+    """Rank the five likeliest next symbols after each prefix, a line each, -1 for the end, and score them by their targets."""
+    from ..metrics.diagnostics import divergence_warnings
+    from ..metrics.ranking import rank_next, score_ranking
+    from ..sources.prefixes import write_ranking
+
+    check_new_file(out, force)
+    if out is not None and any(path.exists() and out.exists() and out.samefile(path) for path in (prefixes, targets) if path):
+        raise RecipeError(f"the ranking must not replace the file of prefixes or of targets; got {out} for both")
+    saved = read_model(model)
+    file, notes = _read_prefixes(prefixes, format, saved.alphabet)
+    words = file.words
+    target: Targets | None = None
+    if targets is not None:
+        target, target_notes = _read_targets(targets, file, len(saved.alphabet))
+        notes += target_notes
+    ranking = rank_next(saved.model, words)
+    text = write_ranking(ranking, file.names)
+    score: RankingScore | None = None if target is None else score_ranking(ranking, target)
+    if out is not None:
+        write_file(out, text)
+    notes += tuple(divergence_warnings(saved.model))
+    if as_json:
+        record = {"ndcg5": None, "error": None, "num_prefixes": len(words)} if score is None else asdict(score)
+        return Output(json_text(record), notes)
+    summary = "" if score is None else ranking_summary(score)
+    if out is None:
+        return Output(text.removesuffix("\n"), (*notes, *filter(None, [summary])))
+    return Output("\n".join(filter(None, [summary, f"ranking of {prefixes_text(len(words))} written to {out}"])), notes)
+
+
+def _read_prefixes(path: Path, format: str, alphabet: Alphabet) -> tuple[StringFile, tuple[str, ...]]:
+    """Read prefixes for a model over `alphabet`, with notes. Raises RecipeError as `terminal.read_known_words` does."""
+    from ..sources.prefixes import read_prefixes
+
+    data = read_bytes(path)
+    with errors_naming(path):
+        file = read_prefixes(data, format, alphabet)
+    words = file.words
+    check_known(path, words, file.alphabet, alphabet)
+    return file, (f"{file_name(path)}: {file.reading}; {prefixes_text(len(words))}", *file.notes)
+
+
+def _read_targets(path: Path, prefixes: StringFile, num_symbols: int) -> tuple[Targets, tuple[str, ...]]:
+    """Read the targets of prefixes for a model with `num_symbols` symbols, with notes. Raises RecipeError."""
+    from ..sources.prefixes import read_targets, targets_of
+
+    data = read_bytes(path)
+    with errors_naming(path):
+        targets, notes = targets_of(read_targets(data, prefixes.names), len(prefixes.words))
+    unknown = int((targets.likeliest >= num_symbols).sum())
+    if unknown:
+        notes += (f"{unknown:,} of {len(targets):,} targets are symbols that the model does not know, so no ranking holds them.",)
+    return targets, tuple(f"{file_name(path)}: {note}" for note in notes)

@@ -1,0 +1,227 @@
+"""Rank what may follow a prefix, and score rankings as the SPiCe competition does.
+
+In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each of some prefixes of strings,
+the five likeliest next symbols, the end of the string among them. A target says what followed the prefix or, for generated strings,
+how probable each next symbol was. `next_symbols` scores every prefix of whole strings instead. `sources.prefixes` has the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecipeError, check_at_least, check_types
+from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of
+from ..rounding import RELATIVE_ERROR
+from ..strings.trie import Trie
+from ..strings.words import FloatArray, IntArray, Words, whole_numbers
+from ..threads import on_one_thread
+from .next_symbols import TOP, discounts, highest
+
+END = -1  # the end of the string, in targets and rankings
+NO_SYMBOL = -2  # fills a row of a ranking that has fewer symbols than others
+SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory together: 128 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What followed each of some prefixes, or how probable each next symbol was.
+
+    Attributes
+    ----------
+    symbols : array, shape (num_pairs,)
+        Next symbols by prefix, −1 for the end of the string, each at most once for a prefix. A number above the model's symbols is
+        a symbol that the model does not know.
+    probabilities : array, shape (num_pairs,)
+        Their probabilities. What followed a prefix of a real string has 1.
+    offsets : array, shape (num_prefixes + 1,)
+        The pairs of prefix i are `offsets[i]` … `offsets[i + 1] − 1`; there is at least one.
+    best_gains : array, shape (num_prefixes,)
+        The largest possible Σ_{j ≤ 5} p(a_j) / log₂(j + 1) of each prefix, as its file gives it: the denominator of NDCG5.
+    """
+
+    symbols: IntArray
+    probabilities: FloatArray
+    offsets: IntArray
+    best_gains: FloatArray
+
+    def __post_init__(self) -> None:
+        pairs, rows, offsets = len(self.symbols), len(self.best_gains), self.offsets
+        if len(self.probabilities) != pairs or len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != pairs:
+            raise RecipeError(
+                f"targets of {rows:,} prefixes with {pairs:,} next symbols need as many probabilities, and {rows + 1:,} offsets "
+                f"from 0 to {pairs:,}; got {len(self.probabilities):,} probabilities and {len(offsets):,} offsets"
+            )
+        if (np.diff(offsets) < 1).any():
+            raise RecipeError(f"each prefix needs a next symbol; prefix {int(np.argmax(np.diff(offsets) < 1)) + 1:,} has none")
+
+    @classmethod
+    def of(cls, symbols: npt.ArrayLike) -> Targets:
+        """Make the targets of prefixes of real strings, given the one symbol that followed each, −1 for the end."""
+        followed = whole_numbers("the targets", symbols)
+        ones = np.ones(len(followed))
+        return cls(followed, ones, np.arange(len(followed) + 1), ones)
+
+    def __len__(self) -> int:
+        return len(self.best_gains)
+
+    @property
+    def likeliest(self) -> IntArray:
+        """The likeliest next symbol of each prefix, the first of equal ones, shape (num_prefixes,).
+
+        Of a real string, it is what followed.
+
+        >>> Targets.of([3, -1]).likeliest.tolist()
+        [3, -1]
+        """
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
+        lengths = np.diff(self.offsets)
+        best = np.repeat(np.maximum.reduceat(self.probabilities, self.offsets[:-1]), lengths)
+        positions = np.flatnonzero(self.probabilities == best)
+        rows = np.repeat(np.arange(len(self)), lengths)[positions]
+        return self.symbols[positions[np.unique(rows, return_index=True)[1]]]
+
+    def of_symbols(self, symbols: npt.NDArray[np.integer]) -> FloatArray:
+        """The probabilities of one symbol for each prefix, shape (num_prefixes,); 0 for a symbol that its target does not list."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        hits = self.symbols == symbols[rows]
+        probabilities = np.zeros(len(self))
+        probabilities[rows[hits]] = self.probabilities[hits]
+        return probabilities
+
+
+@dataclass(frozen=True)
+class RankingScore:
+    """How good a ranking is.
+
+    Attributes
+    ----------
+    ndcg5 : float
+        Mean over the prefixes of Σ_{j ≤ 5} p(a_j) / log₂(j + 1), divided by its largest possible value, where a_1, a_2 … are the
+        ranked symbols and p is the target; 1 is best. A symbol that is ranked twice counts once.
+    error : float
+        Share of the prefixes whose first-ranked symbol is not what followed or, if the target has probabilities, not the likeliest.
+    num_prefixes : int
+    """
+
+    ndcg5: float
+    error: float
+    num_prefixes: int
+
+
+@check_types
+@on_one_thread
+def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> IntArray:
+    """Rank the likeliest next symbols after each prefix by a model's scores, the likeliest first.
+
+    Scores are compared with their sign. If they are equal, lower symbols come first, and the end of the string last. Scores are
+    equal if their difference is at most 2⁻²⁹ of the largest |score| that is not ranked yet, so that rounding decides nothing. What
+    is not a number comes after all numbers.
+
+    >>> from nlwfa_core.models.ngram import Uniform
+    >>> rank_next(Uniform(2), Words.of([(), (0, 1)])).tolist()
+    [[0, 1, -1], [0, 1, -1]]
+
+    Parameters
+    ----------
+    model : Model or HasModel
+        A model, or what holds one, such as a `Fit` or a `SavedModel`.
+    prefixes : Words
+        In any order; repeated ones are computed once. Words of another alphabet get the numbers of the model's, symbol by symbol.
+    count : int
+        The number of ranks.
+
+    Returns
+    -------
+    array, shape (num_prefixes, min(count, num_symbols + 1))
+        −1 for the end of the string.
+
+    Raises
+    ------
+    RecipeError
+        If the count is below 1, or a prefix has a symbol that the model does not know.
+    """
+    check_at_least("count", count, 1)
+    own = model_of(model)
+    words, num_next = prefixes.in_alphabet(alphabet_of(own), MODELS_ALPHABET), own.num_symbols + 1
+    ranking = np.empty((len(words), min(count, num_next)), dtype=np.int64)
+    for rows, trie in _batches(words, own.num_symbols):
+        nodes, inverse = np.unique(trie.ends, return_inverse=True)
+        ranking[rows] = _ranked(own.next_scores(trie)[nodes], ranking.shape[1])[inverse]
+    ranking[ranking == own.num_symbols] = END
+    return ranking
+
+
+def _batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
+    """Numbers of words with their prefix tree, small enough for its scores to fit into memory. Common prefixes stay together."""
+    trie = Trie.of(words, num_symbols)
+    nodes_at_once = max(1, SCORES_AT_ONCE // (num_symbols + 1))
+    if trie.num_nodes <= nodes_at_once:
+        yield np.arange(len(words)), trie
+        return
+    batches = trie.preorder[trie.ends] // nodes_at_once
+    order = np.argsort(batches, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(batches[order])) + 1):
+        yield rows, Trie.of(words.take(rows), num_symbols)
+
+
+def _ranked(scores: FloatArray, count: int) -> IntArray:
+    """The columns of the highest scores of each row, by the rule of `rank_next`, shape (n, count)."""
+    left = np.where(np.isnan(scores), -np.inf, scores)
+    ranking = np.empty((len(scores), count), dtype=np.int64)
+    equal, unranked, rows = np.zeros(scores.shape, dtype=bool), np.ones(scores.shape, dtype=bool), np.arange(len(scores))
+    for rank in range(count):
+        done = np.flatnonzero(~equal.any(axis=1))  # rows whose equal scores are all ranked: find the next ones
+        if len(done):
+            values = left[done]
+            sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
+            following = highest(values, RELATIVE_ERROR * sizes)
+            none = ~following.any(axis=1)
+            following[none] = unranked[done[none]]  # what remains is −∞ or not a number
+            equal[done] = following
+            left[done] = np.where(following, -np.inf, values)
+        ranking[:, rank] = chosen = equal.argmax(axis=1)
+        equal[rows, chosen] = unranked[rows, chosen] = False
+    return ranking
+
+
+@check_types
+def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> RankingScore:
+    """Score a ranking as SPiCe's own program, `score_computation.py`, does.
+
+    >>> score_ranking(np.array([[0, 1], [1, 0]]), Targets.of([0, 0]))
+    RankingScore(ndcg5=0.815464876785729, error=0.5, num_prefixes=2)
+
+    Parameters
+    ----------
+    ranking : array, shape (num_prefixes, num_ranks)
+        Symbols, the likeliest first; −1 is the end of the string, and −2 no symbol. Ranks beyond the fifth do not count.
+    targets : Targets
+        One for each prefix.
+
+    Raises
+    ------
+    RecipeError
+        If there are no prefixes, or the numbers of rankings and targets differ.
+    """
+    if ranking.ndim != 2 or len(ranking) != len(targets):
+        raise RecipeError(
+            f"a ranking must have a row for each target, shape ({len(targets):,}, ranks); got an array of shape {ranking.shape}"
+        )
+    if not len(targets):
+        raise RecipeError("a ranking of at least 1 prefix is needed to be scored; got none")
+    gains = np.zeros(len(targets))
+    for rank, discount in enumerate(discounts(min(TOP, ranking.shape[1]))):
+        symbols = ranking[:, rank]
+        repeated = (ranking[:, :rank] == symbols[:, None]).any(axis=1)
+        gains += np.where(repeated, 0.0, discount * targets.of_symbols(symbols))
+    first = ranking[:, 0] if ranking.shape[1] else np.full(len(targets), NO_SYMBOL)
+    return RankingScore(
+        ndcg5=float((gains / targets.best_gains).mean()),
+        error=float((first != targets.likeliest).mean()),
+        num_prefixes=len(targets),
+    )

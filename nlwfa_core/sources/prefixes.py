@@ -1,0 +1,287 @@
+"""The files of the SPiCe competition: prefixes of strings, targets that say what followed each, and rankings of next symbols.
+
+A file of prefixes has the form of a file of strings: in SPiCe, a first line `number_of_prefixes alphabet_size`, and a line
+`length s₁ s₂ …` for each prefix. A line of targets is `best_gain symbol probability symbol probability …`; that of a real string
+has one symbol, as `1.0 3 1.0`. A line of a ranking has five symbols, the likeliest first. The end of the string is −1. Source:
+Balle et al. 2016, and the competition's own files and programs, `3gram_baseline.py` and `score_computation.py`.
+
+What is read here is ranked and scored by `metrics.ranking`.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import limits
+from ..errors import FormatError, RecipeError, check_types, plural
+from ..limits import check_at_most
+from ..metrics.next_symbols import TOP, discounts
+from ..metrics.ranking import END, NO_SYMBOL, Targets
+from ..strings.words import Alphabet, IntArray
+from .files import MAX_DIGITS, StringFile, bytes_of, clean, finite, first_rows, line_blocks, quoted, read_strings
+from .recognition import TARGET, check_kind
+
+NUMBER = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}")
+EXAMPLE = "the largest possible gain, and a probability for each symbol, as in '1.0 3 1.0', or one symbol, as in '3'"
+
+
+@check_types
+def read_prefixes(data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
+    """Read a file of prefixes, in any format that strings have.
+
+    >>> list(read_prefixes(b"2 3\\n2 0 2\\n0\\n").words)
+    [(0, 2), ()]
+
+    Parameters
+    ----------
+    data, format, alphabet
+        As for `files.read_strings`.
+
+    Returns
+    -------
+    StringFile
+        Its `names` are the symbols' names in the targets and rankings of these prefixes.
+
+    Raises
+    ------
+    FormatError
+        If the file can't be read, or a line counts for more than one prefix.
+    RecipeError
+        If the format is unknown, or there is no such file.
+    """
+    file = read_strings(data, format, alphabet)
+    if file.weights is not None and (file.weights != 1).any():
+        row = int(np.argmax(file.weights != 1))
+        raise FormatError(
+            f"prefixes are written one on each line, without counts other than 1; got a count of {file.weights[row]:,} for prefix "
+            f"{row + 1:,}"
+        )
+    return file
+
+
+@check_types
+def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Targets:
+    """Read what followed each prefix of a file of prefixes, in its order.
+
+    >>> targets = read_targets(b"0.8 2 0.5 -1 0.5\\n1.0 0 1.0\\n")
+    >>> targets.symbols.tolist(), targets.probabilities.tolist(), targets.best_gains.tolist()
+    ([2, -1, 0], [0.5, 0.5, 1.0], [0.8, 1.0])
+
+    Parameters
+    ----------
+    data : bytes or Path
+        The content of a file, or where it is. A line may also have one symbol alone: that which followed.
+    alphabet : Alphabet, optional
+        The names of the symbols in the file (`StringFile.names`); by default, symbols are numbers from 0. Symbols that are not in
+        it get the numbers after it.
+
+    Raises
+    ------
+    FormatError
+        If a line is empty or malformed, has a symbol twice, a probability below 0 or a largest gain that is not above 0.
+    RecipeError
+        If there is no such file.
+    """
+    cleaned = clean(bytes_of(data))
+    check_kind(first_rows(cleaned), TARGET)
+    index = None if alphabet is None else {name: number for number, name in enumerate(alphabet.symbols)}
+    symbols, probabilities, ends, gains = array("q"), array("d"), array("q", [0]), array("d")
+    for line, cells in _rows(cleaned, "targets"):
+        if len(cells) == 1:
+            symbols.append(_number(cells[0], index, line))
+            probabilities.append(1.0)
+            gains.append(1.0)
+        elif len(cells) % 2 == 0:
+            raise FormatError(f"a target must be {EXAMPLE}; got {quoted(' '.join(cells[:20]))}", line)
+        else:
+            own = [_number(name, index, line) for name in cells[1::2]]
+            if len(set(own)) < len(own):
+                twice = next(name for position, name in enumerate(own) if name in own[:position])
+                raise FormatError(f"a symbol must stand once in a target; got {quoted(cells[1::2][own.index(twice)])} twice", line)
+            gain = finite(cells[0], line)
+            if gain <= 0:
+                raise FormatError(f"the largest possible gain of a target must be above 0; got {quoted(cells[0])}", line)
+            symbols.extend(own)
+            probabilities.extend(finite(cell, line, at_least=0) for cell in cells[2::2])
+            gains.append(gain)
+        ends.append(len(symbols))
+    integers, numbers = np.dtype(np.int64), np.dtype(np.float64)
+    return Targets(
+        np.frombuffer(symbols, integers),
+        np.frombuffer(probabilities, numbers),
+        np.frombuffer(ends, integers),
+        np.frombuffer(gains, numbers),
+    )
+
+
+@check_types
+def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str, ...]]:
+    """The targets of the first prefixes, and a note if there are more of them: one of the competition's files has a line too many.
+
+    Raises
+    ------
+    FormatError
+        If there are fewer targets than prefixes.
+    """
+    if len(targets) < num_prefixes:
+        raise FormatError(
+            f"the file of targets must have a line for each of the {num_prefixes:,} prefixes; got {plural(len(targets), 'line')}"
+        )
+    if len(targets) == num_prefixes:
+        return targets, ()
+    end = int(targets.offsets[num_prefixes])
+    first = Targets(
+        targets.symbols[:end],
+        targets.probabilities[:end],
+        targets.offsets[: num_prefixes + 1],
+        targets.best_gains[:num_prefixes],
+    )
+    return first, (f"there are {len(targets):,} targets for {num_prefixes:,} prefixes: the first {num_prefixes:,} are used.",)
+
+
+def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
+    """Write a file that `read_targets` reads back as the same targets.
+
+    >>> write_targets(Targets.of([3, -1]))
+    '1.0 3 1.0\\n1.0 -1 1.0\\n'
+
+    Parameters
+    ----------
+    alphabet : Alphabet, optional
+        The names to write for the symbols; by default, their numbers.
+
+    Raises
+    ------
+    RecipeError
+        If a symbol has no name, or one that can't stand in such a file.
+    """
+    names = _written(targets.symbols, alphabet)
+    pairs = [f"{name} {probability!r}" for name, probability in zip(names, targets.probabilities.tolist(), strict=True)]
+    rows = zip(targets.best_gains.tolist(), targets.offsets.tolist(), targets.offsets[1:].tolist(), strict=False)
+    return "".join(f"{gain!r} {' '.join(pairs[start:end])}\n" for gain, start, end in rows)
+
+
+def best_gain(probabilities: npt.ArrayLike) -> float:
+    """The largest possible Σ_{j ≤ 5} p(a_j) / log₂(j + 1), given the probabilities of next symbols: what begins a line of targets.
+
+    >>> best_gain([0.25, 0.5, 0.25])
+    0.7827324383928644
+    """
+    top = np.sort(np.asarray(probabilities, dtype=np.float64))[::-1][:TOP]
+    return float(top @ discounts(len(top)))
+
+
+@check_types
+def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArray:
+    """Read a ranking: a line for each prefix, with the five likeliest next symbols, the likeliest first.
+
+    Symbols after the fifth are left out: they do not count.
+
+    >>> read_ranking(b"2 0 -1\\n1\\n").tolist()
+    [[2, 0, -1], [1, -2, -2]]
+
+    Parameters
+    ----------
+    data, alphabet
+        As for `read_targets`.
+
+    Returns
+    -------
+    array, shape (num_prefixes, num_ranks)
+        −1 for the end of the string; −2 where a line has no more symbols.
+
+    Raises
+    ------
+    FormatError
+        If a line is empty or malformed.
+    RecipeError
+        If there is no such file.
+    """
+    index = None if alphabet is None else {name: number for number, name in enumerate(alphabet.symbols)}
+    symbols, lengths = array("q"), array("B")
+    for line, cells in _rows(clean(bytes_of(data)), "a ranking"):
+        own = [_number(name, index, line) for name in cells[:TOP]]
+        symbols.extend(own)
+        lengths.append(len(own))
+    filled = np.arange(max(lengths)) < np.frombuffer(lengths, np.uint8)[:, None]
+    ranking = np.full(filled.shape, NO_SYMBOL, dtype=np.int64)
+    ranking[filled] = np.frombuffer(symbols, np.dtype(np.int64))
+    return ranking
+
+
+def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = None) -> str:
+    """Write a ranking as the competition expects it: a line for each prefix, symbols separated by spaces.
+
+    With fewer than five next symbols a line has all that there are: the competition's programs write and read such lines.
+
+    >>> write_ranking(np.array([[2, 0, -1], [1, -2, -2]]))
+    '2 0 -1\\n1\\n'
+    >>> write_ranking(np.array([[0, -1]]), Alphabet(("a",)))
+    'a -1\\n'
+
+    Parameters
+    ----------
+    ranking : array, shape (num_prefixes, num_ranks)
+        Symbols; −1 is the end of the string, −2 no symbol.
+    alphabet : Alphabet, optional
+        The names to write for the symbols; by default, their numbers.
+
+    Raises
+    ------
+    RecipeError
+        If a symbol has no name, or one that can't stand in such a file.
+    """
+    width = ranking.shape[1]
+    names, absent = _written(ranking.ravel(), alphabet), (ranking == NO_SYMBOL).any()
+    rows: Iterable[Sequence[str]] = (names[start : start + width] for start in range(0, len(names), width))
+    if absent:
+        rows = ([name for name in row if name] for row in rows)
+    return "".join(f"{' '.join(row)}\n" for row in rows)
+
+
+def _rows(cleaned: bytes, what: str) -> Iterator[tuple[int, list[str]]]:
+    """The number and the cells of each line. Blank lines may stand only at the end: elsewhere, each would be a prefix's."""
+    blank = 0
+    for line, row in enumerate(chain.from_iterable(line_blocks(cleaned)), start=1):
+        cells = row.split()
+        if not cells:
+            blank = blank or line
+        elif blank:
+            raise FormatError(f"{what} must have a line for each prefix; got an empty line", blank)
+        else:
+            yield line, cells
+
+
+def _number(name: str, index: dict[str, int] | None, line: int) -> int:
+    """The number of a symbol in a file; a name that is not in the index gets the next number."""
+    if name == str(END):
+        return END
+    if index is not None:
+        number = index.setdefault(name, len(index))
+        check_at_most("the number of symbols", number + 1, max(limits.most("symbols"), len(index) - 1), line)
+        return number
+    if not NUMBER.fullmatch(name):
+        raise FormatError(f"a symbol must be a whole number from 0, or {END} for the end of the string; got {quoted(name)}", line)
+    return int(name)
+
+
+def _written(symbols: npt.NDArray[np.integer], alphabet: Alphabet | None) -> list[str]:
+    """The name of each symbol, empty for no symbol."""
+    names: dict[int, str] = {END: str(END), NO_SYMBOL: ""}
+    for symbol in set(symbols.tolist()) - names.keys():
+        if symbol < 0 or (alphabet is not None and symbol >= len(alphabet)):
+            raise RecipeError(f"symbols must be numbers of the alphabet, or {END} for the end of the string; got {symbol}")
+        names[symbol] = name = str(symbol) if alphabet is None else alphabet.symbols[symbol]
+        if alphabet is not None and (name == str(END) or len(name.split()) != 1 or name.strip() != name):
+            raise RecipeError(
+                f"the symbol {quoted(name)} can't be written in a file with spaces between symbols and {END} for the end of the "
+                "string; number the symbols, as in SPiCe's files"
+            )
+    return [names[symbol] for symbol in symbols.tolist()]
