@@ -21,6 +21,21 @@ class RecipeError(ValueError):
     """A request that can't be carried out; the message says what was wrong, what was given and what is allowed."""
 
 
+class FieldError(RecipeError):
+    """A field of a recipe with a value that is not allowed; the message begins with the field's name.
+
+    Parameters
+    ----------
+    message : str
+    field : str
+        Its name in the message, so that a command can name its option instead.
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
 class RunsFailed(RecipeError):
     """Some of several runs could not be carried out; the message names each. The results of the others are kept."""
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from pydantic.fields import FieldInfo
 
-from ..errors import RecipeError, alternatives
+from ..errors import FieldError, RecipeError, alternatives
 from ..experiment.fields import FIELDS, HELP, PARTS, Condition, flat
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
@@ -62,7 +62,12 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
         def command_with_options(**values: Any) -> Output:
             entered = {name: values.pop(name) for name in options}
             field_values = {field: value for name, value in entered.items() if value is not None for field in options[name]}
-            return command(**values, field_values=field_values)
+            try:
+                return command(**values, field_values=field_values)
+            except FieldError as error:
+                named = (name for name, own in options.items() if any(FIELDS[field][1] == error.field for field in own))
+                name = next((typed(name) for name in named), error.field)
+                raise RecipeError(name + str(error).removeprefix(error.field)) from None
 
         hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "field_values"}
         own = [parameter for name, parameter in signature(command).parameters.items() if name != "field_values"]

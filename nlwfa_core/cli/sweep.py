@@ -10,7 +10,7 @@ import typer
 
 from ..errors import RecipeError, plural
 from ..experiment.recipe import Recipe
-from ..files import FileShelf
+from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..metrics.scores import SCORE_OF
 from ..sources.files import FORMATS
 from .sweep_files import check_files, read_sweep
@@ -49,8 +49,9 @@ def sweep(
         raise RecipeError("--jobs has no effect with --scheduler: the cluster's workers run the recipes")
     check_writable(out)
     shelf, files = FileShelf(out / "uploads"), {"train": train, "test": test, "solution": solution, "true_model": true_model}
+    text = read_capped(sweep, MAX_JSON_BYTES)
     try:
-        content, readings = read_sweep(sweep, files, format, shelf)
+        content, readings = read_sweep(text, sweep.parent, files, format, shelf)
         recipes = Grid.from_json(content).recipes()
         check_files(recipes, shelf)
     except RecipeError as error:

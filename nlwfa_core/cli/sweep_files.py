@@ -9,7 +9,7 @@ from typing import Any
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
-from ..files import MAX_JSON_BYTES, SHA256, FileShelf, from_json, read_capped, to_json
+from ..files import SHA256, FileShelf, from_json, to_json
 from ..sources.recognition import reading_of
 from .terminal import errors_naming, file_name, read_bytes
 
@@ -17,13 +17,19 @@ from .terminal import errors_naming, file_name, read_bytes
 FIELDS = {"train": "upload", "test": "upload_test", "solution": "upload_solution", "true_model": "upload_model"}
 
 
-def read_sweep(path: Path, options: Mapping[str, Path | None], format: str | None, shelf: FileShelf) -> tuple[bytes, list[str]]:
-    """Read a sweep's file, and put the files on the shelf that it or the command's options name by their paths.
+def read_sweep(
+    content: bytes, folder: Path, options: Mapping[str, Path | None], format: str | None, shelf: FileShelf
+) -> tuple[bytes, list[str]]:
+    """Read a sweep, and put the files on the shelf that it or the command's options name by their paths.
 
     Parameters
     ----------
+    content : bytes
+        Of the sweep's file.
+    folder : Path
+        The folder of that file, to which the paths in it are relative.
     options : mapping of str to Path
-        Key of `FIELDS` -> path. Paths in the sweep's file are relative to its folder; an option replaces one of them.
+        Key of `FIELDS` -> path, in place of one in the sweep's file.
     format : str or None
         Of the strings, in place of the sweep's `format`.
 
@@ -37,14 +43,13 @@ def read_sweep(path: Path, options: Mapping[str, Path | None], format: str | Non
     RecipeError
         If a file can't be read.
     """
-    content = read_capped(path, MAX_JSON_BYTES)
     lists: Any = from_json(content)
     if not isinstance(lists, dict):
         return content, []
     named = {key: lists.pop(key) for key in FIELDS if key in lists}
     if wrong := [key for key, value in named.items() if not isinstance(value, str) or not value]:
         raise RecipeError(f"{wrong[0]} must be the path of a file; got {str(named[wrong[0]])[:60]!r}")
-    paths = {key: path.parent / value for key, value in named.items()}
+    paths = {key: folder / value for key, value in named.items()}
     paths |= {key: value for key, value in options.items() if value is not None}
     format = lists.pop("format", None) if format is None else format
     base = lists.setdefault("base", {})

@@ -98,7 +98,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, Cancelled, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
-        return _fail(_usage_message(error))
+        return _fail(_usage_message(error, sys.argv[1:] if arguments is None else arguments))
     except RecipeError as error:
         return _fail(str(error))
     except SystemExit:
@@ -125,7 +125,7 @@ def _fail(message: str, code: int = BAD_INPUT) -> int:
     return code
 
 
-def _usage_message(error: typer.TyperException) -> str:
+def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str:
     """Say what is wrong with a command line, in the form of our own errors, and which help has more."""
     context, option, cause = (getattr(error, name, None) for name in ("ctx", "param", "__cause__"))
     message = error.format_message()
@@ -136,12 +136,35 @@ def _usage_message(error: typer.TyperException) -> str:
             choices = first["msg"].partition(ALLOWED_CHOICES)[2].strip(" .").replace("'", "").split(", ")
             needed, suggestion = alternatives(choices), did_you_mean(value, choices)
         elif "ge" in bounds:
-            needed, suggestion = f"at least {bounds['ge']:,}", ""
+            needed, suggestion = f"at least {bounds['ge']:,.15g}", ""
         else:
             needed, suggestion = "a whole number" if first["type"].startswith("int") else "a number", ""
         message = f"{option.opts[-1]} must be {needed}; got {value[:60]!r}{suggestion}"
-    ended = message if message.endswith((".", "?", ")")) else f"{message}."
-    return f"{ended} See {context.command_path if context else 'nlwfa'} --help."
+    else:
+        message = _parser_message(error, message)
+    ended = message if message.endswith((".", "?")) else f"{message}."
+    # An option without its value has no context.
+    command = context.command_path if context else " ".join(["nlwfa", *(word for word in arguments[:1] if word[:1].isalpha())])
+    return f"{ended} See {command} --help."
+
+
+def _parser_message(error: typer.TyperException, message: str) -> str:
+    """Reword what the parser says: name what is missing with its purpose, and the commands that there are."""
+    context, option, name = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
+    if option is not None and message.startswith("Missing "):
+        typed_name, purpose = option.opts[-1], option.help.rstrip(".")
+        purpose = purpose if purpose[1:2].isupper() else purpose[0].lower() + purpose[1:]
+        return f"{typed_name if typed_name.startswith('-') else typed_name.upper()} is needed ({purpose})"
+    if name and message.startswith("Option "):
+        return f"{name} {'needs a value' if 'requires' in message else 'takes no value'}"
+    if commands := list(getattr(context and context.command, "commands", ())):
+        if message.startswith("Missing command"):
+            return f"a command is needed: {alternatives(commands)}"
+        if message.startswith("No such command"):
+            unknown = message.split("'")[1]
+            hint = did_you_mean(unknown, commands) or f"; the commands are {', '.join(commands)}"
+            return f"No such command {unknown!r}{hint}"
+    return message
 
 
 def _one_line(message: str) -> str:
@@ -267,7 +290,8 @@ def check_writable(directory: Path) -> None:
     try:
         parent = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
         writable = os.access(parent, os.W_OK | os.X_OK)
-        reason = "Not a directory" if not parent.is_dir() else "" if writable else "Permission denied"
+        not_folder = "it is a file, and a folder is needed" if parent == directory.absolute() else f"{parent} is a file"
+        reason = not_folder if not parent.is_dir() else "" if writable else "Permission denied"
     except OSError as error:
         reason = str(error.strerror)
     if reason:
@@ -305,13 +329,19 @@ def check_new_file(path: Path | None, force: bool) -> None:
     """Raise RecipeError if a file would be replaced without `force`. Devices and pipes can be written to at any time."""
     if path is not None and path.is_file() and not force:
         raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
+    if path is not None and not path.parent.is_dir():
+        raise RecipeError(f"can't write {path}: there is no folder {path.parent}")
 
 
 def read_model(path: Path) -> SavedModel:
     """Read a model's folder, which may also be named by one of the files in it. Raises RecipeError if it holds no valid model."""
     from ..models.files import MODEL_FILES, load_model
 
-    return load_model(path.parent if path.name in MODEL_FILES and path.is_file() else path)
+    directory = path.parent if path.name in MODEL_FILES else path
+    if not (directory / "model.json").is_file():
+        reason = "is a file" if directory.is_file() else "holds no model" if directory.is_dir() else "does not exist"
+        raise RecipeError(f"a model must be a folder that nlwfa wrote, or a file in it; {directory} {reason}")
+    return load_model(directory)
 
 
 def peak_memory() -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from .. import limits
-from ..errors import RecipeError, check_one_of, did_you_mean
+from ..errors import FieldError, RecipeError, check_one_of, did_you_mean
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import BY_RANK, LEARNERS, REFINEMENTS, TOLERANCE, Learner, needs_boundary, number_of_starts
@@ -39,7 +39,7 @@ class Record(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise RecipeError(_one_sentence(error, type(self).model_fields)) from None
+            raise _error_of(error, type(self).model_fields) from None
 
     def changed(self, **fields: Any) -> Self:
         """Copy the value with other fields, validated again. Raises RecipeError."""
@@ -272,7 +272,7 @@ class Recipe(Record):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            raise RecipeError(_one_sentence(error, cls.model_fields)) from None
+            raise _error_of(error, cls.model_fields) from None
 
     def with_learner(self, learner: str, rank: int | None = None) -> Recipe:
         """Copy the recipe with another learner (and rank), and with boundary symbols if that learner needs them."""
@@ -305,21 +305,23 @@ def run_title(learner: str, rank: int) -> str:
     return f"{learner}, k = {rank}"
 
 
-def _one_sentence(error: ValidationError, names: Iterable[str]) -> str:
+def _error_of(error: ValidationError, names: Iterable[str]) -> RecipeError:
     """Say what is wrong with the first invalid field: its name, what is allowed, and its value. `names` are those of all fields."""
     first = error.errors()[0]
     kind, context = first["type"], first.get("ctx", {})
     if kind == "value_error":
-        return str(context["error"])
+        return RecipeError(str(context["error"]))
     field = ".".join(str(part) for part in first["loc"]) or "the recipe"
     if kind == "extra_forbidden":
-        return f"unknown field {field!r}" + (did_you_mean(field, names) or f"; the fields are {', '.join(names)}")
+        return RecipeError(f"unknown field {field!r}" + (did_you_mean(field, names) or f"; the fields are {', '.join(names)}"))
     if kind == "json_invalid":
         allowed = f"be valid JSON ({context['error']})"
     elif kind == "literal_error":
         allowed = f"be {context['expected']}"
     elif bounds := [f"{words} {context[name]:,.15g}" for name, words in BOUNDS.items() if name in context]:
         allowed = f"be {bounds[0]}"
+    elif kind == "tuple_type":
+        allowed = "be a list"
     else:  # such as "Input should be a valid integer, unable to parse string as an integer"
         allowed = first["msg"].partition(" should ")[2].partition(", ")[0]
-    return f"{field} must {allowed}; got {repr(first['input'])[:60]}"
+    return FieldError(f"{field} must {allowed}; got {repr(first['input'])[:60]}", field)

@@ -79,7 +79,7 @@ class Grid(Record):
         check_at_most("the size of a sweep's file in bytes", len(data), MAX_FILE_BYTES)
         lists: Any = from_json(data)
         if not isinstance(lists, dict):
-            raise RecipeError(f"a sweep must be a JSON object with base, learners, ranks, …; got {type(lists).__name__}")
+            raise RecipeError(f"a sweep must be a JSON object with base, learners, ranks, …; got a {type(lists).__name__}")
         grid = cls(**lists)
         grid.check_used()
         return grid

@@ -330,7 +330,8 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
     firsts = np.cumsum(widths) - widths  # the position of each string's own length
     lengths, declared = widths - 1, numbers[firsts]
     for row in np.flatnonzero(lengths != declared)[:1]:
-        raise FormatError(f"length {declared[row]} is declared, but {plural(int(lengths[row]), 'symbol')} follow", int(lines[row]))
+        follow = "1 symbol follows" if lengths[row] == 1 else f"{plural(int(lengths[row]), 'symbol')} follow"
+        raise FormatError(f"length {declared[row]} is declared, but {follow}", int(lines[row]))
     for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
         check_at_most("the string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
