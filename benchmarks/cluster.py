@@ -103,7 +103,7 @@ def report() -> str:
         with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
             outcome, seconds = swept(recipes, cluster, kill)
         if outcome != expected:
-            raise RuntimeError("the tables differ")
+            raise RuntimeError(f"a sweep's table must not depend on its workers: {workers} of Dask gave another than one process")
         name = f"Dask, {workers} process{'es' if workers > 1 else ''}{', one killed after 20 runs' if kill else ''}"
         lines.append(f"| {name} | {seconds:.1f} | the same, to the last digit |")
     with tempfile.TemporaryDirectory(prefix="nlwfa-shards-") as folder:
@@ -123,7 +123,7 @@ def report() -> str:
             together = perf_counter() - started
     a, b = whole.sample(), merged.sample()
     if not (np.array_equal(a.words.symbols, b.words.symbols) and np.array_equal(a.counts, b.counts)):
-        raise RuntimeError("the samples differ")
+        raise RuntimeError("counting shards with Dask must give the sample that one process reads; got another sample")
     lines += [
         "",
         f"{SHARDS} shards of {STRINGS:,} strings counted and merged: {alone:.2f} s one after the other in one process, "

@@ -1,6 +1,7 @@
-"""Measures errors on functions that are not distributions: squares of automata, and values of which some are missing.
+"""Measures how well models learn functions that are not distributions: squares of automata, and functions with missing values.
 
-Errors are on strings that no model has seen, relative to the error of a model of zeros. Only one table has times.
+Every error is a root mean square over strings that no model was trained on, divided by the same error of a model whose outputs are
+all 0. The last table, of the masked loss, has times instead of errors.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ class CrossValidation:
         return Spread.of(self._values(rank, metric))
 
     def best_rank(self, metric: str = "wer") -> int:
-        """Choose the rank with the best mean score over the folds, ordered by `badness`; of equal ranks the smallest.
+        """Choose the rank with the best mean score over the folds, in the order of `metrics.seeds.badness`.
 
-        Raises RecipeError if the metric is none of `METRICS`.
+        Of tied ranks, the smallest is chosen. Raises RecipeError if the metric is not one of `metrics.scores.METRICS`.
         """
         check_one_of("metric", metric, [score.field for score in METRICS])
         sign = -1 if SCORE_OF[metric].higher_is_better else 1

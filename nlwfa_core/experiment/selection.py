@@ -106,7 +106,7 @@ def select_rank(
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
-    """Choose the rank with the best score, ordered by `badness`; of equal scores the smaller rank."""
+    """Choose the rank with the best score, in the order of `metrics.seeds.badness`; of tied ranks, the smallest."""
     sign = -1 if SCORE_OF[metric].higher_is_better else 1
     return min(scores, key=lambda entry: (badness([sign * float(getattr(entry[1], metric))], [entry[1].num_zero]), entry[0]))[0]
 
@@ -118,11 +118,13 @@ class Best:
     Attributes
     ----------
     recipe : Recipe
-        Its data is the default, and means nothing; the same holds below.
+        The matrix, learner and refinement that were chosen. The part `data` of this recipe, and of those in `candidates`, is only
+        the default: it does not say where the strings came from.
     fit : Fit
+        The model, and the report of its learning.
     candidates : tuple of (Recipe, float)
-        Every candidate and its bits per symbol on the validation strings, in the order of training. The last networks are those
-        that were trained for long.
+        Every recipe that was tried and its model's bits per symbol on the validation strings, in the order of training: linear
+        models, networks trained briefly, and at the end networks trained for longer.
     """
 
     recipe: Recipe

@@ -139,7 +139,9 @@ class Grid(Record):
         return dict(sorted(by_key.items(), key=_order))
 
     def points(self) -> Mapping[Point, Recipe]:
-        """The runs of a comparison, by learner, value and seed; of equal runs the one with the smallest seed.
+        """The runs of a comparison, by learner, rank or number of strings, and seed.
+
+        Where several seeds give the same recipe, only the point with the smallest seed is listed.
 
         Raises
         ------

@@ -209,10 +209,11 @@ def scores_csv(rows: Mapping[str, Scores]) -> bytes:
 
 
 def spread_table(rows: Mapping[str, Sequence[Scores]]) -> Table:
-    """Mean and standard deviation over seeds of the main scores, with a row for each model.
+    """Tabulate the main scores, as mean and standard deviation over seeds, with one row per model.
 
-    The column of a score shows mean ± standard deviation, and holds the mean, which is ∞ if that of a seed is. The standard
-    deviations of all scores follow in columns of their own, so that they are exported too.
+    A cell of a score displays "mean ± standard deviation"; its value, by which rows are sorted, is the mean, or ∞ if the score of
+    any seed is infinite. Because the values of cells are all that an export contains, the standard deviations of all scores also
+    have columns of their own, at the right.
     """
     table: Table = {"model": list(rows), "seeds": Numbers.written(map(len, rows.values()), lambda number: f"{number:.0f}")}
     deviations: Table = {}

@@ -238,9 +238,14 @@ class _Guesses:
 
     @cached_property
     def groups(self) -> tuple[tuple[BoolArray, FloatArray], ...]:
-        """The symbols of equal score, the highest first, with the discount of NDCG@5 that each of them gets at a node.
+        """Group the symbols of each node by equal score, in descending order of score, with their discounts in NDCG@5.
 
-        Equal scores share the discounts of their ranks; ranks beyond the fifth have none.
+        Symbols with equal scores share the discounts of the ranks that they occupy; ranks beyond the fifth have the discount 0.
+
+        Returns
+        -------
+        tuple of (array of bool, shape (num_nodes, num_symbols + 1); array, shape (num_nodes,))
+            For each group: which symbols belong to it, and the discount of each of them.
         """
         size = min(TOP, self.ranked.shape[1])
         summed = np.concatenate(([0.0], np.cumsum(discounts(size))))

@@ -1,9 +1,9 @@
-"""Compare states as points: their directions, their principal axes, and the turn that lays some points over others.
+"""Compare states as points: their directions, their principal axes, and the rotation that best aligns two sets of them.
 
-Learning picks the basis of a model's states, so coordinates mean nothing by themselves; lengths, angles and variances do. The lab's
-pictures of states and the snapshots of a running training use the same three functions.
+Learning chooses the basis of a model's states, so single coordinates mean nothing, while lengths, angles and variances do. The
+lab's pictures of states and the snapshots of a running training use the same three functions.
 
-Source of the turn: orthogonal Procrustes, Schönemann 1966.
+Source of `aligning_turn`: the orthogonal Procrustes problem, Schönemann 1966.
 """
 
 from __future__ import annotations
@@ -25,17 +25,24 @@ def directions(states: FloatArray) -> FloatArray:
 
 
 def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the mean and the principal axes of points, shape (n, k).
+    """Find the mean and the principal axes of some points.
 
-    An axis is determined up to its sign, which the caller chooses.
+    An axis is determined only up to its sign. This function leaves the sign as the SVD gives it.
+
+    Parameters
+    ----------
+    points : array, shape (n, k)
+    num_axes : int
+        How many axes to return. Only the first min(n, k) of them can be other than zero.
 
     Returns
     -------
     mean : array, shape (k,)
     axes : array, shape (num_axes, k)
-        Of length 1, largest variance first; 0 beyond the points' dimensions, or if the points coincide.
+        One unit vector per row, in descending order of the variance along it. Rows from min(n, k) on are zero, and all rows are
+        zero if the points coincide.
     shares : array, shape (num_axes,)
-        Share of the variance along each axis; all 0 if the points coincide.
+        The share of the total variance along each axis; 0 for zero rows.
     """
     mean: FloatArray = points.mean(axis=0)
     _, sizes, rows = np.linalg.svd(points - mean, full_matrices=False)
@@ -47,14 +54,19 @@ def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, Float
 
 
 def aligning_turn(points: FloatArray, target: FloatArray) -> tuple[FloatArray, float]:
-    """Find the orthogonal R, shape (k, k), that makes ‖points R − target‖ smallest; both have shape (n, k).
+    """Find the orthogonal matrix R, a rotation or a reflection, for which ‖points R − target‖ is smallest.
+
+    Parameters
+    ----------
+    points, target : arrays, shape (n, k)
 
     Returns
     -------
     turn : array, shape (k, k)
         R = U Vᵀ, where pointsᵀ target = U S Vᵀ.
     similarity : float
-        Σ S = ⟨points R, target⟩: at most ‖points‖ ‖target‖, which it is if the points fit exactly.
+        ⟨points R, target⟩, which is the sum of the singular values S. It is at most ‖points‖ ‖target‖, and equals this bound if
+        the turned points are a positive multiple of the target.
     """
     U, S, Vt = np.linalg.svd(points.T @ target)
     turn: FloatArray = U @ Vt

@@ -168,7 +168,7 @@ class Comparison:
 
 
 def chosen_network(values: Curves, validation: Curves, x: int) -> tuple[dict[int, float], dict[str, int]]:
-    """Choose a network for each seed by its validation strings; of equal ones the first.
+    """Choose, for each seed, the network with the best score on the validation strings; of tied networks, the first.
 
     Parameters
     ----------

@@ -282,7 +282,10 @@ class RunFile:
         except RecipeError:
             raise
         except (ValueError, csv.Error):
-            raise RecipeError(f"{self.path}: line {rows.line_num}: not a run") from None
+            raise RecipeError(
+                f"{self.path}: line {rows.line_num} is not a run, which has {', '.join(FIELDS)}, and then only numbers or empty "
+                "cells: move the file away, or choose another folder"
+            ) from None
 
     def add(self, measured: Measured) -> None:
         """Store a run, replacing an older one with the same fields. The file is replaced as a whole, never left half-written."""

@@ -75,12 +75,17 @@ Body = tuple[list[str], dict[str, str]]
 
 
 def write_pages(experiment: Experiment, measured: Sequence[Measured]) -> dict[str, str]:
-    """Write the page of an experiment and its figures: file name -> text.
+    """Compose an experiment's Markdown page and its SVG figures, without saving them.
 
     Parameters
     ----------
     measured : sequence of Measured
-        The runs that there are; the page says how many are missing.
+        The runs that are done. The page says how many of the experiment's runs are still missing.
+
+    Returns
+    -------
+    dict
+        File name -> the text of that file.
     """
     body, figures = BODIES[experiment.name](experiment, measured)
     head, time = _head(experiment, measured), _time(experiment, measured)
@@ -780,7 +785,7 @@ def runs_by_rank(measured: Iterable[Measured], ranks: Sequence[int]) -> dict[int
 
 
 def chosen_rank(by_rank: Mapping[int, Sequence[Measured]], metric: str) -> int:
-    """Choose the rank that is best on validation strings, in the mean of its runs; of equal ranks the smaller."""
+    """Choose the rank whose runs have the best mean score on the validation strings; of tied ranks, the smallest."""
 
     def order(rank: int) -> tuple[tuple[float, float], int]:
         scores, zeros = (values_of(by_rank[rank], f"validation_{name}").values() for name in (metric, "num_zero"))

@@ -173,7 +173,10 @@ def _keys(block: Block) -> list[bytes]:
 
 
 def _cut(seen: Counter[bytes], missed: dict[bytes, int], most_missed: int, keep: int) -> int:
-    """Drop all but the `keep` strings of the largest excess, the first of equal ones, and return the new E. There are more."""
+    """Drop all but the `keep` strings with the largest excess, keeping earlier ones if tied, and return the new E.
+
+    There must be more than `keep` strings.
+    """
     excess = np.fromiter(seen.values(), dtype=np.int64, count=len(seen)) - most_missed
     excess += np.fromiter(map(missed.get, seen, repeat(0)), dtype=np.int64, count=len(seen))
     order = np.argsort(-excess, kind="stable")

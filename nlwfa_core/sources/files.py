@@ -68,7 +68,7 @@ BLOCK_BYTES = 2**15
 
 
 def bytes_of(data: bytes | Path) -> bytes:
-    """A file's bytes, from the bytes themselves or from where it is. Raises RecipeError if it can't be read or is too large."""
+    """A file's bytes, given as they are or read from its path. Raises RecipeError if the file can't be read or is too large."""
     return read_capped(data, limits.most("file_bytes")) if isinstance(data, Path) else data
 
 
@@ -758,7 +758,7 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
     Parameters
     ----------
     data : bytes or Path
-        A file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line ends; or where it is.
+        The file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line ends; or its path.
     format : str
         One of FORMATS; "auto" guesses it from the file.
     alphabet : Alphabet, optional
@@ -767,7 +767,7 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
     Raises
     ------
     FormatError
-        If the file can't be read; with the line to blame, if any.
+        If the file can't be read. The error names the line that is wrong, if there is one.
     RecipeError
         If the format is unknown, or there is no such file.
     """

@@ -414,8 +414,8 @@ def _fields_of(values: list[Any]) -> JsonLines:
     unknown = [name for name in numbers if name not in counts and name.lower() not in INDEX_NAMES]
     if len(strings) != 1 or len(counts) > 1 or (unknown and not counts):
         raise FormatError(
-            f"lines of JSON objects must have a field with the string (text) and at most one with its count (count); "
-            f"got the fields {_fields(values[0])}"
+            'each JSON object must have one field with the string, such as "text", and at most one with its count, such as '
+            f'"count"; got the fields {_fields(values[0])}'
         )
     others = [repr(name[:20]) for name in values[0] if name not in (*strings, *counts)]
     detail = f"strings in the field {strings[0][:20]!r}" + (f", counts in {counts[0]!r}" if counts else "")

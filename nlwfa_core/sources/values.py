@@ -41,18 +41,18 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
     Parameters
     ----------
     data : bytes or Path
-        A file's bytes, in UTF-8, or where it is. The first column is a string as in a CSV file of counts: λ is empty or λ; strings
-        hold tokens if one of them has white space inside, or if the header says so (`tokens,value`; `characters,value` for the
-        opposite).
+        The file's bytes, in UTF-8, or its path. Strings are written as in a CSV file of counts: an empty cell or "λ" is the empty
+        string. They are split into tokens at white space if any string contains some or the header is `tokens,value`, and
+        otherwise into characters, as always with the header `characters,value`.
     alphabet : Alphabet, optional
-        As in `files.read_strings`.
+        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered after them.
 
     Raises
     ------
     FormatError
-        If the file can't be read; with the line to blame, if any.
+        If the file can't be read. The error names the line that is wrong, if there is one.
     RecipeError
-        If one string has two values.
+        If there is no such file, or a string occurs with two different values.
     """
     notes: list[str] = []
     words, values, full = _columns(clean(bytes_of(data)), alphabet, notes)

@@ -340,7 +340,10 @@ def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
     exact = array.dtype.kind == "f" or not array.size or -(2**53) <= array.min() <= array.max() <= 2**53
     converted = array.astype(np.float64)
     if not exact or (array.dtype.itemsize > 8 and (converted != array)[np.isfinite(array)].any()):
-        raise RecipeError(f"{name} must hold numbers that float64 represents exactly; got an array of {array.dtype}")
+        raise RecipeError(
+            f"{name} must hold numbers that float64 represents exactly; got an array of {array.dtype} with at least one number "
+            "that would be rounded"
+        )
     return converted
 
 

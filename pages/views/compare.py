@@ -207,10 +207,11 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
     alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
     st.plotly_chart(metric_figure(curve_points, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
     if sweep.num_seeds > 1:
-        one = ", at the sidebar's seed" if lines and sweep.new_strings else ""
+        one = ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
         st.caption(
-            f"Lines are means over {sweep.num_seeds} seeds, bands one standard deviation (n − 1) up and down. ∞ marks a point "
-            f"where a seed gave no finite value; the mean leaves that seed out. Reference models have no band{one}."
+            f"Each line is the mean over {sweep.num_seeds} seeds, and its band extends one standard deviation (n − 1) to either "
+            "side. A seed whose score is not finite is left out of both; ∞ at the top edge marks where that happened. Reference "
+            f"models have no band{one}."
         )
     if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
         st.caption("Each number of training strings splits the file differently, so each point has its own test strings.")

@@ -21,7 +21,7 @@ def metric_figure(
     metric: str,
     x_title: str = "rank k",
 ) -> go.Figure:
-    """Draw means over seeds, a line for each learner, with bands of one standard deviation; ∞ is at the upper edge.
+    """Draw each learner's mean over seeds as a line, with a band of one standard deviation; ∞ is marked at the upper edge.
 
     Parameters
     ----------
