@@ -1,29 +1,31 @@
-"""From a Hankel matrix, or from strings, to a model: the paper's learners, and those they are compared with.
+"""Learns a model from a Hankel matrix or from strings: the paper's learners, and those that they are compared with.
 
-What is asked, and what is answered:
+What callers use:
 
 - `names`: the registry of learners and refinements.
-- `options`: `Options` and `Refinement`, what is asked of a learner.
-- `learners`: `fit` from a Hankel matrix, and `fit_strings` from strings.
-- `values`: `fit_values`, any function from the values of some strings.
+- `options`: `Options` and `Refinement`, the settings of a learner.
+- `learners`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from strings.
+- `values`: `fit_values`, which learns any function of strings from its values at some of them.
 - `progress`: reports, logs and cancelling.
 
 The steps, in the order of the paper:
 
-- `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ; `completion`: the same with unknown cells.
+- `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ.
+- `completion`: spectral learning when some cells of H are unknown.
 - `factorisation`: step 1 (§4.1), an auto-encoder of the matrix's rows.
-- `transition_networks`: step 2 (§4.2), a network for each symbol; `levenberg_marquardt`: small ones, the same on every
-  processor.
-- `reading`: from these parts to a model.
+- `transition_networks`: step 2 (§4.2), one network per symbol.
+- `levenberg_marquardt`: an optimiser for small networks of step 2, with the same result on every processor.
+- `reading`: builds a model from the parameters that the two steps learned.
 - `refine_hankel` (§4.4), `refine_likelihood`, `refine_values`: a third step, which trains all parameters together.
-- `square_root`: from a linear model of f² to f itself, a start of `refine_values`.
-- `rollout`: the model rolled out along a prefix tree, which the third steps differentiate.
+- `square_root`: turns a linear model of f² into a model of f, from which `refine_values` can start.
+- `rollout`: computes the states of a prefix tree in torch, so that a third step can differentiate them.
 
-What they stand on, and the learners of strings:
+What these modules share, and the learners that need no Hankel matrix:
 
-- `losses`: the losses of both steps, exact and without a dense matrix, with gradients written by hand.
-- `networks`, `early_stopping`: the training loop, and the best model so far.
-- `hmm`, `recurrent`: hidden Markov models by EM, and recurrent networks.
+- `losses`: the losses of steps 1 and 2, exact, without a dense matrix, and with gradients written by hand.
+- `networks`: the training loop. `early_stopping`: the best model so far, and when to stop.
+- `hmm`: hidden Markov models by EM. `recurrent`: GRU and LSTM networks.
 
-No module here sees a recipe or a test string: that is up to `experiment`. Those with torch are imported only to train networks.
+Recipes and test strings are the business of `experiment`; no module here uses them. Modules that import torch are themselves
+imported only when a network is trained.
 """

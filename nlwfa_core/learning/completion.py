@@ -1,8 +1,8 @@
-"""Spectral learning from some of H's cells: complete the matrix, then take the WFA of its factors.
+"""Spectral learning when only some cells of H are known: complete the matrix, then build a WFA from its factors.
 
 The idea is that of Balle and Mohri 2012, *Spectral learning of general weighted automata via constrained matrix completion*; the
-method is alternating least squares (Koren, Bell, Volinsky 2009). Any factorisation H ≈ L Rᵀ over P' gives an automaton:
-α₀ = L[λ], α∞ = R[λ], A_σ = (L_P)⁺ L_σ.
+method of completion is alternating least squares (Koren, Bell, Volinsky 2009). Any factorisation H ≈ L Rᵀ over the rows P' gives an
+automaton: α₀ = L[λ], α∞ = R[λ], A_σ = (L_P)⁺ L_σ, where L_P has the rows u ∈ P of L, and L_σ the rows uσ.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ SWEEPS_PER_HALVING = 4  # of the ridge
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """H ≈ left · diag(singular_values) · rightᵀ, learned from its known cells.
+    """A completed matrix, left · diag(singular_values) · rightᵀ, which approximates the known cells of H.
 
     Attributes
     ----------
     left : array, shape (num_rows, rank)
+        Its columns are orthonormal, as are those of `right`.
     singular_values : array, shape (rank,), descending
     right : array, shape (num_suffixes, rank)
-        Both with orthonormal columns.
     losses : array, shape (num_sweeps,)
-        Squared error on the known cells after each sweep, divided by their squared norm.
+        The squared error on the known cells after each sweep, divided by the sum of their squares.
     """
 
     left: FloatArray
@@ -54,11 +54,12 @@ def complete(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Completion:
-    """Complete H by alternating least squares on the cells that it stores: min Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²).
+    """Complete H by alternating least squares: minimise Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²), the sum over the stored cells.
 
-    A sweep solves for every row of L, then for every row of R, and costs O(nnz·k² + (m + n)·k³). The first one starts from the
-    truncated SVD of H with 0 in the unknown cells. The ridge starts at FIRST_RIDGE and is halved every SWEEPS_PER_HALVING sweeps
-    down to `ridge`; sweeps with a small ridge from the start end in worse minima.
+    A sweep solves for every row of L, then for every row of R. It costs O(nnz·k² + (num_rows + num_suffixes)·k³), where k is the
+    rank and nnz the number of stored cells. The first sweep starts from the truncated SVD of H with 0 in the unknown cells. The
+    ridge starts at FIRST_RIDGE and is halved every SWEEPS_PER_HALVING sweeps until it reaches `ridge`: starting with a small ridge
+    leads to worse minima.
 
     Parameters
     ----------
@@ -66,14 +67,14 @@ def complete(
         From `hankel.values.observed_hankel`.
     rank : int
     ridge : float
-        Relative to H's largest entry. About 0.001 suits values with errors of a few per cent.
+        The final ridge, for H divided by its largest entry. About 0.001 suits values with errors of a few per cent.
     sweeps : int
         At least 1.
 
     Raises
     ------
     RecipeError
-        If H holds no finite entry other than 0, the rank is below 1, the ridge not above 0, or the sweeps are below 1.
+        If H has no finite entry other than 0, the rank or the number of sweeps is below 1, or the ridge is not above 0.
     Cancelled
     """
     matrix = hankel.matrix
@@ -104,7 +105,7 @@ def complete(
 
 
 def _least_squares(H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge: float) -> FloatArray:
-    """The best L for a given R, shape (num_rows, k): each row's own k × k normal equations."""
+    """Solve for the best L, shape (num_rows, k), given R: one k × k system of normal equations per row."""
     k = R.shape[1]
     squares = pattern @ (R[:, :, None] * R[:, None, :]).reshape(len(R), k * k)
     solved: FloatArray = np.linalg.solve(squares.reshape(-1, k, k) + ridge * np.eye(k), (H @ R)[:, :, None])[:, :, 0]
@@ -112,9 +113,10 @@ def _least_squares(H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray
 
 
 def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
-    """The WFA of a completed H. Its transitions use only rows with at least as many known cells as it has states.
+    """Build the WFA of a completed H.
 
-    Fewer cells do not determine a row.
+    Its transitions use only those rows of H that have at least as many known cells as the WFA has states, because fewer cells do
+    not determine a row.
     """
     states = completion.left * completion.singular_values  # (num_rows, rank)
     observed = observed_transitions(hankel, states.shape[1])
@@ -122,14 +124,20 @@ def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
 
 
 def linear_transitions(states: FloatArray, shifted: npt.NDArray[np.int32], observed: npt.NDArray[np.bool_]) -> FloatArray:
-    """The A_σ of least norm that minimise Σ ‖z_u A_σ − z_{uσ}‖² over the known pairs, shape (num_symbols, rank, rank).
+    """Fit one matrix A_σ per symbol by least squares: it minimises Σ_u ‖z_u A_σ − z_{uσ}‖² and has the least norm.
 
     Parameters
     ----------
     states : array, shape (num_rows, rank)
-        The prefixes' rows come first.
-    shifted, observed : arrays, shape (num_prefixes, num_symbols)
-        The row of uσ, and whether the pair u, uσ counts.
+        The state z of each row of H. The rows of the prefixes u come first.
+    shifted : array, shape (num_prefixes, num_symbols)
+        The number of the row of uσ.
+    observed : array of bool, shape (num_prefixes, num_symbols)
+        Whether the pair of u and uσ counts in the sum.
+
+    Returns
+    -------
+    array, shape (num_symbols, rank, rank)
     """
     pairs = [np.flatnonzero(column) for column in observed.T]
     solved = [np.linalg.pinv(states[u]) @ states[shifted[u, symbol]] for symbol, u in enumerate(pairs)]

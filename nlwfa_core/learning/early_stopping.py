@@ -1,4 +1,4 @@
-"""The best of the models that a training passes through, and when to stop looking for a better one."""
+"""Keeps the best model of a training so far, and says when to stop looking for a better one."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ class Best(Generic[T]):
     Attributes
     ----------
     value : T
-        Until something is offered, the value it started with.
+        The value that was passed to the constructor, until a better one is offered.
     loss : float
+        The loss of `value`; ∞ before the first offer.
     """
 
     def __init__(self, value: T) -> None:
         self.value, self.loss = value, float("inf")
 
     def offer(self, loss: float, value: Callable[[], T]) -> bool:
-        """Take `value()` if its loss is smaller than every loss before, and return whether it was."""
+        """Store `value()` if `loss` is smaller than all losses before, and return whether it was stored."""
         if not loss < self.loss:  # nan is not smaller
             return False
         self.value, self.loss = value(), loss
@@ -41,15 +42,15 @@ class Best(Generic[T]):
 
 
 class EarlyStopping(Generic[M]):
-    """Keeps the model with the fewest bits per symbol on validation strings; without such strings, the last model.
+    """Keeps the model with the fewest bits per symbol on validation strings, or the last model if there are no such strings.
 
     Parameters
     ----------
     validation : Sample or None
     num_symbols : int
-        Of the training sample.
+        The number of symbols of the training sample.
     patience : int
-        `is_late` is true after this many models in a row that were no better.
+        How many models in a row may be no better than the best one before `is_late` becomes true.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class EarlyStopping(Generic[M]):
         self._best: Best[M | None] = Best(None)
 
     def offer(self, model: M) -> None:
-        """Compare the training's next model with the best one."""
+        """Score the next model of the training, and keep it if it is the best so far."""
         self.models_since_best += 1
         if self.validation is None or self.trie is None:
             self._best.value, self.models_since_best = model, 0
@@ -83,7 +84,7 @@ class EarlyStopping(Generic[M]):
 
     @property
     def is_late(self) -> bool:
-        """Whether the last `patience` models were no better than one before; never without validation strings."""
+        """Whether none of the last `patience` models was the best so far. Always false without validation strings."""
         return self.models_since_best >= self.patience
 
     @property

@@ -1,8 +1,9 @@
 """Step 1 of NL-WFA learning: an auto-encoder over the rows of H (Li, Rabusseau, Precup 2018, §4.1).
 
-Without biases; widths n → a₁k → … → k → … → a_Lk → n with multiples (a₁ … a_L) = (2, 1, 2) or (4, 2, 1, 2, 4); θ on every hidden
-unit, the last layer linear: φ(h) = θ(θ(hᵀA)B), φ'(z) = θ(zᵀC)D. The loss,
-‖φ'(φ(H)) − H‖², is computed by `losses.reconstruction_error`.
+The networks have no biases. Their widths are n → a₁k → … → k → … → a_Lk → n, where n is the number of suffixes, k the rank, and
+the multiples (a₁ … a_L) are (2, 1, 2) or (4, 2, 1, 2, 4). θ is applied to every hidden unit, and the last layer is linear: with the
+multiples (2, 1, 2), the encoder is φ(h) = θ(θ(hᵀA)B) and the decoder φ'(z) = θ(zᵀC)D. The loss is ‖φ'(φ(H)) − H‖², computed by
+`losses.reconstruction_error`.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ class Factorisation:
     Attributes
     ----------
     latent : array, shape (num_rows, rank)
-        φ(H_r) of every row of the Hankel matrix.
+        The code φ(H_r / scale) of every row r of the Hankel matrix.
     encoder, decoder : tuples of arrays, shapes (width_i, width_{i+1})
-        φ takes rows of H divided by `scale`; φ' returns rows so divided.
+        The layers of φ, which takes rows of H divided by `scale`, and of φ', which returns rows divided by `scale`.
     scale : float
-        H's largest entry. Raw frequencies span 10⁻⁵ … 0.4; the paper says nothing of scaling.
+        The largest absolute entry of H. Frequencies range from 10⁻⁵ to 0.4, and the paper does not say whether it scales them.
     nonlinear : bool
     log : TrainingLog
     """
@@ -58,7 +59,7 @@ class Factorisation:
 
 
 def options_used(options: Options) -> tuple[object, ...]:
-    """The options that change the auto-encoder. The others may differ between learners that share one."""
+    """List the options that change the auto-encoder. Learners that differ only in other options can share an auto-encoder."""
     descent = (options.epochs_factorisation, options.rate_factorisation, options.schedule, options.optimizer, options.tolerance)
     shape = (options.rank, options.hidden, options.kind.nonlinear_factorisation)
     return (*shape, options.start, options.seed, solves_last_layer(options), *descent)
@@ -70,12 +71,12 @@ def solves_last_layer(options: Options) -> bool:
 
 
 def encoder_depth(hidden: Sequence[int]) -> int:
-    """How many of the hidden layers belong to the encoder, given their multiples of k.
+    """Count the hidden layers that belong to the encoder: those up to and including the middle one, of width k.
 
     Raises
     ------
     RecipeError
-        Unless the multiples are an odd number of positive integers that read the same both ways, with 1 in the middle.
+        Unless `hidden` holds an odd number of positive integers, is symmetric, and has 1 in the middle.
     """
     middle = len(hidden) // 2
     if len(hidden) % 2 == 0 or list(hidden) != list(reversed(hidden)) or min(hidden) < 1 or hidden[middle] != 1:
@@ -91,29 +92,30 @@ def encoder_depth(hidden: Sequence[int]) -> int:
 def fit_factorisation(
     hankel: HankelMatrix, options: Options, masked: bool = False, report: Report = silent, cancelled: CancelCheck = never
 ) -> Factorisation:
-    """Train the auto-encoder on ‖φ'(φ(H)) − H‖² over P'.
+    """Train the auto-encoder to minimise ‖φ'(φ(H)) − H‖² over the rows P'.
 
-    Unless the optimiser is "adamax", a linear auto-encoder is the truncated SVD of H, which no training can improve on (Eckart and
-    Young 1936). For a nonlinear one, all layers are trained together if the learner's transitions are linear, and its last layer is
-    solved by least squares at the end. If they are nonlinear, the last layer is solved in every epoch (variable projection; Golub
-    and Pereyra 1973). That lowers the loss several times as far, but to states that no linear map leads from one to the next
-    (docs/convergence.md).
+    "adamax" trains all layers, as the paper does. Any other optimiser uses closed forms where there are any. A linear auto-encoder
+    is then the truncated SVD of H, which no training can improve on (Eckart and Young 1936). In a nonlinear auto-encoder, the last
+    layer is solved by least squares: at the end of the training if the learner's transitions are linear, and in every epoch if they
+    are nonlinear (variable projection; Golub and Pereyra 1973). Solving it in every epoch lowers the loss several times as far, but
+    ends in states that linear transitions cannot map to each other (docs/convergence.md).
 
-    Equal rows are computed once and count as often as they occur, or by their weights. A zero row costs nothing and moves nothing
-    (the network has no biases), so the shared zero row represents all of them exactly.
+    Equal rows are computed once, and count as often as they occur or by the sum of their weights. The row that all zero rows of H
+    share represents them exactly: a network without biases maps it to 0, so it adds nothing to the loss or to the gradient.
 
     Parameters
     ----------
     options : Options
-        θ is tanh if the learner's first step is nonlinear, else the identity. `start` "random" means seeded weights; "svd" the
-        truncated SVD of H (see `start_at_svd`).
+        θ is tanh if the learner's first step is nonlinear, and otherwise the identity. The `start` "random" means seeded random
+        weights, and "svd" the truncated SVD of H (see `start_at_svd`).
     masked : bool
-        Whether only the cells that H stores count, zeros among them (see `values`). The encoder reads 0 for an unknown cell.
+        Whether the loss is over the stored cells of H only, stored zeros included (see `values`). For the encoder, an unknown cell
+        is 0.
 
     Raises
     ------
     RecipeError
-        If `hidden` or `start` is not of the allowed form, or H holds nothing but zeros.
+        If `hidden` or `start` is not of the allowed form, or H has no finite entry other than 0.
     Cancelled
     """
     depth, rank, nonlinear = encoder_depth(options.hidden), options.rank, options.kind.nonlinear_factorisation
@@ -188,18 +190,21 @@ def fit_factorisation(
 
 
 def start_at_svd(layers: Sequence[torch.Tensor], seeded: Sequence[FloatArray], V: FloatArray, scale: float) -> None:
-    """Set layers to φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c, where tanh is nearly the identity.
+    """Set the auto-encoder's layers so that it starts as the truncated SVD: φ(h) ≈ c Vᵀh and φ'(z) ≈ V z / c.
 
-    The first k units of each layer hold the states; the others have seeded input weights, and no later layer reads them yet.
+    The factor c is so small that tanh is nearly the identity on the states. The first k units of each layer hold the states. The
+    other units have random input weights, and no later layer reads them until training changes that.
 
     Parameters
     ----------
     layers : tensors, shapes (width_i, width_{i+1})
-    seeded : arrays of these shapes
+        All layers of the encoder, then of the decoder, which change in place.
+    seeded : arrays of the same shapes
+        The random weights.
     V : array, shape (num_suffixes, k)
         Right singular vectors of H.
     scale : float
-        c.
+        The factor c.
     """
     k = V.shape[1]
     with torch.no_grad():

@@ -1,12 +1,13 @@
 """A hidden Markov model learned by EM (Baum, Petrie, Soules, Weiss 1970; Rabiner 1989, §III), as a WFA of string probabilities.
 
-The end of the string is a symbol that states emit last: the model emits x⊣. A state emits first and then moves, so
-A_σ = diag(emission of σ) T and α∞ = emission of ⊣: scores and weights are exactly those of the WFA.
+The end of a string is a symbol, ⊣, that is emitted last: for a string x, the model emits x⊣. A state emits a symbol and then moves
+to the next state, so A_σ = diag(probability of emitting σ) T and α∞ = probability of emitting ⊣, where T has the probabilities of
+the moves. The WFA with these weights computes exactly the model's probabilities.
 
-The E step runs over the prefix tree, whose nodes are the distinct prefixes: once forward and once backward for each prefix. Once is
-enough because the strings below a prefix need only the sum of their backward passes, weighted by their counts. An iteration costs
-O(num_nodes · num_states²), whatever the number of strings. (hmmlearn processes string by string and takes no counts. The tests
-compare with its forward pass; docs/benchmarks.md has its time.)
+The E step makes one forward and one backward pass over the prefix tree, whose nodes are the distinct prefixes of the strings. One
+pass is enough for all strings with a prefix in common, because only the sum of their backward passes, weighted by counts, matters.
+So an iteration costs O(num_nodes · num_states²), whatever the number of strings. (hmmlearn processes one string at a time and takes
+no counts. The tests compare with its forward pass; docs/benchmarks.md has its time.)
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, neve
 
 @dataclass(frozen=True, eq=False)
 class HMM:
-    """The probabilities of a hidden Markov model; rows sum to 1.
+    """The probabilities of a hidden Markov model.
 
     Attributes
     ----------
     initial : array, shape (num_states,)
     moves : array, shape (num_states, num_states)
-        T.
+        The matrix T: row i has the probabilities of moving from state i to each state.
     emissions : array, shape (num_symbols + 1, num_states)
-        Of each symbol, the end of the string last, in each state; columns sum to 1.
+        The probability of emitting each symbol in each state. The last row is the end of the string. Columns sum to 1.
     """
 
     initial: FloatArray
@@ -50,12 +51,13 @@ class HMM:
 
 @dataclass(frozen=True, eq=False)
 class Expectations:
-    """The result of the E step: expected counts of the hidden states, shaped as the fields of HMM, and the likelihood.
+    """The result of the E step: the expected counts of hidden events, and the likelihood.
 
     Attributes
     ----------
-    initial, moves, emissions : arrays
-        How often a string starts in a state, a state follows a state, a state emits a symbol or the end.
+    initial, moves, emissions : arrays, with the shapes of the fields of `HMM`
+        How often strings are expected to start in each state, to move from each state to each other, and to emit each symbol or
+        the end in each state.
     log_likelihood : float
         Σ_x count(x) log₂ P(x).
     """
@@ -71,7 +73,7 @@ class Expectations:
 
 
 def _shares(counts: FloatArray) -> FloatArray:
-    """Divide each column by its sum. A state never reached, or one that only ends, has a column of zeros: any shares will do."""
+    """Divide each column by its sum. A column of zeros, of a state that is never reached or that only ends, gets equal shares."""
     counts = counts + np.finfo(float).tiny
     shares: FloatArray = counts / counts.sum(axis=0)
     return shares
@@ -93,7 +95,7 @@ class PrefixTree:
         return int(self.begins.sum())
 
     def expect(self, model: HMM) -> Expectations:
-        """One forward and one backward pass. Each distribution is scaled to sum 1, so that no length underflows."""
+        """Run one forward and one backward pass. Forward vectors are scaled to sum to 1, so that long strings do not underflow."""
         trie, end = self.trie, model.emissions[-1]
         levels = list(zip(trie.levels[1:-1].tolist(), trie.levels[2:].tolist(), strict=True))
         emitted = model.emissions[trie.symbol]  # (num_nodes, k): of the symbol that led to each node; the root's row is not used
@@ -135,14 +137,15 @@ class EM:
     Attributes
     ----------
     iterations : int
-        At most.
+        The largest number of iterations.
     pseudo_count : float
-        Added to each expected emission, so that no string has probability 0 and every state can end. With 0 the training likelihood
-        never falls; otherwise the likelihood times the emissions to the power of `pseudo_count` never falls.
+        A number added to every expected emission, so that no string has probability 0 and a string can end in every state. With 0,
+        the likelihood of the training strings never falls from one iteration to the next. With another number c, what never falls
+        is the likelihood times the product of all emission probabilities to the power of c.
     patience : int
         With validation strings, EM stops after this many iterations in a row without a better model.
     seed : int
-        Of the start.
+        The seed of the random start.
 
     Raises
     ------
@@ -177,14 +180,15 @@ def fit_hmm(
     num_states : int
     settings : EM
     validation : Sample, optional
-        For early stopping: the model with the fewest bits per symbol on it is returned. Without it, the last model is.
+        Strings for early stopping: `fit_hmm` returns the model with the fewest bits per symbol on them. Without validation strings,
+        it returns the last model.
     report, cancelled : callables
-        The reported loss is the bits per symbol of the training strings.
+        The reported loss is the bits per symbol on the training strings.
 
     Returns
     -------
     WFA
-        Of string probabilities.
+        The model, as an automaton that computes the probabilities of strings.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Every learner behind one of two functions: `fit` for those of a Hankel matrix, `fit_strings` for those of the strings themselves.
+"""Runs any learner: `fit` learns from a Hankel matrix, `fit_strings` from the strings themselves.
 
-`fit` has SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), and the third step if one is asked for;
-`fit_strings` has HMM, GRU and LSTM. `values.fit_values` learns from values of strings instead.
+`fit` offers SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), followed by a refinement (the third step) if
+the options ask for one; `fit_strings` offers HMM, GRU and LSTM. `values.fit_values` learns from the values of strings instead.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ SVD_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """How learning went: outcomes as data.
+    """What learning did: losses, times, properties of the model, and warnings.
 
     Attributes
     ----------
     learner : str
     rank, num_states : int
-        The rank asked for, and the states of the model.
+        The rank that was asked for, and the number of states that the model has.
     singular_values : array, shape (at most rank,), or None
-        Of H_λ, in descending order; for SP.
+        The singular values of H_λ, or of the completed H if SP learned from values, in descending order; None for other learners.
     numerical_rank : int or None
-        Of H_λ, as far as it was computed (at most `rank`); for SP.
+        How many of the first `rank` singular values of H_λ are above rounding; None if they were not computed.
     spectral_radius : float or None
-        Of Σ_σ A_σ; for a WFA.
+        The largest |eigenvalue| of Σ_σ A_σ; None unless the model is a WFA.
     logs : tuple of TrainingLog
-        One for each stage that trains.
+        One log for each stage that was trained.
     messages : tuple of str
         Sentences for the user: rank above the numerical rank, diverging mass, diverged training.
     seconds : dict
-        Stage -> wall time.
+        Stage -> its wall time.
     start_errors : tuple of float
-        What was compared of the starts: bits per symbol on the validation strings or, without such strings, the error on the rows
-        of H; empty if there was only one start.
+        The number by which each start was judged: its bits per symbol on the validation strings or, without such strings, its error
+        on the rows of H. Empty if there was only one start.
     """
 
     learner: str
@@ -103,15 +103,17 @@ class StringFit:
 
 @dataclass(frozen=True, eq=False)
 class FitCache:
-    """What several calls of `fit` on one matrix can share. Results are the same, to the last bit, with and without it.
+    """Intermediate results that several calls of `fit` on the same matrix can share.
+
+    A cache saves time but does not change the results, which are the same to the last bit without it.
 
     Attributes
     ----------
     svds : dict
-        Size -> the SVD of the matrix, which serves several ranks.
+        Number of singular values -> the truncated SVD of the matrix, which serves all ranks up to that number.
     factorisations : dict
-        Whether nonlinear -> the options of the last auto-encoder of this kind, and that auto-encoder: fac.non and both.non differ
-        in their second step only.
+        Whether the auto-encoder is nonlinear -> the options of the last such auto-encoder, and the auto-encoder itself. With
+        Adamax, fac.non and both.non have the same auto-encoder, because they differ only in step 2.
     """
 
     svds: dict[int, TruncatedSVD] = field(default_factory=dict)
@@ -131,10 +133,11 @@ def fit(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> Fit:
-    """Learn a model from a Hankel matrix, by `Options` or shortly: `fit(hankel, "SP", rank=5)`.
+    """Learn a model from a Hankel matrix, with `Options` or, in short, with keywords: `fit(hankel, "SP", rank=5)`.
 
-    The result is a model of string probabilities, whatever the matrix counts: linear models of prefixes or factors are converted
-    ([B]); networks need boundary symbols for that (see `needs_boundary`). SP uses only the rank and the refinement.
+    The result is always a model of string probabilities. If the matrix counts prefixes or factors, a linear model is converted
+    (Balle et al. 2014), while networks need a matrix with boundary symbols (see `needs_boundary`). Of the options, SP uses only the
+    rank and the refinement.
 
     Parameters
     ----------
@@ -143,21 +146,21 @@ def fit(
     rank : int, optional
         In place of the rank in `options`.
     strings : (Sample, Sample or None), optional
-        Training strings, and validation strings for early stopping and for the choice among several starts; a refinement by
-        likelihood needs them. Those of another alphabet get the numbers of the matrix's, symbol by symbol.
+        Training strings, which a refinement by likelihood needs, and validation strings, which are used for early stopping and to
+        choose among several starts. If their alphabet is not the matrix's, their symbols are renumbered to match it.
     cache : FitCache, optional
-        Shared by calls on the same matrix; `fit` reads it and adds to it.
+        Intermediate results of earlier calls on the same matrix; `fit` uses them and adds its own.
     shortcuts
         Fields of `Options`, in place of those in `options`.
 
     Raises
     ------
     RecipeError
-        If the learner is unknown, the rank is below 1 or above what the basis allows, or the strings are missing.
+        If the learner is unknown, the rank is below 1 or above what the basis allows, or a refinement by likelihood has no strings.
     TypeError
-        If the learner or the rank is missing, or a shortcut is no field of `Options`.
+        If the learner or the rank is missing, or a keyword is not a field of `Options`.
     Cancelled
-        When `cancelled()` returns true.
+        If `cancelled()` returns true.
     """
     options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner)
@@ -228,9 +231,10 @@ def fit_strings(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> StringFit:
-    """Learn an HMM, a GRU or an LSTM from strings, by the options' learner, rank (the number of states) and seed.
+    """Learn an HMM, a GRU or an LSTM from strings.
 
-    Everything else has the defaults of `hmm.fit_hmm` and `recurrent.fit_recurrent`.
+    Of the options, only the learner, the rank (here the number of states) and the seed are used. Everything else has the defaults
+    of `hmm.fit_hmm` and `recurrent.fit_recurrent`.
 
     Parameters
     ----------
@@ -239,16 +243,16 @@ def fit_strings(
     rank : int, optional
         In place of the rank in `options`.
     validation : Sample, optional
-        For early stopping.
+        Strings for early stopping.
     shortcuts
         Fields of `Options`, in place of those in `options`.
 
     Raises
     ------
     RecipeError
-        If the learner is not one of `STRING_LEARNERS`, or learning is not possible.
+        If the learner is not one of `STRING_LEARNERS`, a sample is empty, or a number is out of range.
     TypeError
-        If the learner or the rank is missing, or a shortcut is no field of `Options`.
+        If the learner or the rank is missing, or a keyword is not a field of `Options`.
     Cancelled
     """
     options = with_shortcuts(options, rank, shortcuts)
@@ -272,7 +276,7 @@ def fit_strings(
 
 
 def _in_alphabet_of(hankel: HankelMatrix, train: Sample, validation: Sample | None) -> tuple[Sample, Sample | None]:
-    """Training and validation strings in the alphabet of a matrix; in that of the training strings, if the matrix has none."""
+    """Renumber strings to match the alphabet of a matrix or, if it has none, validation strings to match the training strings."""
     if hankel.alphabet is not None:
         train = train.in_alphabet(hankel.alphabet, "the Hankel matrix's")
     if train.num_symbols != (number := hankel.num_symbols - hankel.num_marks):
@@ -283,7 +287,7 @@ def _in_alphabet_of(hankel: HankelMatrix, train: Sample, validation: Sample | No
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:
-    """Raise RecipeError if a Hankel matrix allows no model of this rank, or the model would be too large."""
+    """Raise RecipeError if the rank is below 1 or above what the matrix allows, or if the model would be too large."""
     largest = min(hankel.num_prefixes, hankel.num_suffixes)
     basis = f"the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes"
     check_between("rank", rank, 1, largest, basis)
@@ -301,15 +305,15 @@ def network_steps(
     report: Report,
     cancelled: CancelCheck,
 ) -> Steps:
-    """Train the networks of the two steps.
+    """Train the networks of steps 1 and 2: the auto-encoder, then the maps of all symbols.
 
     Parameters
     ----------
     start : int
-        The number of the start: each has its own random weights, that of number 0 those of `options.seed`.
-    observed : array, shape (num_prefixes, num_symbols), optional
-        Which pairs of rows u, uσ train the maps, if the matrix holds values of some strings only (see `values.fit_values`). Step 1
-        then counts the stored cells only.
+        The number of the start, which determines the random weights; start 0 uses `options.seed` itself (see `seed_of_start`).
+    observed : array of bool, shape (num_prefixes, num_symbols), optional
+        For a matrix that holds the values of only some strings (see `values.fit_values`): which pairs of rows u and uσ the maps are
+        trained on. The loss of step 1 is then over the stored cells only.
     """
     limits.check_at_most("epochs", max(options.epochs_factorisation, options.epochs_transitions), limits.most("epochs"))
     if observed is None and hankel.statistic != "string" and not hankel.bounded:
@@ -343,9 +347,9 @@ def network_steps(
 
 
 def seed_of_start(seed: int, start: int) -> int:
-    """The seed of the random weights of a start: that of the options for number 0, unrelated ones for the others.
+    """Derive the seed of a start's random weights: for start 0 it is `seed` itself, for each other start an unrelated number.
 
-    It has 32 bits, because torch's generator ignores all others.
+    A derived seed has 32 bits, because torch's generator ignores all bits beyond these.
 
     >>> seed_of_start(7, 0), len({seed_of_start(seed, start) for seed in range(10) for start in range(100)})
     (7, 1000)
@@ -356,14 +360,14 @@ def seed_of_start(seed: int, start: int) -> int:
 def _best_start(
     hankel: HankelMatrix, options: Options, validation: Sample | None, cache: FitCache, report: Report, cancelled: CancelCheck
 ) -> tuple[Steps, tuple[float, ...]]:
-    """Train the two steps from several starts, and choose one, as `Options.starts` says.
+    """Train the two steps from several starts, and choose the best start as described at `Options.starts`.
 
     Returns
     -------
     steps : Steps
-        Of the best start, the first of equals; `seconds` are those of all starts.
+        The parameters of the best start, or of the first one if several are tied. Its `seconds` are the total of all starts.
     errors : tuple of float
-        What was compared, ∞ in place of nan; empty if there is only one start.
+        The error of each start, ∞ in place of nan; empty if there is only one start.
     """
     starts = options.number_of_starts
     if starts == 1:
@@ -387,7 +391,7 @@ def _best_start(
 
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:
-    """How many singular values are computed for a rank."""
+    """Say how many singular values are computed for a rank: a few fixed sizes, so that neighbouring ranks share an SVD."""
     return min(next(size for size in SVD_SIZES if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
 
 
@@ -406,7 +410,7 @@ def _spectral_steps(hankel: HankelMatrix, rank: int, cache: FitCache, report: Re
 
 
 def _string_model(hankel: HankelMatrix, steps: Steps) -> WFA | NLWFA:
-    """The steps' result as a model of string probabilities."""
+    """Make a model of string probabilities from the parameters that the steps learned."""
     if any(steps.nonlinear) or hankel.bounded or hankel.transform != "none":
         return as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
     return to_string_probabilities(WFA(steps.initial, steps.transitions[0], steps.decoder[0][:, 0].copy()), hankel.statistic)

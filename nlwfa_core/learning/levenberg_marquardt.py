@@ -1,9 +1,10 @@
 """Least squares for the transitions of small networks, by the method of Levenberg (1944) and Marquardt (1963).
 
-A step solves (JᵀJ + μI + λdI) δ = −g, with J the residuals' derivatives and d the mean of JᵀJ's diagonal; λ falls after a step that
-lowers the loss, and grows after one that does not. L-BFGS chooses the length of its steps by the loss, so a last digit that differs
-sends it another way. These steps depend smoothly on the data, and the ridge μ keeps weights determined that the data hardly
-determine: the same maps come out on every processor, to about ten digits.
+A step solves (JᵀJ + μI + λdI) δ = −g, where J has the derivatives of the residuals, g is half the gradient of the loss, d is the
+mean of the diagonal of JᵀJ, μ is a ridge, and λ is a damping, which is lowered after a step that lowers the loss and raised
+otherwise. L-BFGS compares losses to choose the length of a step, so a difference in the last digit can send it another way. The
+steps here depend smoothly on the data, and the ridge fixes weights that the data hardly determine. So every processor finds the
+same maps, to about ten digits.
 """
 
 from __future__ import annotations
@@ -27,15 +28,20 @@ MIN_GAIN, PATIENCE = 1e-3, 3
 
 
 class TwoLayers:
-    """g(z) = tanh(tanh(zᵀE)F) as a function of E and F: Σ_c w_c ‖g(z_c) − t_c‖² + μ (‖E‖² + ‖F‖²).
+    """The least-squares problem of one symbol's map, g(z) = tanh(tanh(zᵀE)F), as a function of its weights E and F.
+
+    The loss is Σ_c w_c ‖g(z_c) − t_c‖² + μ (‖E‖² + ‖F‖²), where c runs over the classes of prefixes with the same state.
 
     Parameters
     ----------
     states : array, shape (num_classes, k)
+        The state z_c of each class.
     targets : array, shape (num_classes, k)
+        The state t_c that the map should give.
     weights : array, shape (num_classes,)
+        The weight w_c.
     width : int
-        Hidden units.
+        The number of hidden units.
     """
 
     def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, width: int) -> None:
@@ -45,7 +51,7 @@ class TwoLayers:
         self.ZZ = (self.Z[:, :, None] * self.Z[:, None, :]).reshape(len(self.Z), self.k**2)  # (num_classes, k·k)
 
     def layers(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """E, shape (k, width), and F, shape (width, k), of a vector of all weights."""
+        """Split a vector of all weights into E, shape (k, width), and F, shape (width, k)."""
         E, F = np.split(vector, 2)
         return E.reshape(self.k, self.width), F.reshape(self.width, self.k)
 
@@ -56,10 +62,12 @@ class TwoLayers:
         return float((residuals * residuals).sum())
 
     def normal_equations(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """JᵀJ, shape (n, n), and Jᵀr, shape (n,), of the residuals √w (g(z) − t), without the ridge.
+        """Compute JᵀJ, shape (n, n), and Jᵀr, shape (n,), without the ridge. There are n = 2 · k · width weights.
 
-        J itself would have k times as many rows as there are classes, most of them with zeros: the derivative of output j towards
-        F_aj is s_j a_a, with a the hidden units and s_j = √w (1 − g_j²); towards E_li it is s_j F_ij (1 − a_i²) z_l.
+        J holds the derivatives of the residuals r = √w (g(z) − t). It is never formed, because it would have k · num_classes rows,
+        mostly filled with zeros. With the hidden units y = tanh(zᵀE) and s_j = √w (1 − g_j²), the derivative of the residual of
+        output j is s_j y_i with respect to F_ij, 0 with respect to the other columns of F, and s_j F_ij (1 − y_i²) z_l with respect
+        to E_li.
         """
         (E, F), k, m = self.layers(vector), self.k, self.width
         A = np.tanh(self.Z @ E)
@@ -84,18 +92,21 @@ class TwoLayers:
 
 
 def fit_maps(epochs: Epochs, states: FloatArray, targets: FloatArray, weights: FloatArray) -> TrainingLog:
-    """Train the maps of all symbols, one after another, from the present layers; the parameters are those of `BatchedSquaredError`.
+    """Train the maps of all symbols, one after another, starting from the current layers.
 
     Parameters
     ----------
     epochs : Epochs
-        The layers, E and F of all symbols, which change in place, and whom to report to. A map takes at most
+        Holds the layers E and F of all symbols, which change in place, and the callback for reports. Each map takes at most
         `epochs.descent.epochs` steps that lower its loss.
+    states, targets, weights
+        As for `losses.BatchedSquaredError`.
 
     Returns
     -------
     TrainingLog
-        The error of all maps together after each step, without the ridge; the gradient is that of the loss with the ridge.
+        Its losses are the error of all maps together after each step, without the ridge. Its gradient is that of the loss with the
+        ridge.
 
     Raises
     ------
@@ -125,9 +136,9 @@ def fit_maps(epochs: Epochs, states: FloatArray, targets: FloatArray, weights: F
 def _descend(
     problem: TwoLayers, vector: FloatArray, steps: int, after_step: Callable[[FloatArray, float], None], cancelled: CancelCheck
 ) -> bool:
-    """Lower the loss of a map by at most this many steps, and return whether it hardly fell any more at the end.
+    """Take at most `steps` steps that lower the loss of a map. Returns whether the last ones hardly lowered it any more.
 
-    `after_step` is called with the weights and their error, without the ridge, after each step.
+    After each step, `after_step` is called with the weights and their error without the ridge.
     """
     loss, damping, slow_steps = problem.error(vector) + RIDGE * float(vector @ vector), DAMPING, 0
     identity = np.eye(len(vector))

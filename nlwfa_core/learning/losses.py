@@ -1,8 +1,8 @@
-"""The losses of both steps, exact and without a dense matrix, with their gradients written by hand for speed.
+"""The losses of steps 1 and 2, exact and without a dense matrix, with gradients written by hand for speed.
 
-Each is a function of tensors; autograd would give the same gradients, to rounding, in several times the time or memory. The steps
-of learning (`factorisation`, `transition_networks`) call them, and so read as their formulas. Products with sparse matrices are
-scipy's, because torch's own CSR format is still a beta.
+Each loss is a function of tensors. Autograd would give the same gradients up to rounding, but needs several times the time or
+memory. `factorisation` and `transition_networks` call these functions, so that their own code reads like the paper's formulas.
+scipy computes the products with sparse matrices, because torch's CSR format is still in beta.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class _Tanh(torch.autograd.Function):
 
 
 class SparseRows:
-    """A constant sparse matrix H, shape (num_rows, n), whose products with dense tensors have gradients.
+    """A constant sparse matrix H, shape (num_rows, n), that can be multiplied by dense tensors with gradients.
 
-    Each row may represent several equal ones: `counts`, shape (num_rows,), says how many.
+    One row may stand for several equal rows: `counts`, shape (num_rows,), says for how many, or has the sum of their weights.
     """
 
     def __init__(self, matrix: sparse.csr_array, counts: npt.NDArray[Any] | None = None) -> None:
@@ -64,17 +64,19 @@ class SparseRows:
 
 
 def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """‖Y D − H‖² without the dense product: ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², C the rows' counts. Same gradient, up to rounding.
+    """Compute ‖Y D − H‖² without the dense product Y D, as ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², where diag(C) are the rows' counts.
 
-    Costs O(nnz·k + (num_rows + n)·k²). The three terms cancel near zero: float64 keeps about 1e-16 of ‖H‖².
+    For k columns of Y, this costs O(nnz·k + (num_rows + n)·k²). Near a perfect fit the three terms cancel, which leaves an absolute
+    error of about 1e-16 · ‖H‖².
     """
     return _ReconstructionError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def best_last_layer(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
-    """The D that minimises ‖Y D − H‖², shape (width, n), with a ridge of `LAST_LAYER_RIDGE` times the squared norm of each unit.
+    """Solve for the D, shape (width, n), that minimises ‖Y D − H‖² plus a ridge.
 
-    Hidden units of a nearly linear network are nearly dependent, so that D would have huge entries without the ridge.
+    The ridge of each hidden unit is `LAST_LAYER_RIDGE` times the unit's squared norm. Without it, D would have huge entries,
+    because the hidden units of a nearly linear network are nearly linearly dependent.
     """
     CY = H.counts * Y
     squares, products = Y.T @ CY, torch.from_numpy(H.transposed @ CY.numpy()).T
@@ -85,17 +87,20 @@ def best_last_layer(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
 
 
 def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """Σ c_i ((Y D)_ij − H_ij)² over the cells that H stores, zeros among them; c the rows' counts. Costs O(nnz·k)."""
+    """Compute Σ c_i ((Y D)_ij − H_ij)² over the stored cells of H, stored zeros included. c_i are the rows' counts.
+
+    For k columns of Y, this costs O(nnz·k).
+    """
     return _ObservedError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def projected_error(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
-    """min_D ‖Y D − H‖², with the ridge of `best_last_layer` (variable projection; Golub and Pereyra 1973)."""
+    """Compute ‖Y D − H‖² for the D of `best_last_layer`, as a function of Y alone (variable projection; Golub and Pereyra 1973)."""
     return _ProjectedError.apply(Y, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _WrittenOut(torch.autograd.Function):
-    """An error of Y D that computes its gradients towards Y and D together with its value."""
+    """An error of Y D that computes its gradients with respect to Y and D together with its value."""
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -103,7 +108,7 @@ class _WrittenOut(torch.autograd.Function):
 
 
 class _ReconstructionError(_WrittenOut):
-    """‖Y D − H‖² with its gradients: towards Y, 2 (CY DDᵀ − C HDᵀ); towards D, 2 (YᵀCY D − (HᵀCY)ᵀ).
+    """‖Y D − H‖² and its gradients: 2 (CY DDᵀ − C HDᵀ) with respect to Y, and 2 (YᵀCY D − (HᵀCY)ᵀ) with respect to D.
 
     The symbols are those of `reconstruction_error`.
     """
@@ -119,7 +124,7 @@ class _ReconstructionError(_WrittenOut):
 
 
 class _ProjectedError(torch.autograd.Function):
-    """As _ReconstructionError with D the best last layer, which moves with Y but adds nothing to the gradient."""
+    """_ReconstructionError for the best last layer D. D changes with Y, but at the minimum this adds nothing to the gradient."""
 
     @staticmethod
     def forward(ctx: Any, left: torch.Tensor, H: SparseRows) -> torch.Tensor:
@@ -137,7 +142,7 @@ class _ProjectedError(torch.autograd.Function):
 
 
 class _ObservedError(_WrittenOut):
-    """With E the weighted residual on the stored cells, the gradients are 2 E Dᵀ towards Y and 2 Yᵀ E towards D."""
+    """The error on the stored cells. With E its weighted residuals, its gradients are 2 E Dᵀ for Y and 2 Yᵀ E for D."""
 
     @staticmethod
     def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
@@ -154,7 +159,7 @@ class _ObservedError(_WrittenOut):
 
 
 class _Product(torch.autograd.Function):
-    """H W with H constant: the gradient towards W is Hᵀ G."""
+    """The product H W for a constant H. If G is the gradient with respect to the product, Hᵀ G is the one with respect to W."""
 
     @staticmethod
     def forward(ctx: Any, dense: torch.Tensor, matrix: sparse.csr_array, transposed: sparse.csr_array) -> torch.Tensor:
@@ -167,16 +172,21 @@ class _Product(torch.autograd.Function):
 
 
 class BatchedSquaredError:
-    """Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖² and its gradient, in a third of autograd's time, with no array larger than a block.
+    """The loss of step 2, Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖², and its gradient, in a third of autograd's time.
 
-    A block is some symbols and some classes. States are columns here, which makes these products quickest.
+    c runs over the classes of prefixes with the same state. The sum is computed in blocks of some symbols and some classes, so that
+    no array is larger than a block. Internally, states are columns, because these products are then fastest.
 
     Parameters
     ----------
     states : array, shape (num_classes, rank)
+        The state z_c of each class.
     targets : array, shape (num_symbols, num_classes, rank)
+        The states t_σc that the maps should give.
     weights : array, shape (num_symbols, num_classes)
+        The weights w_σc.
     nonlinear : bool
+        Whether θ is tanh in the maps g_σ; otherwise it is the identity.
     """
 
     def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool) -> None:
@@ -186,7 +196,7 @@ class BatchedSquaredError:
         self.doubled = torch.from_numpy(2 * weights[:, None])  # (num_symbols, 1, num_classes)
 
     def __call__(self, *layers: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """The error, and its gradients towards F, or E and F."""
+        """Compute the error and its gradient with respect to each of `layers`: F alone, or E and F."""
         gradients = [torch.zeros_like(layer) for layer in layers]
         total, F, hidden = torch.zeros((), dtype=DTYPE), layers[-1], len(layers) == 2
         for symbols, columns in self._blocks(F.shape[1]):
@@ -218,12 +228,12 @@ class BatchedSquaredError:
         return values
 
     def _before(self, gradient: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-        """The gradient before θ: tanh' = 1 − tanh²."""
+        """Carry a gradient back through θ, given θ's outputs: tanh' = 1 − tanh²."""
         return torch.ops.aten.tanh_backward(gradient, outputs) if self.nonlinear else gradient
 
 
 def squared_error(error: BatchedSquaredError, layers: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The error that some layers make, as a tensor with gradients."""
+    """Compute the error of some layers as a tensor with gradients."""
     return _SquaredError.apply(error, *layers)  # type: ignore[no-any-return,no-untyped-call]
 
 

@@ -1,6 +1,6 @@
-"""The registry of learners and of refinements: their names, and what follows from a name alone.
+"""The registry of learners and refinements: their names and the properties that can be looked up by name.
 
-Recipes, pages and the command line read this table without loading a learner.
+Recipes, pages and the command line use it without importing a learner.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ class Learner:
     Attributes
     ----------
     title : str
-        Shown to people.
+        The learner's name in words, for menus and tables.
     needs_hankel : bool
-        Whether it learns from a Hankel matrix (`learners.fit`), and may then be refined; otherwise from the strings themselves
-        (`learners.fit_strings`), with the rank as its number of states.
+        Whether it learns from a Hankel matrix (`learners.fit`), which allows a refinement. Otherwise it learns from the strings
+        themselves (`learners.fit_strings`), and the rank is its number of states.
     networks : bool
-        Whether it trains the networks of the two steps, so that their widths, epochs and learning rates matter.
+        Whether it trains the networks of steps 1 and 2, so that the options of their widths, epochs and learning rates have an
+        effect.
     nonlinear_factorisation, nonlinear_transitions : bool
-        Whether tanh stands in step 1, and in step 2.
+        Whether θ is tanh in step 1, and in step 2; otherwise it is the identity.
     """
 
     title: str
@@ -98,13 +99,13 @@ LBFGS_DEPENDENT = (
 
 
 def number_of_starts(starts: int, learner: str, rank: int, optimizer: str) -> int:
-    """How many starts of the two steps are tried.
+    """Say how many starts of steps 1 and 2 are tried. A learner without networks has one.
 
     Parameters
     ----------
     starts : int
-        That many, or BY_RANK: STARTS_OF_FEW_STATES for networks of at most FEW_STATES states that are trained to convergence,
-        else 1.
+        The number of starts, or BY_RANK to let the rank decide: STARTS_OF_FEW_STATES for networks that are trained to convergence
+        and have at most FEW_STATES states, and 1 for all others.
     """
     if not LEARNERS[learner].networks:
         return 1
@@ -118,10 +119,11 @@ def check_learner(name: str, allowed: tuple[str, ...] = HANKEL_LEARNERS) -> None
 
 
 def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
-    """Whether training on another processor changes the result by more than the digits that pages show.
+    """Whether another type of processor changes the result so much that the digits shown on pages differ.
 
-    Measured (docs/method-notes.md): refinement by likelihood does, unless a softmax keeps the outputs positive. Other outputs pass
-    through 0 during training, where the likelihood of |outputs| has a pole and a kink, which magnify the last digit.
+    By measurement (docs/method-notes.md), this is so for refinement by likelihood, unless a softmax keeps the outputs positive.
+    Other outputs may pass through 0 during training. There the likelihood, a function of |outputs|, has a pole and a kink, which
+    magnify differences in the last digit.
     """
     softmax = transform == "row" and LEARNERS[learner].nonlinear_factorisation
     return objective == "likelihood" and LEARNERS[learner].needs_hankel and not softmax
@@ -130,7 +132,8 @@ def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
 def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
     """Whether strings have to be counted with boundary symbols.
 
-    Prefix and factor statistics have closed conversions to string probabilities for untransformed linear models only.
+    Prefix and factor statistics need them unless the model is linear and the matrix untransformed: only then is there a formula
+    that converts the model to string probabilities (`models.conversion`).
     """
     kind = LEARNERS[learner]
     return kind.needs_hankel and statistic != "string" and (kind.networks or transform != "none")

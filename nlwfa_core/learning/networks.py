@@ -1,4 +1,4 @@
-"""What every training of networks shares: seeded weights, the optimisers, when they stop, and the log."""
+"""The training loop that all networks share: seeded random weights, the optimisers, their stopping rules, and the log."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ class Descent:
     Attributes
     ----------
     epochs : int
-        Evaluations of the loss and its gradient on all data, at most. A step of Adamax takes one, one of L-BFGS one or a few.
+        The largest number of epochs. An epoch is one evaluation of the loss and its gradient on all data; a step of Adamax takes
+        one epoch, a step of L-BFGS one or a few.
     rate : float
-        Adamax: the learning rate of the first epoch.
+        For Adamax: the learning rate of the first epoch.
     schedule : str
-        Adamax: one of `SCHEDULES`, "constant" (the paper names no other), or "cosine", by which the rate falls to 0 along half a
-        cosine.
+        For Adamax, one of `SCHEDULES`: "constant" (the paper mentions no schedule), or "cosine", with which the rate falls to 0
+        along half a cosine.
     optimizer : str
         One of `OPTIMIZERS`.
     tolerance : float
-        L-BFGS: training ends when `names.WINDOW` epochs lowered the loss by less than this share.
+        For L-BFGS: training ends when the last `names.WINDOW` epochs lowered the loss by less than this share.
 
     Raises
     ------
@@ -63,12 +64,14 @@ class Descent:
 
     @classmethod
     def of(cls, options: Options, step: str) -> Descent:
-        """Read the options of a step, "factorisation" or "transitions"; with "lm", those of what L-BFGS trains.
+        """Make the descent of a step, "factorisation" or "transitions", from a learner's options.
+
+        With the optimiser "lm", it is L-BFGS, which then trains whatever Levenberg–Marquardt does not.
 
         Raises
         ------
         RecipeError
-            If the optimiser is none of `STEP_OPTIMIZERS`.
+            If the optimiser is not one of `STEP_OPTIMIZERS`.
         """
         check_one_of("optimizer", options.optimizer, STEP_OPTIMIZERS)
         epochs, rate = getattr(options, f"epochs_{step}"), getattr(options, f"rate_{step}")
@@ -81,7 +84,7 @@ class Descent:
 
 
 def half_cosine(rate: float, phase: float) -> float:
-    """A learning rate that falls along half a cosine: all of `rate` at phase 0, nothing at phase π.
+    """Compute a learning rate that falls along half a cosine, from `rate` at phase 0 to 0 at phase π.
 
     >>> [round(half_cosine(2.0, phase), 12) for phase in (0.0, math.pi / 2, math.pi)]
     [2.0, 1.0, 0.0]
@@ -90,7 +93,7 @@ def half_cosine(rate: float, phase: float) -> float:
 
 
 def seeded_layers(shapes: Sequence[tuple[int, ...]], generator: torch.Generator) -> list[torch.Tensor]:
-    """Glorot-uniform weights (Glorot and Bengio 2010); the last two axes of each shape are (inputs, outputs)."""
+    """Draw Glorot-uniform weights (Glorot and Bengio 2010). The last two axes of each shape are (inputs, outputs)."""
     layers = []
     for shape in shapes:
         bound = (6.0 / (shape[-2] + shape[-1])) ** 0.5
@@ -100,7 +103,7 @@ def seeded_layers(shapes: Sequence[tuple[int, ...]], generator: torch.Generator)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread: sums are then the same on every machine, and these products are too small to gain from more."""
+    """Run torch on one thread, so that sums do not depend on the number of cores. Products this small gain nothing from more."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -110,16 +113,17 @@ def one_thread() -> Iterator[None]:
 
 
 def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:
-    """Copies of some tensors as numpy arrays."""
+    """Copy tensors to numpy arrays."""
     return tuple(layer.detach().numpy().copy() for layer in layers)
 
 
 @torch.no_grad()
 def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
-    """Add a little seeded noise to each layer, `NUDGE` of its root mean square.
+    """Add a little seeded noise to each layer, `NUDGE` times the layer's root mean square.
 
-    If a matrix falls into parts, SP's model of it is a saddle point of the refinement's objective: the states of the parts that it
-    leaves out are exactly 0, and so is every derivative that could change this. Noise leaves the saddle the same way everywhere.
+    If a matrix consists of parts that share no entry, SP's model of it is a saddle point of the refinement's objective: the states
+    of the parts that the model leaves out are exactly 0, and so are all derivatives that could change them. Seeded noise leaves the
+    saddle point in the same direction on every processor.
     """
     rng = np.random.default_rng(seed)
     for layer in layers:
@@ -129,19 +133,19 @@ def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
 def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> TrainingLog:
     """Minimise a loss over some layers, in place, by the optimiser of `epochs.descent`.
 
-    The layers end with the weights of the smallest loss, so a loss that is not finite ends the training but loses nothing.
+    At the end, the layers have the weights with the smallest loss. So a loss that is not finite ends the training without harm.
 
     Parameters
     ----------
     epochs : Epochs
         The layers, their loss, and when to stop.
     first_step : callable, optional
-        Replaces the first step, for a start that is a saddle point (see `nudge`).
+        A function to call instead of the first step, for a start that is a saddle point (see `nudge`).
 
     Raises
     ------
     Cancelled
-        When `epochs.cancelled()` returns true; it is asked before every epoch.
+        If `epochs.cancelled()` returns true. It is called before every epoch.
     """
     with suppress(StopTraining):
         if epochs.descent.optimizer == "lbfgs":
@@ -153,44 +157,44 @@ def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> Tr
 
 @torch.no_grad()
 def solved(loss_of: Callable[[], torch.Tensor], stage: str, report: Report, look: Look | None) -> TrainingLog:
-    """The log of a stage that has a closed form: one loss, and nothing to train."""
+    """Make the log of a stage that has a closed form. It holds one loss, since nothing was trained."""
     loss = float(loss_of())
     report(Progress(stage, 1, 1, loss, look=look))
     return TrainingLog(stage, np.array([loss]), stopped="exact", gradient=0.0)
 
 
 class StopTraining(Exception):
-    """Raised by an evaluation that is the last one."""
+    """Raised by the last evaluation of a training, to leave the optimiser."""
 
 
 class Epochs:
-    """One training: evaluates a loss and its gradient, keeps the log and the best weights, and says when it is enough.
+    """One training: it evaluates the loss and its gradient, records the losses and the best weights, and decides when to stop.
 
-    Calling it evaluates the loss at the present weights, which is an epoch, and leaves the gradient in the layers.
+    Calling the object is one epoch: it evaluates the loss at the current weights and stores the gradient in the layers.
 
     Parameters
     ----------
     layers : sequence of tensors
-        What is trained, in place.
+        The weights to train, which change in place.
     loss_of : callable
-        () -> the loss with the present layers, a tensor of one number from which autograd reaches the layers.
+        () -> the loss at the current weights, a tensor with one number that autograd can differentiate with respect to the layers.
     stage : str
         The training's name in reports and in the log.
     descent : Descent
-        The optimiser, and when it stops.
+        The optimiser and its stopping rule.
     report : callable, optional
         Called with a Progress after each epoch.
     cancelled : callable, optional
-        Asked before each epoch.
+        Called before each epoch; if it returns true, the training stops.
     look : callable, optional
-        Passed on with every report.
+        The field `look` of every Progress that is reported.
 
     Attributes
     ----------
     losses : list of float
         The loss of each epoch so far; the first is that of the start.
     stopped : str
-        Why the training ended, in the words of `TrainingLog`.
+        Why the training ended: one of the values of `TrainingLog.stopped`.
     """
 
     def __init__(
@@ -212,7 +216,7 @@ class Epochs:
         self.diverged_at: int | None = None
 
     def __call__(self) -> torch.Tensor:
-        """Evaluate the loss and its gradient at the present weights.
+        """Evaluate the loss and its gradient at the current weights.
 
         Raises
         ------
@@ -271,7 +275,7 @@ def _adamax(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
 def _lbfgs(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
     """L-BFGS with a strong Wolfe line search (Nocedal and Wright 2006, §7.2, §3.5), until an evaluation stops it.
 
-    torch's, because with this many weights scipy's spends most of its time outside the loss.
+    This is torch's version: with so many weights, scipy's spends most of its time outside the loss.
     """
     if first_step is not None:
         epochs()

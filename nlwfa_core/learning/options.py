@@ -1,4 +1,4 @@
-"""What is asked of a learner: one frozen value for the two steps, and one for the third."""
+"""The settings of a learner: `Options` for steps 1 and 2, and `Refinement` for step 3."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ AS_IN_THE_PAPER: dict[str, Any] = {"optimizer": "adamax", "start": "random"}
 
 @dataclass(frozen=True)
 class Refinement:
-    """How all parameters are trained together, after the two steps.
+    """The third step: how all parameters are trained together, after steps 1 and 2.
 
     Attributes
     ----------
     objective : str
         One of `REFINEMENTS`, or of `VALUE_REFINEMENTS` for `fit_values`.
     epochs : int
-        "hankel": evaluations of the loss and its gradient, at most; "likelihood": passes over the training strings.
+        For "hankel": the largest number of evaluations of the loss and its gradient. For "likelihood": the number of passes over
+        the training strings.
     rate : float
-        "hankel" with "adamax", "likelihood": the learning rate, which falls to 0 along half a cosine.
+        For "likelihood", and for "hankel" with "adamax": the learning rate of the first epoch, which falls to 0 along half a
+        cosine.
     batch : int
-        "likelihood": strings per step.
+        For "likelihood": the number of strings per step.
     weight_decay : float
-        "likelihood": of AdamW (Loshchilov and Hutter 2019).
+        For "likelihood": the weight decay of AdamW (Loshchilov and Hutter 2019).
     dropout : float
-        "likelihood": share of the states' entries that a step leaves out; for networks.
+        For "likelihood", and for networks only: the share of the entries of states that is set to 0 at random in a step.
     restarts : int
-        "likelihood", "values": random starts besides the model of the two steps. The best result wins: on the validation strings if
-        there are any, else on the data it was trained on.
+        For "likelihood" and "values": the number of random starts besides the model of steps 1 and 2. The best result is returned:
+        the best on the validation strings if there are any, and otherwise on the training data.
     seed : int
     optimizer : str
-        "hankel": one of `OPTIMIZERS`.
+        For "hankel": one of `OPTIMIZERS`.
     tolerance : float
-        "hankel", with "lbfgs": training ends when `names.WINDOW` epochs lowered the loss by less than this share.
+        For "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the loss by less than this share.
 
     Raises
     ------
@@ -71,34 +73,34 @@ class Options:
     learner : str
         One of `LEARNERS`.
     rank : int
-        The number of states asked for. (SP has fewer where the numerical rank is smaller.)
+        The number of states to learn. (SP has fewer where the numerical rank is smaller.)
     hidden : tuple of int
-        Widths of the auto-encoder's hidden layers, in multiples of the rank: (2, 1, 2) or (4, 2, 1, 2, 4) in the paper.
+        The widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4, 2, 1, 2, 4) in the paper.
     width_transitions : int
-        Hidden units of a symbol's map, in multiples of the rank (the paper's 2); 0: no hidden layer.
+        The number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper; 0 for no hidden layer.
     optimizer : str
-        One of `STEP_OPTIMIZERS`: how the two steps are trained. Unless it is "adamax", whatever has a closed form is solved
-        exactly.
+        How steps 1 and 2 are trained, one of `STEP_OPTIMIZERS`. All but "adamax" solve exactly whatever has a closed form.
     start : str
-        One of `STARTS`: where they start.
+        Where training in steps 1 and 2 starts, one of `STARTS`.
     starts : int
-        How many starts of the two steps are tried, each with other random weights. `fit` takes the one with the fewest bits per
-        symbol on the validation strings or, without such strings, with the smallest error on the rows of H when it is rolled out
-        (`refine_hankel.rolled_out_error`). `names.BY_RANK`, which is 0: as many as `names.number_of_starts` says.
+        How many starts of steps 1 and 2 are tried, each with its own random weights, or `names.BY_RANK` (0) to let
+        `names.number_of_starts` decide. `fit` uses the start with the fewest bits per symbol on the validation strings. Without
+        validation strings, it uses the start whose model computes the rows of H with the smallest error
+        (`refine_hankel.rolled_out_error`).
     tolerance : float
-        L-BFGS: a step ends when `names.WINDOW` epochs lowered its loss by less than this share.
+        For L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than this share.
     epochs_factorisation, epochs_transitions : int
-        Evaluations of the loss and its gradient on all data, at most, in step 1 and in step 2.
+        The largest number of evaluations of the loss and its gradient on all data, in step 1 and in step 2.
     rate_factorisation, rate_transitions : float
-        "adamax": learning rates (the paper's 0.015 and 0.001).
+        For "adamax": the learning rates of steps 1 and 2, in the paper 0.015 and 0.001.
     schedule : str
-        "adamax": one of `networks.SCHEDULES`. The rates stay constant, or fall to 0 along half a cosine.
+        For "adamax": one of `networks.SCHEDULES`. The rates stay constant, or fall to 0 along half a cosine.
     ridge : float
-        Of the matrix completion, by which SP learns from values (see `completion.complete`).
+        For SP, when it learns from values: the ridge of the matrix completion (see `completion.complete`).
     seed : int
-        Of all random numbers of the two steps.
-    refinement : Refinement
-        The third step; an objective's name stands for the refinement with that objective and the defaults.
+        The seed of all random numbers in steps 1 and 2.
+    refinement : Refinement or str
+        The third step. The name of an objective stands for the refinement with that objective and default settings.
 
     Raises
     ------
@@ -145,7 +147,9 @@ class Options:
 
 
 def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: dict[str, Any]) -> Options:
-    """Options with some fields replaced by keywords; without options, a learner's name, a rank, keywords and the defaults.
+    """Combine the forms in which a caller can pass options: `Options` or a learner's name, a rank, and fields as keywords.
+
+    Keywords and the rank replace fields of `options`. If `options` is only a learner's name, the other fields have their defaults.
 
     >>> with_shortcuts("SP", 5, {}) == with_shortcuts(None, None, {"learner": "SP", "rank": 5}) == Options("SP", 5)
     True
@@ -155,7 +159,7 @@ def with_shortcuts(options: Options | str | None, rank: int | None, shortcuts: d
     Raises
     ------
     TypeError
-        If a keyword is no field of `Options`, the learner or the rank is missing, or one of them is passed twice.
+        If a keyword is not a field of `Options`, the learner or the rank is missing, or one of them is passed twice.
     """
     names = [field.name for field in fields(Options)]
     if unknown := [name for name in shortcuts if name not in names]:

@@ -1,4 +1,4 @@
-"""What learners report while they work, and how they are stopped."""
+"""The progress reports and training logs of learners, and how a caller cancels learning."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True, eq=False)
 class RowStates:
-    """The states of the most frequent prefixes during training.
+    """The states of the n most frequent prefixes at one moment of a training.
 
     Attributes
     ----------
     rows : array, shape (n,)
-        Rows of the Hankel matrix, all of them prefixes of its basis.
+        The numbers of the prefixes' rows in the Hankel matrix.
     states : array, shape (n, rank)
-        The states so far.
+        The state of each prefix at this moment.
     targets : array, shape (n, rank), or None
-        The states that the stage aims at, if they stay the same during training.
+        The states that the stage tries to reach; None if they change during training.
     """
 
     rows: IntArray
@@ -48,20 +48,21 @@ Look = Callable[[], RowStates]
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a stage.
+    """A progress report: how far a stage has come.
 
     Attributes
     ----------
     stage : str
         "data", "hankel", "factorisation", "transitions", "scores", …
     step, total : int
-        Steps done, and all steps (epochs, for networks).
+        The number of steps done, and the number of all steps. When networks are trained, steps are epochs.
     loss : float or None
         The stage's loss after `step` epochs.
     measure : str
         The kind of loss: `RELATIVE` or `BITS`.
     look : callable or None
-        Returns the states after this step. Only valid before the next step; states are computed only if it is called.
+        () -> the states after this step, as `RowStates`. They are computed only if it is called, which must be before the next
+        step.
     """
 
     stage: str
@@ -93,9 +94,9 @@ class TrainingLog:
     ----------
     stage : str
     losses : array, shape (epochs + 1,) or fewer
-        Loss after 0, 1, … epochs. A learner returns the weights of the smallest loss.
+        The loss after 0, 1, … epochs. A learner returns the weights with the smallest loss.
     diverged_at : int or None
-        The epoch after which the loss was no longer a finite number, if that happened.
+        The epoch after which the loss was no longer a finite number; None if that did not happen.
     measure : str
         The kind of loss: `RELATIVE` or `BITS`.
     stopped : str
@@ -105,9 +106,9 @@ class TrainingLog:
     gradient : float
         Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
     last_layer_solved : bool
-        Whether the last entry of `losses` is not of an epoch, but of a last layer that was solved exactly after training.
+        Whether the last entry of `losses` is the loss after the last layer was solved exactly, which was not an epoch.
     start, starts : int
-        Which of how many starts this is, from 1 (see `options.Options`).
+        The number of this training's start, counted from 1, and how many starts there were (see `options.Options`).
     """
 
     stage: str
@@ -126,12 +127,15 @@ class TrainingLog:
 
     @property
     def epochs(self) -> int:
-        """How many epochs it took."""
+        """The number of epochs that the training took."""
         return max(len(self.losses) - 1 - self.last_layer_solved, 0)
 
     @property
     def decrease(self) -> float:
-        """By what share the last `names.WINDOW` epochs, or all of fewer, lowered the smallest loss; nan without epochs."""
+        """The share by which the last `names.WINDOW` epochs lowered the smallest loss.
+
+        If there were fewer epochs, it is the share of all of them together; without epochs it is nan.
+        """
         if not self.epochs:
             return float("nan")
         before = float(self.losses[: max(self.epochs - WINDOW, 0) + 1].min())
@@ -141,8 +145,9 @@ class TrainingLog:
     def is_finished(self) -> bool:
         """Whether more epochs would hardly lower the loss.
 
-        Either it was solved exactly, or L-BFGS stopped by its tolerance, or Levenberg–Marquardt at a minimum, or the last
-        `names.WINDOW` epochs lowered the loss by less than FINISHED. Fewer epochs are too few to say so.
+        This is so if the stage was solved exactly, if L-BFGS stopped by its tolerance or Levenberg–Marquardt at a minimum, or if
+        the last `names.WINDOW` epochs lowered the loss by less than the share FINISHED. A training with fewer epochs than that is
+        not called finished.
         """
         return self.stopped in ("exact", "tolerance", "minimum") or (self.epochs >= WINDOW and 0 <= self.decrease < FINISHED)
 
@@ -157,7 +162,7 @@ class TrainingLog:
 
     @property
     def verdict(self) -> str:
-        """Whether the training is finished, and how that shows.
+        """Say whether the training is finished, and give the evidence.
 
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").verdict
         'solved exactly'
@@ -183,7 +188,7 @@ class TrainingLog:
         return f"not finished: {change}; {self.epochs:,} more might lower it from {best:.2g} to {expected:.2g}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
-        """Epochs and their losses for a curve over a logarithmic axis: closer at the beginning, the last one included."""
+        """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start, and with the last epoch."""
         count = len(self.losses)
         epochs = np.arange(count)
         if count > num_points:
@@ -192,7 +197,7 @@ class TrainingLog:
 
     @property
     def summary(self) -> str:
-        """The stage with its smallest loss, its epochs, and whether its training is finished.
+        """Summarise the training: the stage, its smallest loss, its number of epochs, and whether it is finished.
 
         >>> TrainingLog("transitions", np.ones(201)).summary
         'transitions: relative loss 1 after 200 epochs, finished: the last 100 epochs lowered the loss by 0%'
@@ -227,7 +232,7 @@ class TrainingLog:
 
 
 def curve_from_one(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Leave out epoch 0, which has no place on a logarithmic axis; a lone point, of a stage solved exactly, moves to epoch 1.
+    """Leave out epoch 0, which a logarithmic axis can't show. A single point, of a stage solved exactly, moves to epoch 1 instead.
 
     >>> curve_from_one([(0, 1.0), (1, 0.5), (2, 0.25)]), curve_from_one([(0, 0.5)])
     ([(1, 0.5), (2, 0.25)], [(1, 0.5)])

@@ -1,4 +1,7 @@
-"""From a matrix's rows to a model: how a network over them is read, and which rows stand for beginnings of strings."""
+"""Builds a model from networks that were trained on the rows of a Hankel matrix.
+
+How the matrix was counted and transformed decides what a network's outputs mean, and which rows stand for beginnings of strings.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,19 @@ from .progress import MAX_SHOWN, TrainingLog
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The parameters that the two steps learned, before they become a model.
+    """The parameters that steps 1 and 2 learned, from which a model is built.
 
     Attributes
     ----------
     initial : array, shape (num_states,)
     transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
-        φ' with its last, linear layer, back to rows of H at their own scale.
+        The layers of φ', which computes a row of H, unscaled, from a state. The last layer is linear.
     nonlinear : (bool, bool)
-        Whether θ is tanh (else the identity) in the transitions, and in the decoder.
+        Whether θ is tanh in the transitions, and in the decoder; otherwise it is the identity.
     logs : tuple of TrainingLog
     seconds : dict
-        Stage -> wall time.
+        Stage -> its wall time.
     """
 
     initial: FloatArray
@@ -40,12 +43,17 @@ class Steps:
 
 
 def reading_of(hankel: HankelMatrix) -> Reading:
-    """How a network over a matrix's rows is read."""
+    """Choose how to read the outputs of a network that computes rows of this matrix."""
     return reading_for(hankel.transform, hankel.bounded)
 
 
 def mapped_rows(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
-    """The rows uσ to which maps lead from each prefix u: `shifted` of the strings' symbols, and of ⊣ if it has a map."""
+    """Find the rows uσ that maps lead to: the columns of `shifted` for the strings' symbols, and for ⊣ if it has a map.
+
+    Returns
+    -------
+    array, shape (num_prefixes, num_maps)
+    """
     num_symbols = hankel.num_symbols - hankel.num_marks
     return hankel.shifted[:, : num_symbols + reading_of(hankel).has_end_map]
 
@@ -57,14 +65,9 @@ def as_network(
     decoder: tuple[FloatArray, ...],
     nonlinear: tuple[bool, bool],
 ) -> NLWFA:
-    """The model over a matrix's rows, read as the matrix was counted and transformed.
+    """Build an NL-WFA from the parameters in `Steps`, which has the same fields as this function has parameters.
 
-    Parameters
-    ----------
-    decoder : arrays
-        φ' with its last layer, which gives rows of the matrix at their own scale.
-    nonlinear : (bool, bool)
-        Whether θ is tanh in the transitions, and in the decoder.
+    How its outputs are read follows from how the matrix was counted and transformed.
     """
     reading, num_symbols = reading_of(hankel), hankel.num_symbols - hankel.num_marks
     output = reading.output_layer(decoder[-1], hankel.basis.suffixes, num_symbols, hankel.bounded)
@@ -72,7 +75,14 @@ def as_network(
 
 
 def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:
-    """The first rows whose prefixes are beginnings of strings, and these beginnings without boundary symbols."""
+    """Select the rows, among the first MAX_SHOWN, whose prefixes are beginnings of strings.
+
+    Returns
+    -------
+    rows : array, shape (n,)
+    beginnings : Words
+        The prefix of each row, without boundary symbols.
+    """
     num_symbols = hankel.num_symbols - hankel.num_marks
     begin = (num_symbols + 1,) if hankel.num_marks == 2 else ()
     first = hankel.basis.prefixes.take(np.arange(min(MAX_SHOWN, hankel.num_prefixes)))

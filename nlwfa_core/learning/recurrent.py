@@ -1,4 +1,4 @@
-"""Train recurrent networks, by AdamW on the cross-entropy of the next symbol, the end of the string included."""
+"""Trains recurrent networks to predict the next symbol or the end of the string, with AdamW on the cross-entropy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ MAX_GRADIENT_NORM = 1.0
 
 
 class Network(nn.Module):
-    """Embedding, one recurrent layer, softmax. The beginning of a string is a symbol of its own; the first state is zero."""
+    """A network of an embedding, one recurrent layer and a softmax.
+
+    The beginning of a string is a symbol of its own, read from a state of zeros.
+    """
 
     def __init__(self, kind: str, num_symbols: int, num_states: int, dropout: float) -> None:
         super().__init__()
@@ -37,7 +40,10 @@ class Network(nn.Module):
         self.output = nn.Linear(num_states, num_symbols + 1, dtype=DTYPE)
 
     def loss(self, batch: PackedSequence) -> torch.Tensor:
-        """Mean −ln of the probability of what followed. Steps are (symbol read, symbol that followed, count)."""
+        """Compute the mean of −ln of the probability of what followed.
+
+        Each step of a sequence in the batch holds three numbers: the symbol read, the symbol that followed, and the count.
+        """
         read, followed, times = batch.data.T
         packed = batch._replace(data=self.dropout(self.embedding(read)))
         hidden, _ = self.layer(packed)
@@ -46,7 +52,7 @@ class Network(nn.Module):
         return mean
 
     def frozen(self) -> RecurrentModel:
-        """The network as it is now, as a model."""
+        """Copy the network's current weights into a model."""
         with torch.no_grad():
             read, carried, read_bias, carried_bias = self.layer.all_weights[0]
             inputs = self.embedding.weight @ read.T + read_bias
@@ -55,7 +61,10 @@ class Network(nn.Module):
 
 
 def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]:
-    """One epoch: all strings, repeated ones included, in random order. Equal strings of a batch are one sequence with a count."""
+    """Yield the batches of one epoch: all strings, repeated ones included, in random order.
+
+    Equal strings in a batch become one sequence with a count.
+    """
     drawn = rng.permutation(np.repeat(np.arange(len(train.words)), train.counts))
     for start in range(0, len(drawn), BATCH):
         chosen, counts = np.unique(drawn[start : start + BATCH], return_counts=True)
@@ -75,16 +84,17 @@ class Training:
     Attributes
     ----------
     updates : int
-        Steps of AdamW, at most, each on a batch of strings; rounded up to whole epochs. So the time does not grow with the sample.
+        The largest number of steps of AdamW, each on one batch of strings, rounded up to whole epochs. Because it counts steps and
+        not epochs, a larger sample does not take longer.
     rate : float
         The learning rate of the first epoch; it falls to 0 along half a cosine.
     dropout : float
-        Of the embedded symbols and of the layer's output.
+        The share of the embedded symbols and of the layer's outputs that is set to 0 at random.
     weight_decay : float
     patience : int
         With validation strings, training stops after this many epochs in a row without a better model.
     seed : int
-        Of the first weights, the order of the strings and dropout.
+        The seed of the initial weights, of the order of the strings, and of dropout.
 
     Raises
     ------
@@ -118,7 +128,7 @@ def fit_recurrent(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RecurrentModel:
-    """Learn a recurrent network by AdamW (Loshchilov and Hutter 2019), its rate falling to 0 along half a cosine.
+    """Learn a recurrent network by AdamW (Loshchilov and Hutter 2019), with a learning rate that falls to 0 along half a cosine.
 
     Parameters
     ----------
@@ -126,13 +136,13 @@ def fit_recurrent(
     kind : str
         "GRU" or "LSTM".
     num_states : int
-        Units of the layer, and width of the embedding.
+        The number of units of the layer, and the width of the embedding.
     training : Training
     validation : Sample, optional
-        For early stopping: the model with the fewest bits per symbol on it is returned. Without it, the last model is. A training
-        that diverges ends, with the model of the epochs before.
+        Strings for early stopping: the model with the fewest bits per symbol on them is returned. Without validation strings, it is
+        the last model. A training that diverges stops, and returns the model that it had before.
     report, cancelled : callables
-        The reported loss is the mean of the epoch's bits per symbol.
+        The reported loss is the bits per symbol on the training strings, averaged over the epoch.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""A third step: train all parameters together, on the rows of H (Li, Rabusseau, Precup 2018, §4.4).
+"""A third step: trains all parameters together, on the rows of H (Li, Rabusseau, Precup 2018, §4.4).
 
-The first two steps fit rows of H, then maps between codes of rows. Neither sees how errors add up when one map follows another.
-Here the model itself is rolled out along the basis, each prefix once.
+Step 1 fits the rows of H, and step 2 fits maps between the codes of rows. Neither takes into account how errors add up when one map
+follows another. Here the model itself computes the state of every prefix from α₀, one map after another, each prefix once.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def refine_hankel(
 ) -> Steps:
     """Minimise Σ_{u ∈ P'} w_u ‖φ'(G_u(α₀)) − H_u‖² ([P] §4.4) over all parameters.
 
-    It uses the rows that the model's own states reach; with boundary symbols, those of prefixes that begin with ⊢. Rows that were
-    never observed count as zeros, unless rows have weights. Returns the parameters of the best epoch, or those of `steps` if no
-    epoch improves on them.
+    The sum is over the rows that the model can reach from its initial state. If factors of strings ⊢x⊣ are counted, these are the
+    rows of prefixes that begin with ⊢. A row that was never observed counts as a row of zeros, unless rows have weights. Returns
+    the parameters of the best epoch, or those of `steps` if no epoch improves on them.
     """
     rows = _RolledOutRows(hankel, steps)
     descent = Descent(options.epochs, options.rate, "cosine", options.optimizer, options.tolerance)
@@ -46,20 +46,21 @@ def refine_hankel(
 @one_thread()
 @torch.no_grad()
 def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
-    """The loss of `refine_hankel` before its first epoch, relative to ‖H‖²: how far a model's own rows are from those of H.
+    """Compute how far the rows that a model computes from α₀ are from those of H: the loss of `refine_hankel` at its start.
 
-    The losses of the two steps do not say this, because they do not see how errors add up when one map follows another.
+    It is relative to ‖H‖². The losses of steps 1 and 2 do not show this error, because they do not include how errors add up when
+    one map follows another.
     """
     return float(_RolledOutRows(hankel, steps).error())
 
 
 class _RolledOutRows:
-    """The rows of H, and a model's parameters as tensors, from which the rows of the states that it reaches follow.
+    """The rows of H that a model can reach, and the model's parameters as tensors, from which its own rows are computed.
 
     Attributes
     ----------
     tensors : list of tensors
-        α₀, the layers of the transitions, and those of the decoder.
+        α₀, the layers of the transitions, and the layers of the decoder.
     """
 
     def __init__(self, hankel: HankelMatrix, steps: Steps) -> None:
@@ -101,7 +102,7 @@ class _RolledOutRows:
 
 
 def _reached(hankel: HankelMatrix, num_maps: int) -> tuple[Trie, IntArray]:
-    """The tree of the prefixes that a model's maps reach from its first state, and the row of each node."""
+    """Make the tree of the prefixes that a model's maps reach from its initial state, and find the row of each node."""
     prefixes, before = hankel.basis.prefixes, int(hankel.num_marks == 2)
     chosen = [row for row, u in enumerate(prefixes) if len(u) >= before and max(u[before:], default=0) < num_maps]
     if before:

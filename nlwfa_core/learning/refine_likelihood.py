@@ -1,7 +1,8 @@
-"""A third step: train all parameters together, on what follows each prefix of the training strings.
+"""A third step: trains all parameters together, to predict what follows each prefix of the training strings.
 
-The model is rolled out along the tree of the strings, each distinct prefix once. This makes an NL-WFA a recurrent network, the link
-that the paper's conclusion names. WFA are trained in the same way, so linear and nonlinear models are compared on equal terms.
+The model computes the states of all distinct prefixes along the strings' prefix tree. This treats an NL-WFA as a recurrent network,
+a connection that the paper's conclusion points out. WFA are trained in the same way, so that linear and nonlinear models can be
+compared on equal terms.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ AVERAGING = 0.998
 
 @dataclass
 class _Trained:
-    """A model's parameters as tensors, and the bits per symbol that it has with them. A WFA's only layer is its transitions.
+    """A model's parameters as tensors, and its bits per symbol as a function of them.
 
-    A layer of the transitions is the sum of `deviations`, a map for each symbol, and `common`, which all symbols share. So a rare
-    symbol, with few strings of its own, also learns from all others, and weight decay draws the symbols' maps towards each other.
+    Each layer of the transitions is the sum of `common`, which all symbols share, and `deviations`, with one map per symbol. So a
+    rare symbol also learns from the strings of all other symbols, and weight decay draws the maps of the symbols towards each
+    other. The transitions of a WFA are a single layer.
     """
 
     model: WFA | NLWFA
@@ -81,7 +83,7 @@ class _Trained:
         return replace(self.model, initial=initial, transitions=transitions, decoder=to_arrays(self.decoder), output=output)
 
     def bits_per_symbol(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
-        """Bits per symbol on some strings, from normalised |scores|, as in `metrics.scores.next_symbol_score`."""
+        """Compute the bits per symbol on some strings, from normalised |scores|, as `metrics.scores.next_symbol_score` does."""
         scores = self._scores(tree, lambda values: torch.nn.functional.dropout(values, dropout) if dropout else values)
         if isinstance(self.model, NLWFA) and self.model.reading.link == "softmax":
             logs = torch.log_softmax(scores, dim=1)[tree.rows, tree.symbols]
@@ -93,7 +95,7 @@ class _Trained:
         return bits
 
     def _scores(self, tree: Continuations, drop: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """As the model's `next_scores`, before a softmax: shape (num_nodes, num_symbols + 1)."""
+        """Compute the model's `next_scores`, before any softmax: shape (num_nodes, num_symbols + 1)."""
         model = self.model
         transitions = self.transitions
         if isinstance(model, WFA):
@@ -113,7 +115,7 @@ class _Trained:
 
 @dataclass
 class _Network:
-    """A network of tensors, as its reading needs it (`models.reading.Network`)."""
+    """An adapter through which a `Reading` computes scores from tensors (see `models.reading.Network`)."""
 
     trained: _Trained
     transition: Step
@@ -147,21 +149,24 @@ def refine_likelihood(
 ) -> tuple[WFA | NLWFA, TrainingLog]:
     """Minimise the bits per symbol of the training strings over all parameters of a model.
 
-    A network becomes a distribution: from then on, a string's weight is the product of its normalised scores. If its outputs are
-    conditional probabilities, with a nonlinear termination, it gets a softmax instead, fitted to its outputs so far. The result is
-    the epoch with the fewest bits per symbol on the validation strings, or on the training strings if there are no others; if no
-    epoch has fewer than the given model, that model is returned unchanged.
+    A network becomes a probability distribution: the weight of a string is then the product of its normalised scores. Scores are
+    normalised by dividing |scores| by their sum, or, in a network with a nonlinear termination whose outputs are conditional
+    probabilities, by a softmax whose logits are first fitted to the logarithms of the outputs.
+
+    The result is the model of the epoch with the fewest bits per symbol on the validation strings, or on the training strings if
+    there are no validation strings. If no epoch improves on the model that was passed in, that model is returned unchanged.
 
     Parameters
     ----------
     shown : (array, Words), optional
-        Rows of a Hankel matrix, and their prefixes as strings, whose states can be looked at during training.
+        The rows of a Hankel matrix, and their prefixes as strings, whose states are part of progress reports.
 
     Returns
     -------
     model : WFA or NLWFA
     log : TrainingLog
-        Bits per symbol on the validation strings (see above); the first entry is the given model's.
+        Its losses are bits per symbol on the validation strings, or else the training strings: first of the model that was passed
+        in, then of each epoch of the best start.
 
     Raises
     ------
@@ -200,7 +205,7 @@ def _train_from(
     report_epoch: Callable[[int, float, _Trained], None],
     cancelled: CancelCheck,
 ) -> tuple[WFA | NLWFA, list[float]]:
-    """Train from one start. Returns the best epoch's model, and each epoch's bits per symbol on the validation strings."""
+    """Train from one start. Returns the best epoch's model, and the bits per symbol of every epoch on the validation strings."""
     torch.manual_seed(options.seed)  # of dropout
     if not np.isfinite(next_symbol_score(model, train).bits_per_symbol):  # a string has score 0, where there is no gradient
         start = _Trained.of(model)
@@ -238,7 +243,7 @@ def _train_from(
 
 
 def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """A network with normalised scores. The logits of a softmax are fitted by least squares to the logarithms of its outputs."""
+    """Normalise a network's scores. If that takes a softmax, fit its logits by least squares to the logarithms of the outputs."""
     if isinstance(model, WFA):
         return model
     normalised = replace(model.reading, normalised=True)
@@ -253,9 +258,11 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
 
 
 def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """The same function in other coordinates, if maps are linear: states z T for z, with E[(z T)ᵀ z T] = I along the strings.
+    """Change the coordinates of a model's states without changing its function, so that all coordinates have similar sizes.
 
-    States from singular vectors have entries of very different sizes, and steps of one size would ruin the small ones.
+    Only models with linear maps are changed. A state z, a row vector, becomes z T, where T is such that E[(z T)ᵀ z T] = I for the
+    states along the training strings, each divided by its norm. States from singular vectors have entries of very different sizes,
+    so that steps of the same size for all entries would ruin the small ones.
     """
     if isinstance(model, NLWFA) and model.nonlinear_transitions:
         return model
@@ -276,7 +283,7 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
 
 
 def _random_like(model: WFA | NLWFA, seed: int) -> WFA | NLWFA:
-    """A model with layers of the same shapes, drawn at random (Glorot and Bengio 2010)."""
+    """Draw a random model with layers of the same shapes (Glorot and Bengio 2010)."""
     rng = np.random.default_rng(seed)
 
     def drawn(array: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
-"""A third step: fit all parameters of a model together to the values of strings, by least squares from many starts at once.
+"""A third step: fits all parameters of a model together to the values of strings, by least squares from many starts at once.
 
-The method is Levenberg's (1944) and Marquardt's (1963). A squared output has no sign, so most starts end in poor minima. Short
-strings tell at little cost which do not; longer strings then refine those.
+The method is that of Levenberg (1944) and Marquardt (1963). If outputs are squared, their signs are unknown, and most starts end in
+poor minima. Training on short strings shows at little cost which starts are better; only these are then trained on longer strings.
 """
 
 from __future__ import annotations
@@ -50,36 +50,39 @@ def refine_values(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> tuple[WFA | NLWFA, TrainingLog]:
-    """Minimise Σ (f(x) − value)² over all parameters of a model, from the model itself and from random models of its shapes.
+    """Minimise Σ (f(x) − value)² over all parameters of a model, starting from the model itself and from random models.
 
-    Random models are first trained on the shortest strings, as many as there are parameters; the best quarter of them then on
-    twice as many, and so on up to all strings. A step costs
-    O(starts · parameters · (nodes of the strings' tree · num_states + parameters²)).
+    Random models have layers of the same shapes. They are first trained on as many of the shortest strings as there are parameters.
+    The best quarter of them is then trained on twice as many strings, and so on up to all strings. A step costs
+    O(starts · parameters · (num_nodes · num_states + parameters²)), where num_nodes is the size of the strings' prefix tree.
 
     Parameters
     ----------
     model : WFA or NLWFA
         Its outputs may be squared, but not normalised.
     restarts : int
-        The number of random models, in batches of STARTS_PER_BATCH. The search ends early with one that is exact up to rounding.
+        The number of random models, which are tried in batches of STARTS_PER_BATCH. The search ends early if a model is exact up to
+        rounding.
     iterations : int
-        At most this many steps with each number of strings.
+        The largest number of steps with each number of strings.
     root : WFA, optional
-        Another start, for a model of as many linear states whose output is squared (see `square_root`). If it fits the values,
-        there are no random starts.
+        Another start, from `square_root`, which is used if `model` has linear transitions, no hidden layer in its decoder, as many
+        states as `root`, and squares its output. If it fits the values, there are no random starts.
 
     Returns
     -------
     model : WFA or NLWFA
-        The model with the smallest error on all strings, never larger than the given model's. A network keeps only its λ-column,
-        and so has no scores of next symbols.
+        The model with the smallest error on all strings, which is never larger than that of the model passed in. A network keeps
+        only its λ-column, so it can no longer compute scores of next symbols.
     log : TrainingLog
-        Of the given model, after the root if there is one, and after each batch.
+        Its losses are the relative squared error of the model passed in, after training from `root` if there is one, and after each
+        batch.
 
     Raises
     ------
     RecipeError
-        If a number is negative, all values are 0, or the Jacobians, of starts × strings × parameters, are too large.
+        If a number is negative, all values are 0, or the Jacobians, which hold starts × strings × parameters numbers, are too
+        large.
     Cancelled
     """
     for name, number in (("restarts", restarts), ("iterations", iterations)):
@@ -119,16 +122,16 @@ def refine_values(
 
 
 class _Problem:
-    """A model's parameters as one vector, and the values that it should give.
+    """A model's parameters as one vector, and the strings whose values it should compute.
 
     Attributes
     ----------
     strings : ValuedStrings
-        The shortest first, all values divided by one number.
+        The strings, shortest first, with all values divided by the same number.
     start : tensor, shape (num_parameters,)
         The model's own parameters.
     reading : Reading
-        Says whether outputs are squared; a WFA's are not.
+        How outputs are read, which says whether they are squared. Those of a WFA are not.
     """
 
     def __init__(self, model: WFA | NLWFA, strings: ValuedStrings) -> None:
@@ -150,19 +153,19 @@ class _Problem:
         self.start = torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
 
     def parts(self, vector: torch.Tensor) -> list[torch.Tensor]:
-        """α₀, the layers of the transitions and of the decoder, α∞."""
+        """Split a vector of parameters into α₀, the layers of the transitions, the layers of the decoder, and α∞."""
         pieces = torch.split(vector, [int(np.prod(shape)) for shape in self.shapes])
         return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
 
     def vector_of(self, model: WFA) -> torch.Tensor | None:
-        """The parameters of a linear model with as many states whose output is squared; None if this model has other layers."""
+        """Convert a WFA whose squared output should be f to parameters; None unless this model's layers have the same shapes."""
         arrays = (model.initial, model.transitions, model.termination / self.unit)
         if self.reading.link != "square" or [array.shape for array in arrays] != list(self.shapes):
             return None
         return torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
 
     def random(self, number: int, generator: torch.Generator) -> torch.Tensor:
-        """Normally distributed parameters, shape (number, num_parameters)."""
+        """Draw normally distributed parameters, shape (number, num_parameters)."""
         spreads = [START_SCALE / shape[-2 if len(shape) > 1 else 0] ** 0.5 for shape in self.shapes]
         each = torch.cat([torch.full((int(np.prod(shape)),), at) for shape, at in zip(self.shapes, spreads, strict=True)])
         return each * torch.randn((number, len(each)), generator=generator, dtype=DTYPE)
@@ -178,7 +181,7 @@ class _Problem:
 
 
 class _LeastSquares:
-    """The relative squared error on the `number` shortest strings, minimised from many vectors of parameters at once."""
+    """Minimises the relative squared error on the `number` shortest strings, from many vectors of parameters at once."""
 
     def __init__(self, problem: _Problem, number: int, balance: float) -> None:
         self.problem = problem
@@ -216,11 +219,11 @@ class _LeastSquares:
         return columns(torch.eye(len(vector), dtype=DTYPE))
 
     def errors(self, vectors: torch.Tensor) -> torch.Tensor:
-        """The relative squared error of the model with each vector of parameters, shape (num_vectors,); ∞ in place of nan."""
+        """Compute the relative squared error for each vector of parameters, shape (num_vectors,); ∞ in place of nan."""
         return self._all_residuals(vectors).square().sum(dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
 
     def descend(self, vectors: torch.Tensor, iterations: int, cancelled: CancelCheck) -> tuple[torch.Tensor, torch.Tensor]:
-        """Take steps from each vector. Returns the vectors and their errors, none larger than before."""
+        """Take at most `iterations` steps from each vector. Returns the new vectors and their errors, which never grow."""
         vectors, errors = vectors.clone(), self.errors(vectors)
         damping, slow_steps = torch.full_like(errors, DAMPING), torch.zeros_like(errors)
         for _ in range(iterations):
@@ -240,7 +243,7 @@ class _LeastSquares:
         return vectors, errors
 
     def _steps(self, vectors: torch.Tensor, damping: torch.Tensor) -> torch.Tensor:
-        """(JᵀJ + λ d I)⁻¹ (−Jᵀr), d the mean of JᵀJ's diagonal."""
+        """Compute the steps (JᵀJ + λ d I)⁻¹ (−Jᵀr), where λ is the damping and d the mean of the diagonal of JᵀJ."""
         J, residuals = self._jacobians(vectors), self._all_residuals(vectors)
         squares = J.mT @ J
         diagonal = squares.diagonal(dim1=1, dim2=2).mean(dim=1) + torch.finfo(DTYPE).tiny

@@ -1,4 +1,6 @@
-"""Roll a model out along a prefix tree, with gradients: all states of one length and last symbol in one product."""
+"""Computes a model's states along a prefix tree in torch, so that they can be differentiated with respect to its parameters.
+
+All prefixes of one length that end in the same symbol are computed in one product."""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Rollout:
     Attributes
     ----------
     row : tensor, shape (num_nodes,)
-        The row of each node in what `states` returns.
+        The row of each node in the tensor that `states` returns.
     """
 
     def __init__(self, trie: Trie) -> None:
@@ -37,13 +39,19 @@ class Rollout:
             self._levels.append((torch.from_numpy(parents[start:end] - above), runs))
 
     def states(self, initial: torch.Tensor, step: Step) -> torch.Tensor:
-        """Compute the state of every node, shape (num_nodes, num_states); that of node i is in row `self.row[i]`.
+        """Compute the state of every node of the tree.
 
         Parameters
         ----------
         initial : tensor, shape (num_states,)
+            The state of λ, the root.
         step : callable
-            (states (n, num_states), symbol) -> the states after that symbol.
+            (states, shape (n, num_states), symbol) -> the states after that symbol, of the same shape.
+
+        Returns
+        -------
+        tensor, shape (num_nodes, num_states)
+            The state of node i is in row `self.row[i]`.
         """
         level = initial[None]
         levels = [level]
@@ -60,10 +68,17 @@ def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
 
 
 def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
-    """G_σ as a step, from its layers, shapes (num_maps, width_i, width_{i+1}).
+    """Make the maps G_σ into a function from states and a symbol to the next states.
 
-    With `unit`, each state is divided by its norm, or those of long prefixes would vanish. That is for linear models whose scores
-    matter up to a factor.
+    Parameters
+    ----------
+    layers : tensors, shapes (num_maps, width_i, width_{i+1})
+        The layers of all maps.
+    nonlinear : bool
+        Whether θ is tanh; otherwise it is the identity.
+    unit : bool
+        Whether each new state is divided by its norm. This is only for linear models whose scores matter up to a factor: without
+        it, the states of long prefixes would vanish.
     """
     by_symbol = [layer.unbind() for layer in layers]
 
@@ -76,14 +91,14 @@ def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool 
 
 
 class Continuations(Rollout):
-    """The prefix tree of some strings, and what followed each prefix: each pair of prefix and symbol (or end) once.
+    """The prefix tree of some strings, with the distinct pairs of a prefix and the symbol (or end) that follows it.
 
     Attributes
     ----------
     rows, symbols : tensors, shape (num_continuations,)
-        The prefix's row in `states`, and the symbol that followed; num_symbols is the end.
+        For each pair, the row of the prefix in `states`, and the symbol that follows, where num_symbols stands for the end.
     shares : tensor, shape (num_continuations,)
-        How often the pair occurs, as a share of all.
+        How often each pair occurs, as a share of all occurrences.
     """
 
     def __init__(self, sample: Sample, num_symbols: int) -> None:

@@ -1,6 +1,7 @@
 """Linear spectral learning, SP (Li, Rabusseau, Precup 2018, §2.3; Balle, Carreras, Luque, Quattoni 2014).
 
-Truncated SVD of the block over P, H_λ ≈ U D Vᵀ, then α₀ᵀ = H[λ, :] V, α∞ = V[λ, :]ᵀ, A_σ = (H_λ V)⁺ H_σ V.
+From the truncated SVD of the block of H over the prefixes P, H_λ ≈ U D Vᵀ, follow α₀ᵀ = H[λ, :] V, α∞ = V[λ, :]ᵀ and
+A_σ = (H_λ V)⁺ H_σ V, where ⁺ is the pseudo-inverse and H_σ has the rows uσ, u ∈ P.
 """
 
 from __future__ import annotations
@@ -29,18 +30,20 @@ NEARLY_ONE = 1 - 1e-6
 
 @dataclass(frozen=True, eq=False)
 class TruncatedSVD:
-    """The largest singular values and vectors of a Hankel block.
+    """The k largest singular values of a Hankel block, with their vectors.
 
     Attributes
     ----------
     left : array, shape (num_prefixes, k)
     singular_values : array, shape (k,), descending
     right : array, shape (num_suffixes, k)
-        In each column the entry of largest magnitude is positive, so that states plot the same way each time.
+        The signs are chosen so that the entry of largest magnitude in each column is positive, which makes plots of states
+        reproducible.
     numerical_rank : int
-        How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε.
+        How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε, where ε is the precision of float64.
     parts : array, shape (k,)
-        The part of the matrix in which each vector is not 0 (see `truncated_svd`); −1 for a singular value 0, whose vectors are 0.
+        The number of the part of the matrix to which each vector belongs (see `truncated_svd`); outside its part, a vector is 0.
+        −1 for a singular value of 0, whose vectors are set to 0.
     """
 
     left: FloatArray
@@ -51,17 +54,19 @@ class TruncatedSVD:
 
 
 def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
-    """Compute the rank-k SVD of a sparse matrix, the same on every processor up to the last digits.
+    """Compute the truncated SVD of a sparse matrix, the same on every processor up to the last digits.
 
-    Rows and columns may fall into parts that share no entry, as those of Dyck strings do by bracket depth. Each part is factorised
-    on its own, so singular vectors are exactly 0 outside their part, and equal singular values of two parts can't mix. Equal
-    singular values within a part determine only the space of their vectors: `_canonical` chooses its basis.
+    A matrix may consist of parts, sets of rows and columns with no entry in common, as that of Dyck strings does by depth of
+    brackets. Each part is factorised on its own. So singular vectors are exactly 0 outside their part, and those of equal singular
+    values in two parts are not mixed. Equal singular values within a part determine only the space that their vectors span:
+    `_canonical` chooses a basis of this space.
 
     Parameters
     ----------
     block : sparse array, shape (num_prefixes, num_suffixes)
     rank : int
-        At least 1. If the block has fewer rows or columns, the result has as many values as the smaller number.
+        The number of singular values, at least 1. If the block has fewer rows or columns than that, there are min(num_prefixes,
+        num_suffixes) values.
 
     Raises
     ------
@@ -98,7 +103,7 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rows and columns of a matrix that share no entry with others: ascending indices, their entries, and the Frobenius norm."""
+    """Rows and columns that share no entry with the rest of a matrix: their ascending indices, entries, and Frobenius norm."""
 
     rows: IntArray
     columns: IntArray
@@ -107,7 +112,7 @@ class _Part:
 
 
 def _parts(block: sparse.csr_array) -> list[_Part]:
-    """The parts that have an entry other than 0, in descending order of their norms."""
+    """Split a matrix into the parts that have an entry other than 0, in descending order of their norms."""
     cells = block.tocoo()
     filled = cells.data != 0
     data, (rows, columns) = cells.data[filled], (index[filled].astype(np.int64) for index in cells.coords)
@@ -130,7 +135,7 @@ def _parts(block: sparse.csr_array) -> list[_Part]:
 
 
 def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """U, D, V of one part with min(rank, its rows, its columns) values, the same on every processor up to the last digits."""
+    """Compute U, D and V of one part, with at most `rank` values, the same on every processor up to the last digits."""
     smaller = min(block.shape)
     k, size = min(rank, smaller), rank + 1  # one more, to see whether the last value equals the next one
     while True:
@@ -158,7 +163,7 @@ def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatAr
 
 
 def _clusters(values: FloatArray) -> IntArray:
-    """Number descending singular values, shape (n,), so that equal ones share a number.
+    """Number the groups of equal values among descending singular values, shape (n,).
 
     >>> _clusters(np.array([1.0, 0.5, 0.5 - 1e-15, 0.1])).tolist()
     [0, 1, 1, 2]
@@ -169,10 +174,10 @@ def _clusters(values: FloatArray) -> IntArray:
 
 
 def _canonical(V: FloatArray) -> FloatArray:
-    """The rotation of an orthonormal basis to one that depends only on the space, shape (r, r).
+    """Find the rotation, shape (r, r), that turns an orthonormal basis V, shape (n, r), into one that depends only on its span.
 
-    The first vector is the projection of the axis nearest to the space, or of the first of several equally near axes. The next
-    vector is found in the same way in the rest of the space, and so on.
+    The first new vector is the normalised projection onto the span of the coordinate axis that is nearest to it, or of the first
+    one if several are equally near. The next vector is found in the same way in the rest of the span, and so on.
 
     >>> V = np.linalg.qr(np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 2.0]]))[0]
     >>> np.abs(V @ _canonical(V)).round(12).tolist()
@@ -190,7 +195,7 @@ def _canonical(V: FloatArray) -> FloatArray:
 
 
 def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What scipy's `svds(block, k, solver="arpack")` computes, in descending order, without its overhead for each product."""
+    """Compute the k largest singular values and their vectors as scipy's ARPACK solver does, but with less overhead."""
     tall = block.shape[0] >= block.shape[1]
     X = block if tall else block.T.tocsr()
     transposed, width = X.T.tocsr(), X.shape[1]
@@ -202,19 +207,19 @@ def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, F
 
 
 def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
-    """The WFA of a rank-k factorisation ([P] §2.3).
+    """Build the WFA of a truncated SVD by the equations of this module ([P] §2.3).
 
     Parameters
     ----------
     hankel : HankelMatrix
     svd : TruncatedSVD
-        Of `hankel.block`, to this rank or more.
+        The SVD of `hankel.block`, with at least `rank` values.
     rank : int
 
     Returns
     -------
     WFA
-        With min(rank, numerical rank) states, at least 1: directions with a singular value of 0 carry nothing.
+        It has min(rank, numerical rank) states, and at least 1: a direction with a singular value of 0 would add nothing.
     """
     k = max(1, min(rank, svd.numerical_rank))
     V = svd.right[:, :k]
@@ -235,19 +240,27 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
 
 
 def truncation_loss(svd: TruncatedSVD, squared_norm: float) -> float:
-    """The relative loss of the best matrix of this rank, 1 − Σσ² / ‖H‖² (Eckart and Young 1936)."""
+    """Compute the relative loss of the best approximation of this rank, 1 − Σσ² / ‖H‖² (Eckart and Young 1936).
+
+    Parameters
+    ----------
+    svd : TruncatedSVD
+    squared_norm : float
+        ‖H‖².
+    """
     return max(1 - float(svd.singular_values @ svd.singular_values) / squared_norm, 0.0)
 
 
 def linear_loss(hankel: HankelMatrix, rank: int) -> float:
-    """The smallest loss of a linear factorisation over P': what SP leaves, measured as the auto-encoder's loss.
+    """Compute the smallest loss that a linear factorisation of H over P' can have, to compare with the auto-encoder's loss.
 
-    Equal rows are merged, each with the root of its weight, as in `factorisation.fit_factorisation`.
+    Equal rows are merged into one, which is multiplied by the square root of their total weight, so that the loss weights rows as
+    `factorisation.fit_factorisation` does.
 
     Raises
     ------
     RecipeError
-        If the rank is below 1, or H holds a value that is not finite, or nothing but zeros.
+        If the rank is below 1, H has a value that is not finite, or H has only zeros.
     """
     _, firsts, classes = np.unique(hankel.row_classes, return_index=True, return_inverse=True)
     counts = np.bincount(classes, weights=hankel.row_weights)
@@ -259,23 +272,24 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
 
 
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
-    """H_λ with each row times the square root of its weight, so that squared errors are weighted as the rows are."""
+    """Multiply each row of H_λ by the square root of its weight, so that a sum of squared errors is weighted by row."""
     if hankel.row_weights is None:
         return hankel.block
     return sparse.csr_array(sparse.diags_array(np.sqrt(hankel.row_weights[: hankel.num_prefixes])) @ hankel.block)
 
 
 def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
-    """Spectral learning from rows with weights or boundary symbols: α₀, the A_σ that a model needs, and λ's column as α∞.
+    """Build the WFA of a truncated SVD if the matrix is transformed or has boundary symbols, so that rows may have weights.
 
-    States are z_u = h_uᵀ V, rows z_uᵀ Vᵀ; A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖².
+    The state of a prefix u is z_u = Vᵀ h_u, where h_u is its row of H, and A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖². There
+    is one A_σ for each map that the model needs, ⊣ included if it has one. α∞ is the λ-column of Vᵀ.
 
     Parameters
     ----------
     hankel : HankelMatrix
-        Transformed, or with boundary symbols.
+        A matrix that is transformed or has boundary symbols.
     svd : TruncatedSVD
-        Of its `weighted_block`, to this rank or more.
+        The SVD of its `weighted_block`, with at least `rank` values.
     rank : int
     """
     k = max(1, min(rank, svd.numerical_rank))

@@ -1,14 +1,16 @@
-"""The root of a weighted automaton: from a model of f² with k (k + 1) / 2 states to a model of f with k.
+"""Finds the square root of a weighted automaton: a model of f with k states, from a model of f² with k (k + 1) / 2 states.
 
-If z are f's states, the model's states are the products z_i z_j in unknown coordinates, and its map for a word w is the symmetric
-square of f's map A_w: its eigenvalues are λ_i λ_j. So k eigenvalues are looked for whose products are the squares of the others,
-μ_ii μ_jj = μ_ij². In the basis of eigenvectors, scaled so that the first state is 1 in each coordinate, states are the products
-z_i z_j themselves. There the columns of the products z_i² hold products of f's own weights: each is a symmetric matrix of rank
-one, whose factor is a column of A_σ, up to its sign. The signs of columns relative to each other follow from the mixed
-products; the sign of a whole A_σ changes nothing in f².
+If z is a state of f, the corresponding state of f² holds the products z_i z_j, in unknown coordinates. The map of f² for a word w
+acts on these products as f's map A_w acts on z. So if A_w has the eigenvalues λ_i, the map of f² has the eigenvalues
+μ_ij = λ_i λ_j. The method looks for k eigenvalues μ_ii such that each product μ_ii μ_jj is the square of another eigenvalue μ_ij.
 
-That f² has such states is from Li, Rabusseau and Precup (2018), section 3. Eigenvectors find them as tensor methods find the
-parameters of latent variable models (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014).
+In the basis of the eigenvectors, scaled so that the initial state is 1 in each coordinate, the states of f² are the products
+z_i z_j themselves. In this basis, a map's column for the product z_i² is a symmetric matrix of rank one, x xᵀ, where x is column i
+of A_σ up to its sign. The columns for mixed products z_i z_j determine the signs of the columns relative to each other. The sign of
+a whole A_σ does not matter, because it does not change f².
+
+Li, Rabusseau and Precup (2018), section 3, show that f² has such states. Tensor methods use eigenvectors in a similar way to find
+the parameters of latent variable models (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014).
 """
 
 from __future__ import annotations
@@ -34,21 +36,21 @@ SMALLEST_EIGENVALUE = 1e-9  # relative to the largest: a map with smaller ones h
 
 
 def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
-    """Find a model whose square is the given one.
+    """Find a model of f, given a model of f².
 
     Parameters
     ----------
     model : WFA
-        With num_states (num_states + 1) / 2 states, the smallest number for f².
+        A model of f² with k (k + 1) / 2 states. With any other number of states, there is no result.
     num_states : int
-        k.
+        The number k of states of f.
     basis : Basis
-        Prefixes and suffixes that tell the k states apart.
+        Prefixes and suffixes on which the values of f determine k states.
 
     Returns
     -------
     WFA or None
-        With at most k states; None if the model's states are not seen to be products of k states.
+        A model of f with at most k states; None if the states of `model` could not be recognised as products of k numbers.
     """
     if model.num_states != num_states * (num_states + 1) // 2:
         return None
@@ -72,7 +74,7 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
         return None
 
     def real_values(words: Words) -> FloatArray:
-        """f is real, but coordinates in eigenvectors need not be: what is left is one common phase."""
+        """Compute f without the phase that all values share: f is real, but its coordinates in eigenvectors may be complex."""
         return np.real(values(words) * (abs(phase) / phase))
 
     hankel = exact_hankel(real_values, basis)
@@ -83,16 +85,16 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """Coordinates in which a model's states are products of k numbers.
+    """Coordinates in which the states of a model of f² are products of k numbers.
 
     Attributes
     ----------
     vectors : array, shape (num_products, num_products)
-        A state times column p is the product p.
+        A state, as a row vector, times column p is product number p.
     places : array, shape (k, k)
-        The number of the product z_i z_j.
+        Entry (i, j) is the number p of the product z_i z_j.
     error : float
-        By how much the eigenvalues miss μ_ii μ_jj = μ_ij², the largest share.
+        The largest relative error of an equation μ_ii μ_jj = μ_ij² between eigenvalues.
     """
 
     vectors: ComplexArray
@@ -100,7 +102,7 @@ class _Products:
     error: float
 
     def factors(self, model: WFA) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
-        """α₀, A_σ and α∞ of a model whose square is this one, with complex numbers."""
+        """Compute α₀, all A_σ and α∞ of f, as complex numbers, from the model of f²."""
         inverse, k = np.linalg.inv(self.vectors), len(self.places)
         halves = np.where(np.eye(k, dtype=bool), 1.0, 0.5)  # a product z_i z_j stands for both z_i z_j and z_j z_i
         termination = _factor((inverse @ model.termination)[self.places] * halves)
@@ -120,7 +122,7 @@ class _Products:
 
 
 def _factor(matrix: ComplexArray) -> ComplexArray:
-    """The x, up to its sign, for which x xᵀ is nearest to a symmetric matrix of nearly rank one."""
+    """Find the vector x, up to its sign, for which x xᵀ is nearest to a symmetric matrix that has nearly rank one."""
     direction = np.linalg.svd(matrix)[0][:, 0]
     size = direction.conj() @ matrix @ direction.conj()
     root: ComplexArray = np.sqrt(size + 0j) * direction
@@ -128,7 +130,7 @@ def _factor(matrix: ComplexArray) -> ComplexArray:
 
 
 def _eigenbasis(model: WFA, k: int) -> _Products | None:
-    """The coordinates that the eigenvectors of some word's map give, of the word whose eigenvalues are nearest to products."""
+    """Try the maps of all short words, and take coordinates from the one whose eigenvalues are nearest to products λ_i λ_j."""
     best: _Products | None = None
     for length in range(1, LONGEST_WORD + 1):
         for word in product(range(model.num_symbols), repeat=length):
@@ -143,7 +145,10 @@ def _eigenbasis(model: WFA, k: int) -> _Products | None:
 
 
 def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float] | None:
-    """Which eigenvalue is which product λ_i λ_j, shape (k, k), and by what share that fails; None if they are no such products."""
+    """Assign eigenvalues to products λ_i λ_j.
+
+    Returns the number of the eigenvalue of each product, shape (k, k), and the largest relative error; None if they do not fit.
+    """
     sizes = np.abs(values)
     if not sizes.min() > SMALLEST_EIGENVALUE * sizes.max():
         return None
@@ -155,7 +160,7 @@ def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float]
     best: tuple[list[int], float] | None = None
 
     def extend(squares: list[int], taken: set[int], error: float, rest: list[int]) -> None:
-        """Add another λ_i² to those found so far, in every way in which all products are there."""
+        """Add each eigenvalue that can be another λ_i²: its products with those chosen so far must be eigenvalues as well."""
         nonlocal best
         if best is not None and error >= best[1]:
             return

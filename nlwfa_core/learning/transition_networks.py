@@ -1,7 +1,7 @@
 """Step 2 of NL-WFA learning: one small network for each symbol (Li, Rabusseau, Precup 2018, §4.2).
 
-g_σ(z) = θ(θ(zᵀE)F), k → 2k → k, hidden and output units θ, squared error between g_σ(φ(H_u)) and φ(H_{uσ}) over u ∈ P.
-The matrices A_σ of a linear model come from `spectral`.
+The network of a symbol is g_σ(z) = θ(θ(zᵀE)F), of widths k → 2k → k. It is trained on the squared error between g_σ(φ(H_u)) and
+φ(H_{uσ}) over all prefixes u ∈ P, where φ is the encoder of step 1. The matrices A_σ of SP are computed in `spectral` instead.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ def fit_transitions(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> tuple[tuple[FloatArray, ...], TrainingLog]:
-    """Train all symbols' networks at once, as one batched product.
+    """Train the networks of all symbols at once, in batched products.
 
-    The symbols share no weights and Adamax works entry by entry, so this is the same as training them one by one. Prefixes with the
-    same state are computed once. Unless the optimiser is "adamax", linear maps are those of least squares, one matrix
-    for each symbol. With "lm", nonlinear maps with a hidden layer and at most LARGEST_MAP weights are trained by
-    `levenberg_marquardt.fit_maps`.
+    The networks share no weights and Adamax treats each weight separately, so the result is the same as from training one after
+    another. Prefixes with the same state are computed once. With any optimiser but "adamax", linear maps are solved by least
+    squares, one matrix per symbol. With "lm", nonlinear maps that have a hidden layer and at most LARGEST_MAP weights are trained
+    by `levenberg_marquardt.fit_maps`.
 
     Parameters
     ----------
     latent : array, shape (num_rows, rank)
-        φ(H_r) of every Hankel row; rows 0 … num_prefixes − 1 are the prefixes.
+        The code φ(H_r) of every row r of H. Rows 0 … num_prefixes − 1 are the prefixes.
     shifted : array, shape (num_prefixes, num_symbols)
-        The row of uσ.
+        The number of the row of uσ.
     options : Options
-        θ is tanh if the learner's second step is nonlinear, else the identity. Without hidden units (`width_transitions` 0),
-        g_σ(z) = θ(zᵀF). The number of states is that of `latent`.
+        θ is tanh if the learner's second step is nonlinear, and otherwise the identity. Without hidden units
+        (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of `latent`, not `options.rank`.
     weights : array, shape (num_prefixes, num_symbols), or None
-        How much each pair (u, σ) counts; None: all the same.
+        How much each pair (u, σ) counts in the error; None if all count the same.
 
     Returns
     -------
     layers : tuple of arrays
-        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank); without a hidden layer, and from
-        least squares, only F.
+        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank), where width is
+        `width_transitions`. Without a hidden layer, or if solved by least squares, only F, shape (num_symbols, rank, rank).
     log : TrainingLog
 
     Raises
@@ -103,13 +103,22 @@ def fit_transitions(
 
 
 def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) -> FloatArray:
-    """The A_σ of least norm that minimise Σ_c w_σc ‖z_c A_σ − t_σc‖², shape (num_symbols, rank, rank).
+    """Fit one matrix A_σ per symbol by weighted least squares: it minimises Σ_c w_σc ‖z_c A_σ − t_σc‖² and has the least norm.
+
+    c runs over the classes of prefixes with the same state.
 
     Parameters
     ----------
     states : array, shape (num_classes, rank)
+        The state z_c of each class.
     targets : array, shape (num_symbols, num_classes, rank)
+        The states t_σc that the maps should give.
     weights : array, shape (num_symbols, num_classes)
+        The weights w_σc.
+
+    Returns
+    -------
+    array, shape (num_symbols, rank, rank)
     """
     maps = np.zeros((len(targets), states.shape[1], targets.shape[2]))
     for symbol, (each, weight) in enumerate(zip(targets, weights, strict=True)):
@@ -120,7 +129,7 @@ def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) 
 
 
 def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int, int]]:
-    """For each of the first rows, an earlier row and the symbol that leads from it to this one; (−1, −1) if there is none."""
+    """Find, for each of the first `number` rows, an earlier row and the symbol that leads from it; (−1, −1) if there is none."""
     earlier = [(-1, -1)] * number
     parents, symbols = np.nonzero(shifted[:number] < number)
     for parent, symbol in zip(parents.tolist(), symbols.tolist(), strict=True):
@@ -132,16 +141,19 @@ def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int
 def _class_targets(
     latent: FloatArray, shifted: npt.NDArray[np.int32], classes: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, float, float]:
-    """The squared error over the prefixes of one class: Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖², W = Σ w.
+    """Replace the targets of all prefixes in a class by their weighted mean, which changes the squared error by a constant only.
+
+    The prefixes of a class have the same state, so a map gives them the same g. With W = Σ w,
+    Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖².
 
     Returns
     -------
     counts : array, shape (num_symbols, num_classes)
-        W.
+        W for each symbol and class.
     means : array, shape (num_symbols, num_classes, rank)
-        t̄, the weighted mean of φ(H_{uσ}) over each class of prefixes, for each symbol.
+        t̄ for each symbol and class: the weighted mean of φ(H_{uσ}) over the prefixes u of the class.
     norm, spread : float
-        Σ w ‖t‖² (1 if that is 0), and the second term, which no network can lower.
+        Σ w ‖t‖² over everything (1 if that is 0), and the sum of the last terms, which no network can lower.
     """
     together = sparse.csr_array((np.ones(len(classes)), (classes, np.arange(len(classes)))))  # (num_classes, num_prefixes)
     counts = np.ascontiguousarray((together @ weights).T)

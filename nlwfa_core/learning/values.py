@@ -1,6 +1,6 @@
-"""Models of any function of strings, learned from the values of some strings.
+"""Learns any function of strings from its values at some strings.
 
-The four learners train on the known cells of H; a third step fits the values themselves by least squares.
+SP, fac.non, tran.non and both.non learn from the known cells of H. A third step then fits the values themselves by least squares.
 """
 
 from __future__ import annotations
@@ -46,12 +46,14 @@ def fit_values(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> Fit:
-    """Learn a model that gives some strings their values, by `Options` or shortly: `fit_values(values, "SP", rank=5)`.
+    """Learn a model from values of strings, with `Options` or, in short, with keywords: `fit_values(values, "SP", rank=5)`.
 
-    The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks train on its known cells; linear
-    maps are those of least squares over the pairs u, uσ with known cells. `Refinement("values", restarts=128)` is the third step,
-    with 128 restarts from random parameters; the two steps have one start. With transform "sqrt", linear transitions and no hidden
-    layer after the state, it also starts at the root of the linear model of the values (see `square_root`).
+    The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks are trained on its known cells, and
+    linear transitions are fitted by least squares to the pairs of rows u and uσ that both have known cells.
+
+    The third step is `Refinement("values", restarts=128)`, here with 128 random starts; steps 1 and 2 have a single start. If the
+    transform is "sqrt", transitions are linear and there is no hidden layer after the state, the third step also starts at the
+    square root of a linear model of the values (see `square_root`).
 
     Parameters
     ----------
@@ -60,9 +62,10 @@ def fit_values(
     rank : int, optional
         In place of the rank in `options`.
     basis : Basis, optional
-        Prefixes and suffixes of H; by default the 1,000 prefixes and 1,000 suffixes that occur in most strings.
+        The prefixes and suffixes of H. By default, these are the 1,000 prefixes and 1,000 suffixes that occur in the most strings.
     transform : str
-        One of VALUE_TRANSFORMS; "sqrt" learns the roots of values that are at least 0, and the model squares its output.
+        One of VALUE_TRANSFORMS. With "sqrt", values must not be negative: the model learns their square roots, and squares its
+        output.
     shortcuts
         Fields of `Options`, in place of those in `options`.
 
@@ -71,7 +74,7 @@ def fit_values(
     RecipeError
         If an option is unknown, the rank is below 1 or above what the basis allows, or there is nothing to learn.
     TypeError
-        If the learner or the rank is missing, or a shortcut is no field of `Options`.
+        If the learner or the rank is missing, or a keyword is not a field of `Options`.
     Cancelled
     """
     options = with_shortcuts(options, rank, shortcuts)
@@ -124,7 +127,7 @@ def fit_values(
 
 
 def _root(values: ValuedStrings, k: int) -> WFA | None:
-    """The root of the linear model of the values themselves, if short strings are all known and tell that model's states apart."""
+    """Compute the square root of a linear model of the values, if all cells of a basis of short strings are known; else None."""
     num_products = k * (k + 1) // 2
     for cells in CELLS_OF_ROOT:
         size = int(cells * num_products) + 1
@@ -137,12 +140,17 @@ def _root(values: ValuedStrings, k: int) -> WFA | None:
 
 
 def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
-    """A sentence for the symbols whose maps no known pair of rows determines, and one for those with fewer pairs than states.
+    """Warn of symbols whose maps the known cells do not determine: no pair of rows shows the map, or fewer pairs than states.
 
     Parameters
     ----------
-    observed : array, shape (num_prefixes, num_symbols)
-        As `observed_transitions`.
+    observed : array of bool, shape (num_prefixes, num_symbols)
+        Which pairs of rows u and uσ are known, from `observed_transitions`.
+
+    Returns
+    -------
+    list of str
+        At most one sentence for each of the two cases.
     """
     pairs = observed.sum(axis=0)
     sentences = (
