@@ -16,7 +16,7 @@ from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fiel
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
 from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner, number_of_starts
-from ..metrics.scores import SELECTION_METRICS
+from ..metrics.scores import SCORE_OF, SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
 from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
 from .terminal import (
@@ -27,12 +27,13 @@ from .terminal import (
     Output,
     check_new_model,
     file_name,
+    log_line,
     peak_memory,
     progress_bar,
     read_sample,
     read_words,
 )
-from .text import best_summary, fit_summary, folds_summary, json_text, ranks_summary
+from .text import as_text, best_summary, fit_summary, folds_summary, json_text, ranks_summary
 
 if TYPE_CHECKING:
     from ..experiment.pipeline import Strings
@@ -62,7 +63,8 @@ def fit(
     validation: Annotated[
         Path | None,
         typer.Option(
-            help=f"What `--refine likelihood` and {', '.join(STRING_LEARNERS)} stop by, and `--preset` chooses by: {STRINGS}"
+            help=f"What `--refine likelihood` and {', '.join(STRING_LEARNERS)} stop by, and what `--starts` and `--preset` "
+            f"choose by: {STRINGS}"
         ),
     ] = None,
     preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner, rank and options by validation strings.")] = None,
@@ -105,6 +107,10 @@ def fit(
                 MAX_STATES if max_states is None else max_states,
                 seed=field_values.get("learning_seed", 0),
                 report=report,
+                each=lambda title, scored: log_line(
+                    f"{scored.step:,} of {scored.total:,}: {title}: {SCORE_OF['bits_per_symbol'].short_title} "
+                    f"{as_text(float(scored.loss or 0))}, after {perf_counter() - started:.1f} s"
+                ),
             )
         recipe, learned, info = best.recipe, best.fit, {"preset": preset}
         text = best_summary(best, perf_counter() - started)

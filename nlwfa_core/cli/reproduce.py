@@ -31,19 +31,24 @@ def reproduce(
     validation: Annotated[Path | None, typer.Option(help="verbs: strings to score on; they choose nothing.")] = None,
     prefixes: Annotated[Path | None, typer.Option(help="spice-4: prefixes to score on; they choose nothing.")] = None,
     targets: Annotated[Path | None, typer.Option(help="spice-4: what followed each prefix, a SPiCe file of targets.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace pages that another version of nlwfa wrote, or that were changed since.")
+    ] = False,
 ) -> Output:
     """Run one of the paper's experiments, trained in several ways and beside controls, and write the page about it.
 
-    Every run is saved as soon as it has finished, and the same command continues where the last one stopped. If a run fails, the
-    page has the others, and the exit code is 1.
+    Every run is saved as soon as it has finished, and the same command continues where the last one stopped, and writes its page
+    again. If a run fails, the page has the others, and the exit code is 1.
     """
     from ..reproduction.experiments import measure_missing
-    from ..reproduction.pages import write_pages
+    from ..reproduction.pages import check_replaceable, write_pages
 
     files = {"train": train, "validation": validation, "prefixes": prefixes, "targets": targets}
     plan = _plan(experiment, seeds, quick, {name: path for name, path in files.items() if path is not None})
     folder = out / "quick" if quick else out
     check_writable(folder)
+    if not force:
+        check_replaceable(folder, plan.name)
     failures: tuple[str, ...] = ()
     with progress_bar() as report:
         try:
@@ -67,12 +72,12 @@ def _plan(name: str, seeds: int, quick: bool, files: Mapping[str, Path]) -> Expe
     used = FILES.get(name, ())
     for option in files:
         if option not in used:
-            users = " and ".join(user for user, options in FILES.items() if option in options)
-            raise RecipeError(f"--{option} is only for the experiment {users}; got {name}")
+            users = [user for user, options in FILES.items() if option in options]
+            raise RecipeError(f"--{option} is only for {' and '.join(users)}; got the experiment {name}")
     contents = {option: read_bytes(path) for option, path in files.items()}
     if name == "spice-4":
         if missing := [f"--{option}" for option in used if option not in files]:
-            raise RecipeError(f"spice-4 needs --train, --prefixes and --targets, SPiCe's files; {' and '.join(missing)} missing")
+            raise RecipeError(f"spice-4 needs --train, --prefixes and --targets, SPiCe's files; missing: {', '.join(missing)}")
         return spice(seeds, quick, **contents)
     if name == "verbs":
         return verbs(seeds, quick, contents.get("train"), contents.get("validation"))

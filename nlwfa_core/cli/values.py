@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import check_one_of
+from ..errors import check_one_of, plural
 from ..experiment.fields import HELP, Condition, unmet_conditions, with_fields
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
 from ..learning.names import HANKEL_LEARNERS, LEARNERS, VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
+from ..sources.files import read_as
+from ..sources.recognition import reading_of
 from .options import MATRIX, NETWORKS, Options, check_effects, no_effect, takes_fields
 from .terminal import (
     AsJson,
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
     from ..sources.values import ValueFile
     from ..strings.words import Alphabet
 
-VALUES = "CSV of strings and values."
+VALUES = (
+    "CSV with two columns, string and value; a first line `string,value` is its header. No other format is read: a file of strings "
+    "without values is for `fit` and `score`."
+)
 VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
 RIDGE, RESTARTS = 1e-6, 128
 Rank = Annotated[int, typer.Option(help=HELP["rank"])]
@@ -42,11 +47,15 @@ Learner = Annotated[str, typer.Option(help=f"How to learn: {', '.join(HANKEL_LEA
 
 
 def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
+    """Read a file of strings and values. The first note says how; an error names the file."""
     from ..sources.values import read_values
 
     data = read_bytes(path)
     with errors_naming(path):
-        return read_values(data, alphabet)
+        read = read_values(data, alphabet)
+    words, symbols = read.strings.words, read.strings.alphabet.symbols
+    detail = f"{plural(len(words), 'string')} with a value each"
+    return replace(read, notes=(reading_of(file_name(path), read_as("csv", symbols, detail)), *read.notes))
 
 
 def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:

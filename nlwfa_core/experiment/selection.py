@@ -5,7 +5,7 @@ docs/best.md has the measurements behind the recommendation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..errors import RecipeError, check_at_least, check_one_of, check_types
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
 from ..learning.names import needs_boundary
-from ..learning.progress import CancelCheck, Progress, Report, never, silent
+from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
 from ..metrics.scores import SCORE_OF, SELECTION_METRICS, Scores, TestSet, evaluate, next_symbol_score
 from ..metrics.seeds import badness
 from ..strings.sample import Sample
@@ -144,15 +144,31 @@ def candidate_title(recipe: Recipe) -> str:
     return f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = {recipe.learning.rank}{options}"
 
 
+def _ignore(title: str, progress: Progress) -> None:
+    pass
+
+
 @check_types
 def fit_best(
-    train: Sample, validation: Sample, max_states: int, *, seed: int = 0, report: Report = silent, cancelled: CancelCheck = never
+    train: Sample,
+    validation: Sample,
+    max_states: int,
+    *,
+    seed: int = 0,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+    each: Callable[[str, Progress], None] = _ignore,
 ) -> Best:
     """Learn the model of at most `max_states` states that has the fewest bits per symbol on the validation strings.
 
     The candidates are spectral learning with many ranks and two statistics, which costs little, and networks: NL-WFA with tanh in
     both steps and one layer per map, learned from rows of conditional probabilities and refined by likelihood. Short trainings
     choose dropout and weight decay; a long training with these follows, or three with different seeds if there are few strings.
+
+    Parameters
+    ----------
+    each : callable
+        Called when a candidate is scored, with its title and a Progress: how many candidates were scored, and its bits per symbol.
 
     Raises
     ------
@@ -185,6 +201,7 @@ def fit_best(
         learned = fit_recipe(possible, hankel, (train, validation), cache, report, cancelled)
         bits = next_symbol_score(learned.model, validation).bits_per_symbol
         tried.append((candidate, bits))
+        each(candidate_title(candidate), Progress("candidates", len(tried), total, bits, BITS))
         if np.isfinite(bits) and (best is None or bits < best[0]):
             best = (bits, candidate, learned)
         return bits if np.isfinite(bits) else np.inf

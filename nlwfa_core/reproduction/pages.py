@@ -1,22 +1,27 @@
 """The experiments as Markdown pages with SVG figures: how many runs there are, tables, the paper's claims, why results can differ.
 
-`write_pages` makes the files of an experiment from its measured runs. It computes nothing but means, paired differences, and
-choices by validation strings. The paragraphs about what the paper leaves open are prose, in `reasons.md`.
+`write_pages` makes the files of an experiment from its measured runs. The last line of each says which version wrote it, and the
+hash of the lines above, so that `check_replaceable` can tell whether somebody has changed it since. Nothing is computed here but
+means, paired differences, and choices by validation strings. The paragraphs about what the paper leaves open are in `reasons.md`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
+from ..errors import RecipeError
 from ..lab.svg import Panel, line_chart
 from ..metrics.intervals import CONFIDENCE
 from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread, badness
+from ..version import __version__
 from .claims import (
     CLAIMS,
     MIN_SEEDS,
@@ -70,6 +75,7 @@ SCORE_TITLES = {
     "relative_rmse": f"{SCORE_OF['rmse'].short_title} / that of zeros",
 }
 FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
+SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")  # a comment in Markdown and in SVG
 # Paragraphs, and SVG texts by file name.
 Body = tuple[list[str], dict[str, str]]
 
@@ -90,7 +96,38 @@ def write_pages(experiment: Experiment, measured: Sequence[Measured]) -> dict[st
     body, figures = BODIES[experiment.name](experiment, measured)
     head, time = _head(experiment, measured), _time(experiment, measured)
     parts = [f"# {TITLES[experiment.name]}", *head, *body, *time, reasons(experiment.name)]
-    return {f"{experiment.name}.md": "\n\n".join(parts) + "\n", **figures}
+    files = {f"{experiment.name}.md": "\n\n".join(parts) + "\n", **figures}
+    return {name: text + _signature(text) for name, text in files.items()}
+
+
+def _signature(text: str) -> str:
+    return f"<!-- written by nlwfa {__version__}, SHA-256 {hashlib.sha256(text.encode()).hexdigest()} -->\n"
+
+
+def check_replaceable(folder: Path, experiment: str) -> None:
+    """Raise RecipeError if a folder has a page or figure of an experiment that this version did not write, or that was changed."""
+    longer = tuple(f"{name}-" for name in TITLES if name.startswith(f"{experiment}-"))
+    figures = (path for path in sorted(folder.glob(f"{experiment}-*.svg")) if not path.name.startswith(longer))
+    for path in (folder / f"{experiment}.md", *figures):
+        if path.exists() and (reason := _foreign(path)):
+            raise RecipeError(
+                f"{path} {reason}: choose another folder with --out, or replace its pages by --force (the CSV files of runs stay)"
+            )
+
+
+def _foreign(path: Path) -> str:
+    """Why a file is not one that this version wrote; empty if it is."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return "can't be read"
+    signature = SIGNATURE.search(text)
+    if signature is None:
+        return "was not written by this version of nlwfa"
+    if signature[1] != __version__:
+        return f"was written by version {signature[1]} of nlwfa; this is {__version__}"
+    is_whole = hashlib.sha256(text[: signature.start()].encode()).hexdigest() == signature[2]
+    return "" if is_whole else "was changed after nlwfa wrote it"
 
 
 def reasons(name: str) -> str:

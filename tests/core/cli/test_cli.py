@@ -481,6 +481,9 @@ def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, monkeypatch: py
     arguments = ("fit", "--preset", "best", "--max-states", 3, "--train", folder / "train", "--out", tmp_path / "m")
     answer = run(*arguments, "--validation", folder / "test")
     assert answer.code == 0 and "best     " in answer.out
+    table = [" ".join(line.split()) for line in answer.out.splitlines()[2:] if " statistic, k = " in line and "best" not in line]
+    lines = [line.partition(": ")[2].partition(", after ")[0] for line in answer.err.splitlines() if ", after " in line]
+    assert [line.replace(": bits / symbol", "") for line in lines] == table and len(table) > 8  # as they were scored
     assert load_model(tmp_path / "m").model.num_states <= 3
     refused = run(*arguments)
     assert refused.code == 2 and "--validation is needed" in refused.err
@@ -618,7 +621,7 @@ def test_bad_input_is_one_line_and_exit_code_2(run: Run, places: dict[str, Path]
         ("unknown transform", "transform must be one of none, sqrt, row; got 'log'"),
         ("unknown refinement", "refine must be one of none, hankel, likelihood; got 'em'"),
         ("neither learner nor preset", "a learner and a rank are needed"),
-        ("a folder under a file", "train/model: Not a directory"),
+        ("a folder under a file", "/train is a file"),
         ("test symbols unknown to the model", "abc.txt: string 1: symbol 'a' is not in the model's alphabet of 2 symbols: 0, 1"),
         ("word symbols unknown to the model", "unknown: string 3: symbol 'x' is not in the model's alphabet of 3 symbols: a, b, c"),
         ("a rank above the basis among ranks", "rank must be between 1 and 5 (the basis"),

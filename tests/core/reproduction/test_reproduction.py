@@ -500,6 +500,35 @@ def test_the_command(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
         ET.parse(figure)
 
 
+def test_only_pages_that_this_version_wrote_are_replaced_without_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["reproduce", "squared", "--quick", "--seeds", "1", "--minutes", "0", "--out", str(tmp_path)]
+    page = tmp_path / "quick" / "squared.md"
+
+    def refused(reason: str) -> None:
+        before = page.read_bytes()
+        assert main(arguments) == 2
+        assert f"squared.md {reason}: choose another folder with --out, or replace its pages by --force" in capsys.readouterr().err
+        assert page.read_bytes() == before
+        assert main([*arguments, "--force"]) == 0 and page.read_bytes() == own
+
+    assert main(arguments) == main(arguments) == 0  # the same command again needs nothing
+    own = page.read_bytes()
+    page.write_bytes(own.replace(b"\n", b"\r\n"))  # as git may check it out
+    assert main(arguments) == 0
+    page.write_text("# My notes\n")
+    refused("was not written by this version of nlwfa")
+    page.write_bytes(own.replace(b"Squared functions", b"My functions", 1))
+    refused("was changed after nlwfa wrote it")
+    monkeypatch.setattr("nlwfa_core.reproduction.pages.__version__", "0.0.9")
+    assert main([*arguments, "--force"]) == 0
+    monkeypatch.undo()
+    refused("was written by version 0.0.9 of nlwfa; this is 0.1.0")
+    (figure := tmp_path / "quick" / "squared-none.svg").write_text("<svg/>")
+    assert main(arguments) == 2 and "squared-none.svg was not written" in capsys.readouterr().err and figure.exists()
+
+
 def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "train").write_text("ab\nba\naab\nb\nabab\n" * 8)
     (tmp_path / "test").write_text("ab\nbb\n")
@@ -512,9 +541,9 @@ def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         (["dyck"], "experiment must be one of dyck-rank"),
-        (["dyck-rank", "--train", "x"], "only for the experiment verbs and spice-4; got dyck-rank"),
-        (["verbs", "--targets", "x"], "only for the experiment spice-4; got verbs"),
-        (["spice-4", "--train", __file__], "--prefixes and --targets missing"),
+        (["dyck-rank", "--train", "x"], "only for verbs and spice-4; got the experiment dyck-rank"),
+        (["verbs", "--targets", "x"], "only for spice-4; got the experiment verbs"),
+        (["spice-4", "--train", __file__], "missing: --prefixes, --targets"),
         (["verbs", "--train", __file__], "both --train and --validation, or neither"),
         (["squared", "--seeds", "0"], "seeds"),
         (["squared", "--jobs", "0"], "jobs"),
