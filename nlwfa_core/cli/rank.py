@@ -47,6 +47,8 @@ def rank(
     from ..metrics.ranking import rank_next, score_ranking
     from ..sources.prefixes import write_ranking
 
+    if force and out is None:
+        raise RecipeError("--force has no effect without --out: stdout replaces nothing")
     check_new_file(out, force)
     if out is not None and any(path.exists() and out.exists() and out.samefile(path) for path in (prefixes, targets) if path):
         raise RecipeError(f"the ranking must not replace the file of prefixes or of targets; got {out} for both")

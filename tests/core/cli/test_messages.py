@@ -36,8 +36,8 @@ MESSAGES = {
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'mse'",
     "learn": (
-        "No such command 'learn'; the commands are fit, select-rank, rank, reproduce, sweep, fit-values, score-values, export, sample, "
-        "score, weights, next, generate. See nlwfa --help."
+        "No such command 'learn'; the commands are fit, select-rank, rank, reproduce, sweep, fit-values, score-values, export, "
+        "sample, score, weights, next, generate. See nlwfa --help."
     ),
     "generate english -o new": ("No such command 'english'; the commands are dyck, automaton, squared. See nlwfa generate --help."),
     "generate dyck": "--out is needed (the file to write). See nlwfa generate dyck --help.",

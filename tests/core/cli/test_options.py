@@ -126,6 +126,7 @@ def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -
 EFFECTIVE = {
     "fit": "--train --out --learner --rank --preset --format --force",
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
+    "rank": "--model --prefixes --targets --out --format --json",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
     "score": "--model --test --solution --true-model --against --floor --format --json",
     "weights": "--model --words --format",
@@ -155,6 +156,7 @@ REFUSED = {
         "--restarts": "fit-values --train none --learner SP --rank 2 --out new --restarts 3",
     },
     "export": {"--force": "export --model none --to dot --force"},
+    "rank": {"--force": "rank --model none --prefixes none --force"},
     "sample": {"--force": "sample --model none --force"},
     "sweep": {"--jobs": "sweep none --out new --scheduler tcp://127.0.0.1:9 --jobs 2"},
     "reproduce": {
