@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import pytest
+import typer.main
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -13,6 +15,9 @@ from threadpoolctl import threadpool_limits
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 threadpool_limits(1)
+
+# Typer builds all commands from their signatures each time that it is called, which takes four fifths of a refused command's time.
+typer.main.get_command = cache(typer.main.get_command)
 
 # A slow machine is no failure, and the same examples are drawn each time: what fails here fails everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)

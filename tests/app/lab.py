@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from google.protobuf.message import Message
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
@@ -37,6 +39,8 @@ class VisitedServer(PagesManager):
 
 
 app_test.PagesManager = VisitedServer
+# AppTest reads what every installed package says of itself for each session, which takes five times as long as drawing a page.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 config.set_option("client.showErrorDetails", "full")
 
 

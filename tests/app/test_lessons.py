@@ -27,35 +27,29 @@ def test_a_step_names_pages_and_controls_that_there_are(name, place):
 
 
 @pytest.mark.parametrize(("name", "place"), STEPS)
-def test_a_step_is_drawn_on_its_page_and_does_what_it_says(name, place):
+def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_there(name, place):
+    """Words in italics that begin with a capital are headings, labels and buttons, at the latest after the first action."""
     step = LESSONS[name].steps[place]
     app = open_lab(lessons.page_of(step), lesson=name, step=place + 1)
     assert not complaints(app) and heading(app) == step.title
     assert app.query_params["step"] == str(place + 1)
+    texts = markdown_texts(app)
     for number, action in enumerate(step.actions):
         wanted = action.applied(recipe_of(app))
         app.button(key=f"lesson.do.{number}").click().run()
         assert not complaints(app)
+        texts = texts if number else markdown_texts(app)
         assert sidebar.flat(recipe_of(app)).items() >= {name: sidebar.flat(wanted)[name] for name, _ in action.fields}.items()
         if action.recipe:
             assert recipe_of(app).key() == wanted.key()
             drawn = {widget.key for widget in (*app.number_input, *app.selectbox)}
             assert set(step.show) <= drawn
+    seen = "\n".join(text for text in texts if text != step.text)
+    for words in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text):
+        assert words in seen, words
     if name == "your-own":
         return
     assert all(runs.runner().status(recipe.key()).state == "done" for recipe in step.models)
-
-
-@pytest.mark.parametrize(("name", "place"), STEPS)
-def test_what_a_step_points_at_is_on_its_page(name, place):
-    """Words in italics that begin with a capital are headings, labels and buttons."""
-    step = LESSONS[name].steps[place]
-    app = open_lab(lessons.page_of(step), **QUICK, lesson=name, step=place + 1)
-    if step.actions:
-        app.button(key="lesson.do.0").click().run()
-    seen = "\n".join(text for text in markdown_texts(app) if text != step.text)
-    for words in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text):
-        assert words in seen, words
 
 
 def test_steps_go_on_to_their_pages_and_back():
