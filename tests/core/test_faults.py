@@ -27,10 +27,12 @@ from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.models.files import SavedModel, load_model, save_model
-from tests.core.jobs.test_sweep import Here, run_here
+from tests.core.here import Here, run_here
 from tests.core.small import posix, recipe_of, servers, states
 from tests.references import COIN
 from tests.waiting import PATIENCE_SECONDS, wait_for
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 HOUR, YEAR = 3600.0, 365 * 24 * 3600.0
 

@@ -34,6 +34,8 @@ from nlwfa_core.metrics.diagnostics import diagnostics
 from tests.core.small import all_runs, posix, recipe_of, run_of, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 def save(home: Path, recipe: Recipe) -> str:
     """A finished run on disk."""

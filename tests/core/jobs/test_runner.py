@@ -20,7 +20,7 @@ from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import FileShelf
-from nlwfa_core.jobs import job
+from nlwfa_core.jobs import job, worker
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
@@ -28,7 +28,7 @@ from nlwfa_core.models.nlwfa import NLWFA
 from tests.core.small import posix, recipe_of
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
-pytestmark = posix
+pytestmark = [posix, pytest.mark.usefixtures("forked_workers")]
 
 
 def endless(seed: int = 0) -> Recipe:
@@ -78,7 +78,8 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
     assert list((tmp_path / "runs").glob("*/.*")) == []
 
 
-def test_a_worker_finds_what_the_same_recipe_finds_here(runner: Runner) -> None:
+def test_a_worker_finds_what_the_same_recipe_finds_here(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "subprocess", subprocess)  # a process as a server starts it
     recipe = recipe_of("both.non")
     key = runner.submit(recipe, "me")
     assert key == recipe.key()

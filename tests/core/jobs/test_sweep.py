@@ -9,9 +9,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -30,8 +27,9 @@ from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.jobs import sweep as sweeping
 from nlwfa_core.jobs import worker
-from nlwfa_core.jobs.sweep import Cluster, Group, Slot, Swept, Waiting, Workers, run_missing
+from nlwfa_core.jobs.sweep import Cluster, Swept, Waiting, run_missing
 from nlwfa_core.learning.progress import Progress
+from tests.core.here import Here, run_here
 from tests.core.small import posix, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
@@ -97,10 +95,10 @@ def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, l
 @posix
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
-    """Five times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
+    """Three times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
     rng = Random(7)
     before: dict[str, int] = {}
-    for wanted in sorted(rng.sample(range(1, NUM_RUNS - 1), 5)):
+    for wanted in sorted(rng.sample(range(1, NUM_RUNS - 1), 3)):
         process = start(sweep[0], tmp_path, "--jobs", "2")
         wait_for(lambda number=wanted: len(done(tmp_path)) >= number)
         sleep(rng.uniform(0, 0.1))
@@ -164,6 +162,7 @@ RANK_50 = (
 )
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_sweep_with_a_failed_run_says_which_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "ranks.json"
     for ranks, number in ((FAILING["ranks"], 1), ([50], 0)):  # all runs failed, too
@@ -179,6 +178,7 @@ def test_a_sweep_with_a_failed_run_says_which_and_exits_with_1(tmp_path: Path, c
         assert all(row["error"] == "" and row["wer"] for row in rows[:number])
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_many_failed_runs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "ranks.json"
     path.write_text(json.dumps(FAILING | {"ranks": list(range(50, 75))}))
@@ -187,6 +187,7 @@ def test_many_failed_runs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixt
     assert len(lines) == 21 and lines[-1].startswith("and 5 more: see the column error of ")
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_damaged_result_is_a_failed_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, home = tmp_path / "ranks.json", tmp_path / "home"
     path.write_text(json.dumps(FAILING | {"ranks": [1, 2]}))
@@ -197,6 +198,7 @@ def test_a_damaged_result_is_a_failed_run(tmp_path: Path, capsys: pytest.Capture
     assert sum("model.json" in row["error"] for row in table(home)) == 1
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_table_of_other_runs_is_replaced_by_force_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, home = tmp_path / "ranks.json", tmp_path / "home"
     for ranks, options, code in (([1, 2], [], 0), ([1, 2, 3], [], 0), ([1], [], 2), ([1], ["--force"], 0)):
@@ -211,45 +213,6 @@ def test_a_table_of_other_runs_is_replaced_by_force_only(tmp_path: Path, capsys:
     assert main(["sweep", str(path), "--out", str(home)]) == 2
     assert "is not the table of a sweep" in capsys.readouterr().err
     assert (home / "sweeps" / "ranks.csv").read_text() == "mine\n"
-
-
-class Here:
-    """Slots whose groups are done in this process, at once; a group that meets one of some runs dies there."""
-
-    def __init__(self, killers: set[str] = frozenset(), slots: int = 2, server: str | None = None) -> None:  # type: ignore[assignment]
-        self.killers, self.number, self.server = killers, slots, server
-        self.tried: list[tuple[Slot, list[str]]] = []
-
-    def slots(self) -> list[Slot]:
-        return list(range(self.number))
-
-    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[Any]:
-        future: Future[Any] = Future()
-        wait_for(lambda: (Path(home) / "servers" / server).exists())  # processes of their own take longer to start
-        self.tried.append((slot, list(group)))
-        doomed = next((place for place, key in enumerate(group) if key in self.killers), None)
-        try:
-            outcomes = worker.run_group(dict(list(group.items())[:doomed]), home, self.server or server, seconds)
-        except Exception as error:
-            future.set_exception(error)
-        else:
-            if doomed is None:
-                future.set_result(outcomes)
-            else:
-                future.set_exception(MemoryError())
-        return future
-
-    def cancel(self, future: Future[Any]) -> None: ...
-
-
-def run_here(recipes: dict[str, Recipe], home: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Swept:
-    @contextmanager
-    def here(jobs: int) -> Iterator[Workers]:
-        yield workers
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "processes", here)
-        return run_missing(recipes, home, **options)
 
 
 QUICK = Grid(**SWEEP | {"learners": ["SP"], "ranks": [1, 2, 3, 4, 5, 6, 7, 8]}).recipes()

@@ -6,6 +6,7 @@ import csv
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError, RunsFailed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.jobs import sweep
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.reproduction import experiments
 from nlwfa_core.reproduction.claims import Claim, Comparison, Difference, chosen_network, compare, verdict
@@ -33,7 +35,6 @@ from nlwfa_core.reproduction.experiments import (
     Value,
     dyck,
     measure_missing,
-    select,
     squared,
     verbs,
 )
@@ -41,6 +42,7 @@ from nlwfa_core.reproduction.pages import chosen_rank, comparable, runs_by_rank,
 from nlwfa_core.reproduction.prefixes import Prefixes
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
 from nlwfa_core.strings.words import Words
+from tests.core.here import Here
 
 SVG = "{http://www.w3.org/2000/svg}"
 EXAMPLE = Planned("paper", "SP", 2, 100, 0)
@@ -134,8 +136,10 @@ def test_experiments_share_runs_and_other_settings_make_other_runs(monkeypatch: 
 # Running
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_killed_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = dyck("dyck-rank", 1, True)
+    every = dyck("dyck-rank", 1, True)
+    plan = replace(every, runs=every.runs[::3])  # of all settings
     whole = measure_missing(plan, tmp_path / "whole")
     assert [one.planned for one in whole] == list(plan.runs)
     add = RunFile.add
@@ -169,18 +173,22 @@ def test_a_killed_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pyte
     assert len(stored) == len(plan.runs)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_run_is_that_of_its_recipe(tmp_path: Path) -> None:
     plan = dyck("dyck-rank", 1, True)
-    [done] = select(measure_missing(plan, tmp_path), settings="refined", learner="both.non", rank=2)
-    result = run(plan.recipe(done.planned))
+    [planned] = [one for one in plan.runs if (one.settings, one.learner, one.rank) == ("refined", "both.non", 2)]
+    [done] = measure_missing(replace(plan, runs=(planned,)), tmp_path)
+    result = run(plan.recipe(planned))
     assert done.values["wer"] == result.scores.wer
     assert result.validation is not None
     assert done.values["validation_log2_pauto"] == result.validation.log2_pauto
 
 
-def test_processes_give_the_same_runs(tmp_path: Path) -> None:
+def test_processes_give_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = replace(dyck("dyck-rank", 1, True), runs=dyck("dyck-rank", 1, True).runs[:8])
-    measure_missing(plan, tmp_path / "one")
+    with monkeypatch.context() as patches:
+        patches.setattr(sweep, "processes", lambda jobs: nullcontext(Here()))
+        measure_missing(plan, tmp_path / "one")
     measure_missing(plan, tmp_path / "two", jobs=2)
     assert sorted(rows_of(tmp_path / "one" / "dyck.csv"), key=str) == sorted(rows_of(tmp_path / "two" / "dyck.csv"), key=str)
 
@@ -198,6 +206,7 @@ def test_squared_functions_are_the_same_in_processes(tmp_path: Path) -> None:
     assert sorted(rows_of(tmp_path / "one" / "squared.csv"), key=str) == sorted(rows_of(tmp_path / "two" / "squared.csv"), key=str)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_run_that_fails_is_an_error_after_the_others(tmp_path: Path) -> None:
     plan = dyck("dyck-rank", 1, True)
     good = [one for one in plan.runs if (one.settings, one.learner) == ("paper", "SP")]
@@ -208,6 +217,7 @@ def test_a_run_that_fails_is_an_error_after_the_others(tmp_path: Path) -> None:
     assert not (tmp_path / "history.sqlite").exists()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_command_writes_the_page_of_the_runs_that_are_there_and_exits_with_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -443,6 +453,7 @@ def spice_files(folder: Path) -> list[str]:
     return [argument for name in contents for argument in (f"--{name}", str(folder / name))]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_published_table_is_scored_in_four_readings(tmp_path: Path) -> None:
     files = spice_files(tmp_path)
     assert main(["reproduce", "spice-4", "--quick", "--seeds", "1", "--out", str(tmp_path), *files]) == 0
@@ -485,6 +496,7 @@ def test_the_published_numbers_stand_beside_ours() -> None:
 # The command
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("name", ["dyck-rank", "dyck-samples", "verbs", "squared"])
 def test_the_command(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["reproduce", name, "--quick", "--seeds", "1", "--out", str(tmp_path)]
@@ -529,6 +541,7 @@ def test_only_pages_that_this_version_wrote_are_replaced_without_force(
     assert main(arguments) == 2 and "squared-none.svg was not written" in capsys.readouterr().err and figure.exists()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_verbs_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "train").write_text("ab\nba\naab\nb\nabab\n" * 8)
     (tmp_path / "test").write_text("ab\nbb\n")
