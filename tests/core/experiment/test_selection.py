@@ -27,8 +27,8 @@ VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "SHORT_STEPS", 20)
-    monkeypatch.setattr(selection, "LONG_STEPS", 60)
+    monkeypatch.setattr(selection, "SHORT_STEPS", 8)
+    monkeypatch.setattr(selection, "LONG_STEPS", 24)
 
 
 def test_the_best_is_the_one_with_the_fewest_bits() -> None:
