@@ -19,7 +19,7 @@ from .phases import measure
 from .report import Plan
 
 PAGE = ROOT / "docs" / "load.md"
-QUICK = Plan(sessions=3, minutes=10 / 60, idle_seconds=4, think=0.5, hour_minutes=3 / 60, most_sessions=0)
+QUICK = Plan(sessions=3, minutes=5 / 60, idle_seconds=2, think=0.5, hour_minutes=3 / 60, most_sessions=0, warm_seconds=2)
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
     parser.add_argument("--hour-minutes", type=float, default=plan.hour_minutes, help="at most so long for the hour's actions")
     parser.add_argument("--most-sessions", type=int, default=plan.most_sessions, help="where the ramp ends; 0: no ramp")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the result is written")
-    parser.add_argument("--quick", action="store_true", help="three sessions for ten seconds, and no page")
+    parser.add_argument("--quick", action="store_true", help="three sessions for five seconds, and no page")
     arguments = parser.parse_args()
     if arguments.quick:
         plan = QUICK

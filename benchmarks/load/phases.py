@@ -20,7 +20,6 @@ from .server import Server, serving
 
 STEP, STEP_SECONDS = 30, 40.0  # sessions, and seconds, of each step of the ramp
 SAMPLE_SECONDS = 1.0
-WARM_SECONDS = 8.0
 END_SECONDS = 180.0  # to wait for runs that are still in the queue
 
 
@@ -67,7 +66,7 @@ async def measure(home: Path, plan: Plan) -> Report:
 async def _warm(server: Server, report: Report) -> None:
     """Whoever comes first waits for what a server does once: pages compile, a worker loads torch. Nothing of it is counted."""
     log = Log()
-    await live(server.address, 2, report.plan.seed, log, 0.1, WARM_SECONDS, trains=False)
+    await live(server.address, 2, report.plan.seed, log, 0.1, report.plan.warm_seconds, trains=False)
     async with Session(server.address, log.seen, LINK) as session:
         await session.visit()
         await Person(server.address, 0, report.plan.seed, log, 0.1).trains(session)

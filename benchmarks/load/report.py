@@ -22,6 +22,8 @@ class Plan:
     minutes, think, idle_seconds, hour_minutes : float
         Minutes of the class; mean seconds between actions; seconds of one person alone; most minutes for an hour's actions.
     seed, most_sessions : int
+    warm_seconds : float
+        Seconds of the first visitors, which are not measured.
     """
 
     sessions: int = 30
@@ -31,6 +33,7 @@ class Plan:
     idle_seconds: float = 30.0
     hour_minutes: float = 30.0
     most_sessions: int = 240
+    warm_seconds: float = 8.0
 
 
 @dataclass
