@@ -15,12 +15,15 @@ PORT ?= 8501
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
+# Types are checked while the tests run: that takes one processor half a minute where mypy has no cache. Python may keep what it has
+# compiled: hundreds of processes are started, each of which would compile the library anew.
 test: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/oxlint --quiet --deny-warnings assets
-	$(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10
+	$(BIN)/mypy > .venv/types.log 2>&1 & types=$$!; \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10; tests=$$?; \
+	wait $$types; types=$$?; cat .venv/types.log; exit $$((tests + types))
 
 screens: .venv/dev
 	$(BIN)/python -m tests.browser.take_screens

@@ -192,8 +192,12 @@ def sort(page: Page, table: int, title: str) -> None:
     box = canvas.bounding_box()
     assert box is not None
     for x in range(40, int(box["width"]), 40):
+        before = canvas.locator("[role=columnheader]").all_text_contents()
         page.mouse.click(box["x"] + x, box["y"] + 17)
-        page.wait_for_timeout(1000)  # what screen readers see follows a little later
+        for _ in range(20):  # what screen readers see follows a little later
+            page.wait_for_timeout(50)
+            if canvas.locator("[role=columnheader]").all_text_contents() != before:
+                break
         if f"↑ {title}" in canvas.locator("[role=columnheader]").all_text_contents():
             return
     raise AssertionError(canvas.locator("[role=columnheader]").all_text_contents())
