@@ -30,6 +30,8 @@ def sweep(
     test: Annotated[Path | None, typer.Option(help="Test strings; without them, some training strings are set aside.")] = None,
     solution: Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution.")] = None,
     true_model: Annotated[Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model.")] = None,
+    prefixes: Annotated[Path | None, typer.Option(help=f"Beginnings of strings, to be scored as SPiCe does: {STRINGS}")] = None,
+    targets: Annotated[Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")] = None,
     format: Annotated[str | None, typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto.")] = None,
     force: Force = False,
 ) -> Output:
@@ -37,7 +39,7 @@ def sweep(
 
     Every run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv, and the same command continues where the
     last one stopped. If a run fails, the others go on, and the exit code is 1. Files of one's own may also be named in the sweep's
-    file, by "train", "test", "solution" and "true_model".
+    file, by "train", "test", "solution", "true_model", "prefixes" and "targets".
     """
     from ..experiment.results import load_result
     from ..experiment.sweep_table import SweepTable, settings_in_words
@@ -50,6 +52,7 @@ def sweep(
     check_writable(out)
     shelf, files = FileShelf(out / "uploads"), {"train": train, "test": test, "solution": solution, "true_model": true_model}
     text = read_capped(sweep, MAX_JSON_BYTES)
+    files |= {"prefixes": prefixes, "targets": targets}
     try:
         content, readings = read_sweep(text, sweep.parent, files, format, shelf)
         recipes = Grid.from_json(content).recipes()

@@ -14,7 +14,22 @@ from ..sources.recognition import reading_of
 from .terminal import errors_naming, file_name, read_bytes
 
 # A file's key in a sweep and its option -> the field of a recipe that holds its hash.
-FIELDS = {"train": "upload", "test": "upload_test", "solution": "upload_solution", "true_model": "upload_model"}
+FIELDS = {
+    "train": "upload",
+    "test": "upload_test",
+    "solution": "upload_solution",
+    "true_model": "upload_model",
+    "prefixes": "upload_prefixes",
+    "targets": "upload_targets",
+}
+NEEDS = (
+    ("test", "train"),
+    ("true_model", "train"),
+    ("solution", "test"),
+    ("prefixes", "train"),
+    ("prefixes", "targets"),
+    ("targets", "prefixes"),
+)
 
 
 def read_sweep(
@@ -73,7 +88,7 @@ def _check(paths: Mapping[str, Path], data: Mapping[str, Any]) -> None:
     """Raise RecipeError if files are named that have no effect."""
     if data.get("source", "upload") != "upload":
         raise RecipeError(f"source must be upload, or left out, if files are named; got {str(data['source'])[:60]!r}")
-    for key, needed in (("test", "train"), ("true_model", "train"), ("solution", "test")):
+    for key, needed in NEEDS:
         if key in paths and needed not in paths and not data.get(FIELDS[needed]):
             raise RecipeError(f"{key} has no effect without {needed}: name it too, in the sweep's file or by {_option(needed)}")
 

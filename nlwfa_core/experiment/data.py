@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import RecipeError, listed
+from ..metrics.ranking import Prefixes
 from ..metrics.scores import TestSet
 from ..models.model import Model
 from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
+from ..sources.prefixes import read_prefixes, read_targets, targets_of, targets_reading
 from ..sources.registry import SOURCES, Generator
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
@@ -125,9 +127,17 @@ def _verbs(recipe: DataRecipe) -> Data:
 
 
 def _upload(recipe: DataRecipe, files: Files) -> Data:
+    if bool(recipe.upload_prefixes) != bool(recipe.upload_targets):
+        missing = "targets" if recipe.upload_prefixes else "prefixes"
+        raise RecipeError(f"A file of prefixes and a file of targets belong together: upload the {missing} too.")
     file = read_strings(files(recipe.upload), recipe.upload_format)
     sample, notes, format, readings = file.packed_sample(), list(file.notes), file.format, {"upload": file.reading}
     del file
+    ranked = read_prefixes(files(recipe.upload_prefixes), recipe.upload_format, sample.alphabet) if recipe.upload_prefixes else None
+    if ranked:
+        notes += ranked.notes
+        readings["upload_prefixes"] = ranked.reading
+        sample = Sample(sample.words, sample.counts, ranked.alphabet)
     rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
     if rows:
         notes += rows.notes
@@ -146,6 +156,12 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
     if model is not None:
         readings["upload_model"] = model_reading(model)
+    if ranked:
+        targets = read_targets(files(recipe.upload_targets), data.alphabet if ranked.names else None)
+        readings["upload_targets"] = targets_reading(targets)
+        words = replace(ranked.words, alphabet=data.alphabet)
+        targets, more = targets_of(targets, len(words))
+        data = replace(data, test=replace(data.test, prefixes=Prefixes(words, targets)), notes=data.notes + more)
     return replace(data, format=format, readings=readings)
 
 
@@ -160,7 +176,8 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
     Parameters
     ----------
     field : str
-        The field of a recipe that will name it: "upload", "upload_test", "upload_solution" or "upload_model".
+        The field of a recipe that will name it: "upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes" or
+        "upload_targets".
     format : str
         Of strings: one of `sources.files.FORMATS`.
 
@@ -173,6 +190,10 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
         return solution_reading(read_solution(data))
     if field == "upload_model":
         return model_reading(read_pautomac_model(data))
+    if field == "upload_prefixes":
+        return read_prefixes(data, format).reading
+    if field == "upload_targets":  # the prefixes will say what symbols are called; until then, they may have any names
+        return targets_reading(read_targets(data, Alphabet.numbered(1)))
     return read_strings(data, format).reading
 
 

@@ -73,6 +73,8 @@ HELP = {
     "upload_test": "Test strings: the SHA-256 of a file.",
     "upload_solution": "Probabilities of the test strings: the SHA-256 of a PAutomaC solution.",
     "upload_model": "The true model: the SHA-256 of a PAutomaC model.",
+    "upload_prefixes": "Beginnings of strings, to be scored as SPiCe does: the SHA-256 of a file.",
+    "upload_targets": "What followed each of these prefixes: the SHA-256 of a SPiCe target file.",
     "upload_format": "How to read the uploaded strings.",
     "num_prefixes": "The most frequent prefixes are the rows of the Hankel matrix.",
     "num_suffixes": "The most frequent suffixes are its columns.",

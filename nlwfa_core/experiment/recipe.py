@@ -62,8 +62,8 @@ class Record(BaseModel):
 class DataRecipe(Record):
     """Where the strings come from, and how they are split.
 
-    Fields that belong to other sources have no effect, but count in the key. Only `grammar` counts for its own source alone: it was
-    added later, and older keys must not change.
+    Fields that belong to other sources have no effect, but count in the key. Only `grammar`, and `upload_prefixes` with
+    `upload_targets`, count for their own source alone: they were added later, and older keys must not change.
 
     Attributes
     ----------
@@ -85,6 +85,8 @@ class DataRecipe(Record):
     upload, upload_test, upload_solution, upload_model : str
         SHA-256 of uploaded files: training strings and, optionally, test strings, a PAutomaC solution, and a PAutomaC model (the
         true model). Empty: no such file.
+    upload_prefixes, upload_targets : str
+        SHA-256 of a file of prefixes, and of one that says what followed each: both or neither.
     upload_format : str
         Format of the uploaded strings.
     """
@@ -103,16 +105,24 @@ class DataRecipe(Record):
     upload_test: ContentHash = ""
     upload_solution: ContentHash = ""
     upload_model: ContentHash = ""
+    upload_prefixes: ContentHash = ""
+    upload_targets: ContentHash = ""
     upload_format: Literal["auto", "pautomac", "characters", "tokens", "csv", "json"] = "auto"
 
     @cached_property
     def _key(self) -> str:
-        return self._key_without(() if self.source == "tomita" else {"grammar"})
+        omitted = set() if self.source == "tomita" else {"grammar"}
+        return self._key_without(omitted if self._ranks_prefixes else omitted | {"upload_prefixes", "upload_targets"})
+
+    @property
+    def _ranks_prefixes(self) -> bool:
+        return self.source == "upload" and bool(self.upload_prefixes or self.upload_targets)
 
     @property
     def uploads(self) -> tuple[str, ...]:
         """SHA-256 of each uploaded file that the recipe reads."""
-        hashes = (self.upload, self.upload_test, self.upload_solution, self.upload_model) if self.source == "upload" else ()
+        names = [name for name in type(self).model_fields if name.startswith("upload") and name != "upload_format"]
+        hashes = [getattr(self, name) for name in names] if self.source == "upload" else []
         return tuple(content for content in hashes if content)
 
 

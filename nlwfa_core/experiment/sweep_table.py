@@ -35,7 +35,9 @@ MODEL_COLUMNS = (
     *(f"loss_{stage}" for stage in STAGES),
 )
 LAST_COLUMNS = ("seconds_learning", "seconds", "warnings", "error")
-COLUMNS = (*RUN_COLUMNS, *SCORE_COLUMNS, *(f"validation_{name}" for name in SCORE_COLUMNS), *MODEL_COLUMNS, *LAST_COLUMNS)
+# Prefixes with targets are no validation strings.
+VALIDATION_COLUMNS = tuple(f"validation_{name}" for name in SCORE_COLUMNS if not name.startswith("prefix_"))
+COLUMNS = (*RUN_COLUMNS, *SCORE_COLUMNS, *VALIDATION_COLUMNS, *MODEL_COLUMNS, *LAST_COLUMNS)
 # The file is written when this share of its rows is new, or after this many seconds: at once while there are few rows.
 NEW_SHARE, SECONDS_BETWEEN_WRITES = 0.01, 1.0
 

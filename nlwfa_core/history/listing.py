@@ -26,7 +26,7 @@ HEAVY = ("curves", "diagnostics", "sentences", "note")
 UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 # The options of a Hankel matrix and its refinement that are words, by their place in a recipe.
 OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("refinement", "objective"))
-FILES = ("upload", "upload_test", "upload_solution", "upload_model")
+FILES = ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets")
 TITLE_MIDDLE = run_title("", 0).removesuffix("0")  # between the learner and the rank
 RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's title
 

@@ -30,6 +30,8 @@ LABELS = {
     "upload_test": "file of test strings",
     "upload_solution": "file of true probabilities",
     "upload_model": "file of the true model",
+    "upload_prefixes": "file of prefixes",
+    "upload_targets": "file of targets",
     "upload_format": "format of the strings",
     "num_prefixes": "prefixes",
     "num_suffixes": "suffixes",

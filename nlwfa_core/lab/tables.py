@@ -94,6 +94,16 @@ def format_score(value: float | None, form: str = ".3f") -> str:
     return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
 
 
+def scores_in(rows: Iterable[Scores]) -> tuple[Score, ...]:
+    """The scores that a table of these rows has: those of prefixes only where there are any."""
+    entries = list(rows)
+    return tuple(
+        score
+        for score in SCORES
+        if not score.field.startswith("prefix_") or any(getattr(entry, score.field) is not None for entry in entries)
+    )
+
+
 def score_column(scores: Iterable[Scores], score: Score) -> Numbers:
     """Make the column of a score, one number for each `Scores`."""
     return Numbers.written((getattr(entry, score.field) for entry in scores), lambda value: format_score(value, score.form))

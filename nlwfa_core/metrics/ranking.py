@@ -8,7 +8,7 @@ how probable each next symbol was. `next_symbols` scores every prefix of whole s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from ..errors import RecipeError, check_at_least, check_types
 from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of
 from ..rounding import RELATIVE_ERROR
 from ..strings.trie import Trie
-from ..strings.words import FloatArray, IntArray, Words, whole_numbers
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, whole_numbers
 from ..threads import on_one_thread
 from .next_symbols import TOP, discounts, highest
 
@@ -92,6 +92,41 @@ class Targets:
         probabilities = np.zeros(len(self))
         probabilities[rows[hits]] = self.probabilities[hits]
         return probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Prefixes of strings, repeated ones included, and what followed each.
+
+    Attributes
+    ----------
+    words : Words
+    targets : Targets
+        Of each word, with numbers of the words' alphabet.
+    """
+
+    words: Words
+    targets: Targets
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.targets):
+            raise RecipeError(f"each prefix needs one target; got {len(self.targets)} targets for {len(self.words)} prefixes")
+
+    def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Prefixes:
+        """The same prefixes with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`).
+
+        Targets may be symbols that it does not have: these get the numbers after it.
+        """
+        words, own, symbols = self.words.in_alphabet(alphabet, owner), self.words.alphabet, self.targets.symbols
+        if words is self.words or own is None or alphabet is None:
+            return self
+        index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
+        numbers = np.array([index.setdefault(symbol, len(index)) for symbol in own.symbols])
+        inside = (symbols >= 0) & (symbols < len(own))
+        # What neither alphabet has stays apart from all that one of them has.
+        moved = np.where(symbols < 0, symbols, symbols + len(index))
+        moved[inside] = numbers[symbols[inside]]
+        return Prefixes(words, replace(self.targets, symbols=moved))
 
 
 @dataclass(frozen=True)
@@ -225,3 +260,9 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
         error=float((first != targets.likeliest).mean()),
         num_prefixes=len(targets),
     )
+
+
+def prefix_score(model: Model | HasModel, prefixes: Prefixes) -> RankingScore:
+    """Rank what may follow each prefix by a model, and score the ranking: `rank_next` and `score_ranking`, with their errors."""
+    own = prefixes.in_alphabet(alphabet_of(model_of(model)), MODELS_ALPHABET)
+    return score_ranking(rank_next(model, own.words), own.targets)

@@ -22,6 +22,7 @@ from ..strings.words import Alphabet, FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, pautomac_score, root_mean_square
+from .ranking import Prefixes, prefix_score
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,23 @@ SCORES = (
         higher_is_better=True,
     ),
     Score(
+        "prefix_ndcg5",
+        "NDCG5 of the prefixes (higher is better)",
+        "prefix NDCG5",
+        "",
+        "How well the five likeliest next symbols are ranked after each prefix of a file, against its target, as SPiCe scores; "
+        "1 is best. Of equally likely symbols, the lower one comes first.",
+        higher_is_better=True,
+    ),
+    Score(
+        "prefix_error",
+        "error on the prefixes",
+        "prefix error",
+        "share",
+        "Share of the prefixes of a file whose first-ranked symbol is not what followed or, if the target has probabilities, not "
+        "the likeliest.",
+    ),
+    Score(
         "next_kl",
         "KL to the true next symbol, bits",
         "next KL",
@@ -221,6 +239,8 @@ class TestSet:
         Whether the target is the true probability; else it is the empirical frequency in T.
     true_model : Model or None
         The source of true next-symbol distributions, if there is one.
+    prefixes : Prefixes or None
+        Prefixes of other strings with what followed them, to be scored as SPiCe does.
     """
 
     __test__ = False  # not a test for pytest to collect
@@ -230,6 +250,7 @@ class TestSet:
     sample: Sample
     target_is_true: bool
     true_model: Model | None = None
+    prefixes: Prefixes | None = None
 
     def __post_init__(self) -> None:
         if np.shape(self.target) != (len(self.words),):
@@ -372,6 +393,7 @@ class Scores:
     """A model's scores on a test set; every field but the two reference scores is the model's own.
 
     See `PautomacScore`, `NextSymbolScore` and, for `kl` and `total_variation`, `Divergence`; `rmse` is over `TestSet.true_weights`.
+    `prefix_ndcg5` and `prefix_error` are those of `RankingScore`, over `TestSet.prefixes`.
     None: the truth that a score needs is not known, or the scores were saved by a version that had no such score.
 
     It is printed as a table, in a notebook too.
@@ -398,6 +420,8 @@ class Scores:
     next_kl: float | None = None
     share_tied: float | None = None
     ndcg5_true: float | None = None
+    prefix_ndcg5: float | None = None
+    prefix_error: float | None = None
 
     @property
     def perplexity(self) -> float:
@@ -486,6 +510,7 @@ def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scor
     weights, logs = outputs_on(model, test, next_scores)
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
     following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
+    ranking = None if test.prefixes is None else prefix_score(model, test.prefixes)
     gap = divergence(weights, test.target, floor, logs) if test.target_is_true else None
     return Scores(
         log2_pauto=outputs.log2,
@@ -509,6 +534,8 @@ def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scor
         next_kl=following.next_kl,
         share_tied=following.share_tied,
         ndcg5_true=following.ndcg5_true,
+        prefix_ndcg5=ranking.ndcg5 if ranking else None,
+        prefix_error=ranking.error if ranking else None,
     )
 
 

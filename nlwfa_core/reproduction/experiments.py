@@ -32,11 +32,12 @@ from ..files import FileShelf, make_directory, read_capped, write_atomically
 from ..jobs.sweep import run_missing
 from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
 from ..learning.progress import UNFINISHED, Progress, Report, silent
+from ..metrics.ranking import Prefixes
 from ..metrics.scores import Scores, TestSet, evaluate
 from ..models.model import Model
 from ..sources.files import read_strings
 from ..sources.prefixes import read_targets, targets_of
-from .prefixes import Prefixes, PrefixScores, prefix_scores
+from .prefixes import PrefixScores, prefix_scores
 from .squared import SQUARED_COLUMNS, squared_errors
 
 REFERENCE = "reference"
@@ -473,7 +474,7 @@ def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes
 
     runs = _learner_runs(SPICE_SETTINGS, LINES[:2], sizes, seeds, ranks_of)
     runs = _without_slow(runs) if quick else runs
-    scored = Prefixes(words, targets_of(read_targets(targets), len(words))[0].likeliest)
+    scored = Prefixes(words, targets_of(read_targets(targets), len(words))[0])
     base = _shortened(base) if quick else base
     return Experiment("spice-4", "spice-4", runs, base, uploads, SPICE_SETTINGS, scored, quick=quick)
 

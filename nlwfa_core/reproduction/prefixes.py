@@ -12,29 +12,10 @@ import numpy as np
 
 from ..errors import RecipeError
 from ..metrics.next_symbols import likeliest
-from ..metrics.ranking import END
+from ..metrics.ranking import END, Prefixes
 from ..models.model import Model
 from ..strings.trie import Trie
-from ..strings.words import FloatArray, IntArray, Words
-
-
-@dataclass(frozen=True, eq=False)
-class Prefixes:
-    """Prefixes of strings, repeated ones included, and what followed each.
-
-    Attributes
-    ----------
-    words : Words
-    targets : array, shape (num_words,)
-        The next symbol, or −1 for the end of the string.
-    """
-
-    words: Words
-    targets: IntArray
-
-    def __post_init__(self) -> None:
-        if len(self.words) != len(self.targets):
-            raise RecipeError(f"each prefix needs one target; got {len(self.targets)} targets for {len(self.words)} prefixes")
+from ..strings.words import FloatArray
 
 
 @dataclass(frozen=True)
@@ -70,7 +51,7 @@ def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
     RecipeError
         If there are no prefixes, or they are all empty, or the model does not have the symbol of a target.
     """
-    words, targets = prefixes.words, prefixes.targets
+    words, targets = prefixes.words, prefixes.targets.likeliest
     if not words.offsets[-1]:
         raise RecipeError("prefixes with at least one symbol are needed; got none")
     if targets.max(initial=END) >= model.num_symbols:

@@ -146,6 +146,15 @@ def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str,
     return first, (f"there are {len(targets):,} targets for {num_prefixes:,} prefixes: the first {num_prefixes:,} are used.",)
 
 
+def targets_reading(targets: Targets) -> str:
+    """Say how targets were read.
+
+    >>> targets_reading(Targets.of([3, -1]))
+    'read as a SPiCe target file: 2 lines'
+    """
+    return f"read as a SPiCe target file: {plural(len(targets), 'line')}"
+
+
 def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
     """Write a file that `read_targets` reads back as the same targets.
 

@@ -101,6 +101,6 @@ SOURCES = {
     "verbs": Source("English verb forms, letter by letter."),
     "upload": Source(
         "Your own strings: upload them on the Data page.",
-        ("upload", "upload_test", "upload_solution", "upload_model", "upload_format"),
+        ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets", "upload_format"),
     ),
 }

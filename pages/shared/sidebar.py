@@ -37,7 +37,7 @@ from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
 LAYERS = ("2,1,2", "4,2,1,2,4", "1")
-UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model")
+UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
 # Where a visitor begins whose link sets no field.
 FIRST = PRESETS["first-steps"][1]

@@ -15,7 +15,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.tables import BETTER, Column, Numbers, format_score, score_column, verdicts
+from nlwfa_core.lab.tables import BETTER, Column, Numbers, format_score, score_column, scores_in, verdicts
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from pages.shared.server import ASSETS
@@ -120,7 +120,7 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     table: dict[str, Column] = {"model": list(rows)}
     if training is not None:
         table["training"] = [training[name] for name in rows]
-    table |= {score.short_title: score_column(scores, score) for score in SCORES}
+    table |= {score.short_title: score_column(scores, score) for score in scores_in(scores)}
     columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
     columns["training"] = st.column_config.Column(help=TRAINING_HELP)
     draw_table(table, key, "Scores of the models on the test strings", columns)

@@ -12,7 +12,7 @@ from nlwfa_core.sources.recognition import reading_of
 from pages.shared import cache, sidebar, uploads
 from pages.shared.widgets import error_toast, escape_markdown
 
-# Field -> how often its uploader was emptied; the SHA-256 of a solution that waits for its test strings.
+# Field -> how often its uploader was emptied; field -> SHA-256 of a file that waits for another one.
 EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
 # Streamlit empties an uploader whose type changes. These all allow every file.
 ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
@@ -28,7 +28,20 @@ SLOTS = {
     "upload_test": ("Test strings (optional)", "Without a file of test strings, part of the training file is set aside."),
     "upload_solution": ("Solution (optional)", "PAutomaC: the true probabilities of the test strings, one on each line."),
     "upload_model": ("Model (optional)", "PAutomaC: the automaton that the strings were drawn from."),
+    "upload_prefixes": (
+        "Prefixes (optional)",
+        "SPiCe: beginnings of strings, one on each line, to be scored with their targets.",
+    ),
+    "upload_targets": (
+        "Targets (optional)",
+        "SPiCe: what followed each prefix, or how probable each symbol was; −1 is the end.",
+    ),
 }
+
+
+# A file has no effect without the other one.
+NEEDS = {"upload_solution": "upload_test", "upload_prefixes": "upload_targets", "upload_targets": "upload_prefixes"}
+NEEDED = {"upload_test": "test strings", "upload_targets": "targets", "upload_prefixes": "prefixes"}
 
 
 def own_strings(opened: bool) -> None:
@@ -38,7 +51,7 @@ def own_strings(opened: bool) -> None:
         with pasted:
             _paste_control()
         with dropped:
-            for column, (field, (label, text)) in zip(st.columns(2) * 2, SLOTS.items(), strict=True):
+            for column, (field, (label, text)) in zip(st.columns(2) * 3, SLOTS.items(), strict=True):
                 with column:
                     _upload_control(field, label, text)
         st.caption("Your strings stay on this server and are never executed.")
@@ -64,8 +77,8 @@ def _upload_control(field: str, label: str, text: str) -> None:
         st.button(
             label, key=f"take_out.{field}", icon=":material/close:", help="Remove this file", on_click=_take_out, args=(field,)
         )
-    elif field == "upload_solution" and (name := st.session_state.get(WAITING)):
-        st.caption(escape_markdown(f"{uploads.label(name)} waits for its test strings: upload them too."))
+    elif name := st.session_state.get(WAITING, {}).get(field):
+        st.caption(escape_markdown(f"{uploads.label(name)} waits for its {NEEDED[NEEDS[field]]}: upload them too."))
 
 
 def _use_upload(field: str) -> None:
@@ -80,20 +93,24 @@ def _use_upload(field: str) -> None:
     before = {key: st.session_state.get(key, "") for key in sidebar.UPLOADS}
     try:
         data, format = file.getvalue(), sidebar.current().data.upload_format
-        if not before["upload"] or field == "upload_solution":
+        if not before["upload"] or field in NEEDS:
             reading_alone(field, data, format)
         names = before | {field: uploads.store(data, file.name)}
         # People who upload strings want all of them used, however many the last example had.
         new = {"source": "upload", "num_strings": limits.most("generated_strings")} if field == "upload" else {}
-        waiting = st.session_state.get(WAITING, "") if field == "upload_test" else ""
-        if field == "upload_solution" and not before["upload_test"]:
-            st.session_state[WAITING] = names[field]
-            text = f"{file.name} is kept, and used as soon as its test strings are uploaded."
+        waiting: dict[str, str] = st.session_state.setdefault(WAITING, {})
+        if (needed := NEEDS.get(field)) and not before[needed] and needed not in waiting:
+            waiting[field] = names[field]
+            text = f"{file.name} is kept, and used as soon as its {NEEDED[needed]} are uploaded."
             st.toast(escape_markdown(text), icon=":material/check:", duration="long")
             return
-        if waiting:
-            names = _with_solution(names, waiting, new)
+        if field == "upload_test" and "upload_solution" in waiting:
+            names = _with_solution(names, waiting.pop("upload_solution"), new)
+        elif needed in waiting:
+            names |= {needed: waiting[needed]}
         _check(names, new)
+        for used in (field, needed):
+            waiting.pop(used, None)
     except RecipeError as error:
         _empty(field)
         error_toast(f"{file.name}: {error} – Nothing was changed.")
@@ -109,7 +126,6 @@ def _check(names: dict[str, str], new: dict[str, object]) -> None:
 
 def _with_solution(names: dict[str, str], solution: str, new: dict[str, object]) -> dict[str, str]:
     """Add the solution that waited for these test strings. If only it does not fit them, say so and leave it out."""
-    st.session_state[WAITING] = ""
     try:
         _check(names | {"upload_solution": solution}, new)
     except RecipeError as error:
@@ -162,7 +178,7 @@ def _use_pasted() -> None:
 
 
 def _take_out(field: str) -> None:
-    for own in (field, "upload_solution") if field == "upload_test" else (field,):
+    for own in (field, *(other for other, needed in NEEDS.items() if needed == field)):
         st.session_state[own] = ""
         _empty(own)
 

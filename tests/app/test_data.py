@@ -58,6 +58,38 @@ def test_a_solution_may_come_before_its_test_strings() -> None:
     assert not any("waits for its test strings" in caption.value for caption in app.caption)
 
 
+@pytest.mark.parametrize("order", [("upload_prefixes", "upload_targets"), ("upload_targets", "upload_prefixes")])
+def test_prefixes_and_targets_come_in_any_order_and_are_scored(order: tuple[str, str]) -> None:
+    files = {"upload_prefixes": b"3 2\n1 0\n0\n2 1 1\n", "upload_targets": b"1.0 0 1.0\n1.0 -1 1.0\n0.5 1 0.5\n"}
+    app = upload(open_lab("data", **QUICK | {"data_seed": 731}), TRAIN)
+    upload(app, files[order[0]], order[0])
+    assert not complaints(app) and not recipe_of(app).data.upload_prefixes and not recipe_of(app).data.upload_targets
+    assert any("waits for its" in caption.value for caption in app.caption)
+    upload(app, files[order[1]], order[1])
+    assert not complaints(app)
+    data = recipe_of(app).data
+    assert [data.upload_prefixes, data.upload_targets] == [hashlib.sha256(content).hexdigest() for content in files.values()]
+    assert not any("waits for its" in caption.value for caption in app.caption)
+    assert any("read as a SPiCe target file: 3 lines" in caption.value.replace("\\", "") for caption in app.caption)
+    trained(go(app, "train"), "train.start")
+    assert not complaints(app)
+    assert {"prefix NDCG5", "prefix error"} <= set(app.dataframe[0].value.columns)
+    app = go(app, "data")
+    app.button(key=f"take_out.{order[0]}").click().run()
+    assert not recipe_of(app).data.upload_prefixes and not recipe_of(app).data.upload_targets
+
+
+def test_targets_that_do_not_fit_their_prefixes_change_nothing() -> None:
+    app = upload(upload(open_lab("data", **QUICK), TRAIN), b"3 2\n1 0\n0\n2 1 1\n", "upload_prefixes")
+    [complaint] = complaints(upload(app, b"1.0 0 1.0\n", "upload_targets", "few.txt"))
+    assert complaint == (
+        "few.txt: the file of targets must have a line for each of the 3 prefixes; got 1 line – Nothing was changed."
+    )
+    assert not recipe_of(app).data.upload_prefixes
+    assert not complaints(upload(app, b"0\n1\n-1\n", "upload_targets"))  # the prefixes still wait
+    assert recipe_of(app).data.upload_prefixes and recipe_of(app).data.upload_targets
+
+
 def test_a_solution_that_does_not_fit_its_test_strings_is_left_out() -> None:
     app = upload(upload(open_lab("data", **QUICK), TRAIN), b"2\n0.5\n0.25\n", "upload_solution", "two.txt")
     [complaint] = complaints(upload(app, TEST, "upload_test"))

@@ -64,12 +64,31 @@ def test_a_sweep_names_its_files_by_path(run: Run, folder: Path) -> None:
     assert code == 0 and "2 were there already" in out
 
 
+def test_a_sweep_scores_prefixes_with_their_targets(run: Run, folder: Path) -> None:
+    (folder / "prefixes.txt").write_text("the\na cat\nthe\n")
+    (folder / "targets.txt").write_text("cat\n-1\ndog\n")
+    sweep = write(folder, train="train.csv", prefixes="prefixes.txt", targets="targets.txt")
+    code, out, err = run("sweep", sweep, "--out", folder / "home")
+    assert code == 0 and "2 runs done" in out
+    assert "targets.txt: read as a SPiCe target file: 3 lines" in err
+    with (folder / "home" / "sweeps" / "own.csv").open(encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    scores = load_result(folder / "home" / "runs" / rows[0]["key"]).scores
+    assert (rows[0]["prefix_ndcg5"], rows[0]["prefix_error"]) == (repr(scores.prefix_ndcg5), repr(scores.prefix_error))
+    assert scores.prefix_error in (1 / 3, 2 / 3, 1)  # "the" is not followed by the same word twice
+    assert "validation_prefix_error" not in rows[0]
+    options = ("--train", folder / "train.csv", "--prefixes", folder / "prefixes.txt", "--targets", folder / "targets.txt")
+    assert "2 were there already" in run("sweep", write(folder), "--out", folder / "home", *options)[1]
+
+
 BAD = [
     ({"train": "none.txt"}, "none.txt: No such file or directory"),
     ({"train": "29.model.txt"}, "29.model.txt: this is a PAutomaC model; a file of strings is wanted"),
     ({"train": "train.csv", "test": "true.txt"}, "true.txt: this is a PAutomaC solution; a file of strings is wanted"),
     ({"train": "train.csv", "format": "xml"}, "format must be one of auto, pautomac, characters, tokens, csv, json; got 'xml'"),
     ({"train": "train.csv", "solution": "true.txt"}, "solution has no effect without test: name it too"),
+    ({"train": "train.csv", "prefixes": "test.txt"}, "prefixes has no effect without targets: name it too"),
+    ({"train": "train.csv", "targets": "true.txt"}, "targets has no effect without prefixes: name it too"),
     ({"test": "test.txt"}, "test has no effect without train: name it too, in the sweep's file or by --train"),
     ({"train": 3}, "train must be the path of a file; got '3'"),
     (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import log
+from dataclasses import replace
+from math import log, log2
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from nlwfa_core.experiment.data import Data, load_data, unseen_notes
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import FileShelf
 from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
@@ -60,6 +62,28 @@ def test_uploads_say_how_each_file_was_read(shelf: FileShelf) -> None:
         "upload_solution": "read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5",
         "upload_model": "read as a PAutomaC model: 1 state, 1 symbol",
     }
+
+
+def test_prefixes_with_targets_are_scored(shelf: FileShelf) -> None:
+    """A unigram of a's and b's: b is likelier than the end, and that than a. c stands in a prefix alone, d in a target alone."""
+    train = b"bb\nbb\nab\nb\n" * 5
+    data = upload(shelf, train, upload_prefixes=b"ab\nb\nc\nb\n", upload_targets=b"b\n-1\nd\n1.5 a 0.5 b 1.0\na\n")
+    assert data.alphabet.symbols == ("a", "b", "c")
+    assert data.readings["upload_prefixes"] == "read as characters: 3 symbols: a b c"
+    assert data.readings["upload_targets"] == "read as a SPiCe target file: 5 lines"
+    assert "there are 5 targets for 4 prefixes: the first 4 are used." in data.notes
+    scores = evaluate(NGram.fit(data.train, 1), data.test)
+    assert scores.prefix_error == 2 / 4
+    discount = 1 / log2(3)
+    assert scores.prefix_ndcg5 == pytest.approx((1 + discount + 0 + (1 + 0.5 / 2) / 1.5) / 4, abs=1e-15)
+    alone = evaluate(NGram.fit(data.train, 1), replace(data.test, prefixes=None))
+    assert (alone.prefix_ndcg5, alone.prefix_error) == (None, None)
+    assert alone == replace(scores, prefix_ndcg5=None, prefix_error=None)
+
+
+def test_prefixes_of_numbers_have_targets_of_numbers(shelf: FileShelf) -> None:
+    data = upload(shelf, b"bb\nbb\nab\nb\n" * 5, upload_prefixes=b"2 2\n1 0\n0\n", upload_targets=b"1.0 1 1.0\n1.0 -1 1.0\n")
+    assert evaluate(NGram.fit(data.train, 1), data.test).prefix_error == 1 / 2
 
 
 @pytest.mark.parametrize("source", GENERATED)
@@ -253,6 +277,8 @@ BAD_UPLOADS = [
         "the solution must have one probability per test string; got 2 for 1",
     ),
     (b"a\n" * 5, {"upload_test": b""}, "the file is empty"),
+    (b"a\n" * 5, {"upload_prefixes": b"a\n"}, "prefixes and a file of targets belong together: upload the targets too"),
+    (b"a\n" * 5, {"upload_targets": b"a\n"}, "prefixes and a file of targets belong together: upload the prefixes too"),
     (
         b"5 1\n" + b"0\n" * 5,
         {"upload_model": MODEL.replace(b"(0,0)", b"(0,3)")},

@@ -167,6 +167,15 @@ def test_keys_are_what_they_were_before_the_languages_came() -> None:
     assert DataRecipe(source="tomita", grammar=3).key() != DataRecipe(source="tomita").key()
 
 
+def test_prefixes_count_in_the_key_of_an_upload_alone() -> None:
+    """The key of an upload without them is that of version 0.1."""
+    upload, prefixes = DataRecipe(source="upload", upload="0" * 64), {"upload_prefixes": "1" * 64, "upload_targets": "2" * 64}
+    assert upload.key() == "e536073217e131b72068615c7018df3d97fa9e7ce4e350dff28b191c1971e2f9"
+    assert upload.changed(**prefixes).key() != upload.key()
+    assert upload.changed(**prefixes).uploads == ("0" * 64, "1" * 64, "2" * 64)
+    assert DataRecipe(**prefixes).key() == DataRecipe().key() and not DataRecipe(**prefixes).uploads
+
+
 def test_a_key_is_computed_once_and_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, same = Recipe(), Recipe()
     key = recipe.key()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core import NGram, RecipeError, Targets, Words, rank_next, read_prefixes, read_strings, read_targets, score_ranking
 from nlwfa_core.metrics import ranking as module
+from nlwfa_core.metrics.ranking import Prefixes, prefix_score
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
@@ -127,6 +128,14 @@ def test_symbols_are_mapped_by_name() -> None:
     assert rank_next(model, prefixes.words).tolist() == [[1, 0, -1]] * 2
     with pytest.raises(RecipeError, match="symbol 'c' is not in the model's alphabet"):
         rank_next(model, read_prefixes(b"abc\n").words)
+
+
+def test_prefixes_and_targets_are_mapped_by_name() -> None:
+    """b is likelier than the end, and that than a. The prefixes' own numbers are 0 for b, 1 for c; 2 is a symbol without a name."""
+    model = WFA([1.0], [[[0.2]], [[0.5]], [[0.0]]], [0.3], Alphabet(("a", "b", "d")))
+    words = Words(np.array([0, 0]), np.array([0, 1, 2, 2]), Alphabet(("b", "c")))
+    score = prefix_score(model, Prefixes(words, Targets.of([0, 1, 2])))
+    assert (score.ndcg5, score.error, score.num_prefixes) == (1 / 3, 2 / 3, 3)
 
 
 @given(st.lists(st.tuples(TARGET, RANKED), min_size=1, max_size=8))

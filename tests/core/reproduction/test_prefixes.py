@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics.ranking import Prefixes, Targets
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
-from nlwfa_core.reproduction.prefixes import Prefixes, prefix_scores
+from nlwfa_core.reproduction.prefixes import prefix_scores
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.prefixes import read_targets, targets_of
@@ -27,7 +28,7 @@ WORD = st.lists(st.integers(0, 2), max_size=5)
 def test_readings_worked_by_hand() -> None:
     """A unigram of aab: p(a) > p(b), p(end), so it guesses a everywhere."""
     model = NGram.fit(Sample.of(Words.of([(0, 0, 1)]), Alphabet.numbered(2)), order=1)
-    prefixes = Prefixes(Words.of([(0, 0, 1), (), (0,)]), np.array([0, -1, 1]))
+    prefixes = Prefixes(Words.of([(0, 0, 1), (), (0,)]), Targets.of([0, -1, 1]))
     scores = prefix_scores(model, prefixes)
     assert scores.target == pytest.approx(2 / 3)  # a is right; the end and b are not
     assert scores.inside == pytest.approx(1 / 4)  # a, a, b and a
@@ -36,14 +37,14 @@ def test_readings_worked_by_hand() -> None:
 
 
 def test_ties_count_their_expected_error() -> None:
-    scores = prefix_scores(Uniform(2), Prefixes(Words.of([(0, 1), (1,)]), np.array([-1, 0])))
+    scores = prefix_scores(Uniform(2), Prefixes(Words.of([(0, 1), (1,)]), Targets.of([-1, 0])))
     assert [scores.target, scores.inside, scores.inside_and_target, scores.whole] == pytest.approx([2 / 3] * 4)
 
 
 @given(st.lists(st.tuples(WORD, st.integers(-1, 2)), min_size=1, max_size=8).filter(lambda rows: any(word for word, _ in rows)))
 def test_readings_equal_loops_over_positions(rows: list[tuple[list[int], int]]) -> None:
     model = random_automaton(4, 3, 0)
-    words, targets = Words.of([word for word, _ in rows]), np.array([target for _, target in rows])
+    words, targets = Words.of([word for word, _ in rows]), Targets.of([target for _, target in rows])
 
     def wrong(prefix: list[int], followed: int) -> float:
         trie = Trie.of(Words.of([prefix]), 3)
@@ -61,11 +62,11 @@ def test_readings_equal_loops_over_positions(rows: list[tuple[list[int], int]]) 
 
 def test_what_does_not_belong_together_is_refused() -> None:
     with pytest.raises(RecipeError, match="got 1 targets for 2 prefixes"):
-        Prefixes(Words.of([(0,), (1,)]), np.array([0]))
+        Prefixes(Words.of([(0,), (1,)]), Targets.of([0]))
     with pytest.raises(RecipeError, match="below the model's number of symbols, 2; got 2"):
-        prefix_scores(Uniform(2), Prefixes(Words.of([(0,)]), np.array([2])))
+        prefix_scores(Uniform(2), Prefixes(Words.of([(0,)]), Targets.of([2])))
     with pytest.raises(RecipeError, match="at least one symbol"):
-        prefix_scores(Uniform(2), Prefixes(Words.of([()]), np.array([0])))
+        prefix_scores(Uniform(2), Prefixes(Words.of([()]), Targets.of([0])))
 
 
 @pytest.mark.skipif(not SPICE.exists(), reason="the competition's files are not part of the project")
@@ -81,6 +82,6 @@ def test_the_readings_of_spice_4(order: int, private: tuple[float, ...]) -> None
     train = read_strings((SPICE / "4.spice.train").read_bytes()).sample()
     words = read_strings((SPICE / "4.spice.prefix.public").read_bytes(), alphabet=train.alphabet).words
     targets, _ = targets_of(read_targets(SPICE / "4.spice.target.public"), len(words))
-    scores = prefix_scores(NGram.fit(train, order), Prefixes(words, targets.likeliest))
+    scores = prefix_scores(NGram.fit(train, order), Prefixes(words, targets))
     public = (scores.target, scores.inside, scores.inside_and_target, scores.whole)
     assert public == pytest.approx(private, abs=0.025)

@@ -20,6 +20,7 @@ from nlwfa_core.errors import RecipeError, RunsFailed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.jobs import sweep
+from nlwfa_core.metrics.ranking import Prefixes, Targets
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.reproduction import experiments
 from nlwfa_core.reproduction.claims import Claim, Comparison, Difference, chosen_network, compare, verdict
@@ -39,7 +40,6 @@ from nlwfa_core.reproduction.experiments import (
     verbs,
 )
 from nlwfa_core.reproduction.pages import chosen_rank, comparable, runs_by_rank, whole_seeds, write_pages
-from nlwfa_core.reproduction.prefixes import Prefixes
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
 from nlwfa_core.strings.words import Words
 from tests.core.here import Here
@@ -477,7 +477,7 @@ def test_the_published_numbers_stand_beside_ours() -> None:
         for size in sizes
         for settings, learner, rank in (("converged", "fac.non", 5), ("converged", "fac.non", 10), ("likelihood", "LSTM", 128))
     )
-    prefixes = Prefixes(Words.of([(0,), (1,), (0,), (0, 0)]), np.array([0, 0, 1, 1]))
+    prefixes = Prefixes(Words.of([(0,), (1,), (0,), (0, 0)]), Targets.of([0, 0, 1, 1]))
     plan = Experiment("spice-4", "spice-4", runs, PRESETS["paper-verbs"][1], settings=SPICE_SETTINGS, prefixes=prefixes)
     done = [
         Measured("", one, dict.fromkeys(plan.columns, 0.0) | {"prefix_wer_target": one.rank / 100, "log2_pauto": 10.0})
