@@ -10,7 +10,6 @@ import typer
 
 from ..errors import RecipeError
 from .terminal import (
-    STRINGS,
     Force,
     Format,
     Model,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 def rank(
     model: Model,
-    prefixes: Annotated[Path, typer.Option(help=f"Beginnings of strings: {STRINGS}")],
+    prefixes: Annotated[Path, typer.Option(help="Beginnings of strings: SPiCe, or any other format of strings, without counts.")],
     targets: Annotated[
         Path | None, typer.Option(help="What followed each prefix: a SPiCe target file, or one symbol a line, -1 for the end.")
     ] = None,

@@ -114,8 +114,8 @@ def test_files_are_replaced_only_by_force(folder: Path, tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "nowhere"}, "can't read nowhere/model.json: No such file or directory"),
-        ({"model": "prefixes"}, "can't read prefixes/model.json: Not a directory"),
+        ({"model": "nowhere"}, "a model must be a folder that nlwfa wrote, or a file in it; nowhere does not exist"),
+        ({"model": "prefixes"}, "a model must be a folder that nlwfa wrote, or a file in it; prefixes is a file"),
         ({"prefixes": "nowhere"}, "can't read nowhere: No such file or directory"),
         (
             {"prefixes": "targets"},
