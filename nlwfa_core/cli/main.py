@@ -9,9 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, check_between, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
+from ..metrics.intervals import (
+    CONFIDENCE,
+    FEW_RESAMPLES,
+    LEAST_CONFIDENCE,
+    MANY_STRINGS,
+    MAX_RESAMPLES,
+    MOST_CONFIDENCE,
+    NUM_RESAMPLES,
+    default_resamples,
+    intervals,
+    least_resamples,
+    paired_differences,
+    string_scores,
+)
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading, write_pautomac, write_solution
 from ..sources.recognition import reading_of
@@ -40,7 +54,7 @@ from .terminal import (
     read_model,
     write_file,
 )
-from .text import against_record, against_summary, json_text, next_record, next_summary, score_summary
+from .text import against_record, against_summary, intervals_in_words, json_text, next_record, next_summary, score_summary
 from .values import fit_values, score_values
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Learn weighted finite automata from strings.")
@@ -143,15 +157,26 @@ def score(
         typer.Option(help="Another model's folder: the difference of both on the same test strings, with its interval."),
     ] = None,
     floor: Annotated[float, typer.Option(help="Raise normalised outputs that are below this number to it.")] = 0.0,
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Resamples of the test strings for the intervals, by default {NUM_RESAMPLES:,} "
+            f"({FEW_RESAMPLES} for more than {MANY_STRINGS:,} strings)."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals, such as 0.9 for 90 %.")] = CONFIDENCE,
     format: Format = "auto",
     as_json: AsJson = False,
 ) -> Output:
-    """Score a model on test strings, with 95 % intervals from resamples of these."""
+    """Score a model on test strings, with intervals from resamples of these."""
     from ..experiment.data import file_test_set
     from ..metrics.diagnostics import diagnostics
-    from ..metrics.intervals import intervals, paired_differences, string_scores
     from ..metrics.scores import evaluate
 
+    check_between("--confidence", confidence, LEAST_CONFIDENCE, MOST_CONFIDENCE)
+    if resamples is not None:
+        reason = f"an interval of {100 * confidence:g} % needs {least_resamples(confidence):,}"
+        check_between("--resamples", resamples, least_resamples(confidence), MAX_RESAMPLES, reason)
     saved = read_model(model)
     other = None if against is None else read_model(against)
     file = read_known_words(test, format, saved.alphabet)
@@ -168,14 +193,16 @@ def score(
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
     own = string_scores(saved.model, test_set, floor)
-    known = intervals(own)
+    known = intervals(own, resamples, confidence=confidence)
+    meaning = intervals_in_words(confidence, resamples or default_resamples(own))
     record = asdict(scores) | {"intervals": {field: (interval.low, interval.high) for field, interval in known.items()}}
-    text = score_summary(scores, test_set.sample, health, known)
+    record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
+    text = score_summary(scores, test_set.sample, health, known, meaning)
     if against is not None and other is not None:
         theirs = string_scores(other.model, test_set, floor)
-        differences = paired_differences(own, theirs)
+        differences = paired_differences(own, theirs, resamples, confidence=confidence)
         record["against"] = against_record(str(against), theirs, differences)
-        text += f"\n\n{against_summary(own, theirs, differences)}"
+        text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
     return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import plural
 from ..files import plain
 from ..learning.names import LEARNERS
-from ..metrics.intervals import NUM_RESAMPLES, Interval, leader
+from ..metrics.intervals import Interval, leader
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..models.model import next_distributions
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from ..strings.sample import Sample
     from ..strings.words import Alphabet, FloatArray, Word
 
-INTERVALS = f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings"
+
+def intervals_in_words(confidence: float, num_resamples: int) -> str:
+    """Say what intervals are.
+
+    >>> intervals_in_words(0.95, 1999)
+    '95 % intervals from 1,999 resamples of the test strings'
+    """
+    return f"{100 * confidence:g} % intervals from {num_resamples:,} resamples of the test strings"
 
 
 def json_text(value: object) -> str:
@@ -122,9 +129,13 @@ def value_score_summary(scores: ValueScores) -> str:
 
 
 def score_summary(
-    scores: Scores, sample: Sample, health: Diagnostics | None = None, intervals: Mapping[str, Interval] | None = None
+    scores: Scores,
+    sample: Sample,
+    health: Diagnostics | None = None,
+    intervals: Mapping[str, Interval] | None = None,
+    meaning: str = "",
 ) -> str:
-    """Write scores, with their intervals, beside those of reference models, and the model's diagnostics."""
+    """Write scores, with their intervals and what these mean, beside those of reference models, and the model's diagnostics."""
     known = intervals or {}
     words = (
         "distinct words, target their frequency"
@@ -159,7 +170,7 @@ def score_summary(
         "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
     }
     if known:
-        lines["in brackets"] = f"{INTERVALS}, not over training strings or seeds"
+        lines["in brackets"] = f"{meaning}, not over training strings or seeds"
     if health is not None:
         lines["mass"] = _mass(health)
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
@@ -174,8 +185,8 @@ def _score_text(field: str, value: float, interval: Interval | None) -> str:
     return write(value) + (f" [{write(interval.low)}, {write(interval.high)}]" if interval is not None else "")
 
 
-def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval]) -> str:
-    """Write two models' scores on the same test strings, and their differences with intervals."""
+def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str) -> str:
+    """Write two models' scores on the same test strings, and their differences with intervals and what these mean."""
     words = {"first": "model", "second": "other", "level": "level"}
     estimates, others = own.estimates, other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
@@ -184,7 +195,7 @@ def against_summary(own: StringScores, other: StringScores, differences: Mapping
             gap = _score_text(score.field, difference.estimate, difference)
             values = (_score_text(score.field, one[score.field], None) for one in (estimates, others))
             rows.append((score.short_title, *values, gap, words[leader(score.field, difference)]))
-    legend = f"the same test strings; in brackets {INTERVALS}, the same for both. level: 0 is in the interval"
+    legend = f"the same test strings; in brackets {meaning}, the same for both. level: 0 is in the interval"
     return f"{table(rows)}\n{legend}"
 
 

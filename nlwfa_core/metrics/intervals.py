@@ -37,6 +37,9 @@ CONFIDENCE = 0.95
 # Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the resamples.
 NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
 MANY_STRINGS = 100_000  # from here on there are few resamples
+MAX_RESAMPLES = 100_000
+# Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an interval is too narrow.
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
 
 
@@ -258,6 +261,20 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
     return sums
 
 
+def least_resamples(confidence: float) -> int:
+    """The number of resamples from which on the ends of an interval are inside the smallest and the largest.
+
+    >>> least_resamples(0.95), least_resamples(0.5)
+    (39, 3)
+    """
+    return math.ceil(2 / (1 - confidence) - 1e-9) - 1
+
+
+def default_resamples(model: StringScores) -> int:
+    """The number of resamples of a model's test strings where none is asked for."""
+    return NUM_RESAMPLES if int(model.counts.sum()) <= MANY_STRINGS else FEW_RESAMPLES
+
+
 def intervals(
     model: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
 ) -> dict[str, Interval]:
@@ -334,7 +351,7 @@ def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: 
     """Score each model on the same resamples: field -> array, shape (num_resamples,)."""
     counts = models[0].counts
     if num_resamples is None:
-        num_resamples = NUM_RESAMPLES if int(counts.sum()) <= MANY_STRINGS else FEW_RESAMPLES
+        num_resamples = default_resamples(models[0])
     check_at_least("num_resamples", num_resamples, 1)
     blocks: list[list[dict[str, FloatArray]]] = [[] for _ in models]
     for draws in resamples(counts, num_resamples, seed):

@@ -25,7 +25,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import plain
 from nlwfa_core.learning.names import LEARNERS as LEARNERS_OF
-from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
+from nlwfa_core.metrics.intervals import intervals, leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SELECTION_METRICS, Scores, TestSet, evaluate
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.ngram import NGram
@@ -260,6 +260,7 @@ def test_scores_are_those_of_evaluate(run: Run, folder: Path, learner: str, solv
     expected = evaluate(load_model(folder / learner).model, test)
     assert answer.code == 0
     printed = json.loads(answer.out)
+    assert (printed.pop("confidence"), printed.pop("resamples")) == (0.95, 1999)
     assert set(printed.pop("intervals")) <= set(printed) and printed == plain(asdict(expected))
     assert answer.out.count("\n") == 1
     assert (json.loads(answer.out)["true_log2_pauto"] is None) != solved
@@ -277,9 +278,25 @@ def test_a_score_has_the_promised_keys(run: Run, folder: Path) -> None:
         "uniform_log2_pauto",
         "true_log2_pauto",
     }
-    assert promised <= set(scores) == {*Scores.__annotations__, "intervals"}
+    assert promised <= set(scores) == {*Scores.__annotations__, "intervals", "confidence", "resamples"}
     for field, (low, high) in scores["intervals"].items():
         assert float(low) <= float(scores[field]) <= float(high), field
+
+
+def test_intervals_of_another_confidence_and_number_of_resamples(run: Run, folder: Path) -> None:
+    test = TestSet.empirical(read_strings((folder / "test").read_bytes()).sample())
+    own, other = (string_scores(load_model(folder / name).model, test) for name in ("SP", "both.non"))
+    arguments = ("score", "--model", folder / "SP", "--test", folder / "test", "--against", folder / "both.non")
+    arguments = (*arguments, "--confidence", 0.5, "--resamples", 99)
+    record = json.loads(run(*arguments, "--json").out)
+    expected = intervals(own, 99, confidence=0.5)
+    assert record["intervals"] == plain({field: [one.low, one.high] for field, one in expected.items()})
+    gaps = paired_differences(own, other, 99, confidence=0.5)
+    assert {field: gap["low"] for field, gap in record["against"]["differences"].items()} == plain(
+        {field: gap.low for field, gap in gaps.items()}
+    )
+    assert (record["confidence"], record["resamples"]) == (0.5, 99)
+    assert run(*arguments).out.count("50 % intervals from 99 resamples of the test strings") == 2
 
 
 def test_two_models_are_compared_on_the_same_strings(run: Run, folder: Path) -> None:
@@ -419,7 +436,8 @@ def test_select_rank(run: Run, folder: Path, learner: str, metric: str) -> None:
     best = min(record["scores"], key=lambda entry: (sign * float(entry[metric]), entry["num_zero"], entry["rank"]))
     assert record["rank"] == best["rank"]
     score = json.loads(run("score", "--model", folder / learner, "--test", folder / "test", "--json").out)
-    del score["intervals"]
+    for added in ("intervals", "confidence", "resamples"):
+        del score[added]
     assert record["scores"][1] == {"rank": 3, **score}
     text = run(*arguments).out
     assert f"best by {metric}: rank {record['rank']}" in text

@@ -103,6 +103,7 @@ def test_scores_against_a_true_model_are_those_against_its_probabilities(run: Ru
     (tmp_path / "solution").write_text("4\n" + "".join(f"{weight!r}\n" for weight in weights))
     both = run("score", "--model", "two", "--test", "test", "--true-model", "true", "--solution", "solution", "--json")
     again = json.loads(both[1])
+    assert again["resamples"] == 1999
     assert again.pop("intervals").keys() == scores.pop("intervals").keys() and again == pytest.approx(scores)
     assert plain(json.loads(run("score", "--model", "two", "--test", "test", "--json")[1]))["next_kl"] is None
     code, _, err = run("score", "--model", "tokens", "--test", "test.csv", "--true-model", "true")

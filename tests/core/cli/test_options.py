@@ -128,7 +128,7 @@ EFFECTIVE = {
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
     "rank": "--model --prefixes --targets --out --format --json",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
-    "score": "--model --test --solution --true-model --against --floor --format --json",
+    "score": "--model --test --solution --true-model --against --floor --resamples --confidence --format --json",
     "weights": "--model --words --format",
     "next": "--model --prefix --json",
     "score-values": "--model --test --json",
