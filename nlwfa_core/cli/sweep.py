@@ -33,6 +33,9 @@ def sweep(
     prefixes: Annotated[Path | None, typer.Option(help=f"Beginnings of strings, to be scored as SPiCe does: {STRINGS}")] = None,
     targets: Annotated[Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")] = None,
     format: Annotated[str | None, typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto.")] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Add the ends of the scores' 95 % intervals to the table: wer_low, wer_high, …")
+    ] = False,
     force: Force = False,
 ) -> Output:
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
@@ -62,7 +65,11 @@ def sweep(
     path = out / "sweeps" / f"{sweep.stem}.csv"
     if not force:
         _check_table(path, recipes)
-    table, folders, failures = SweepTable(path, recipes), RunFolders(out / "runs"), dict[str, str]()
+    table, folders, failures = (
+        SweepTable(path, recipes, shelf.get if intervals else None),
+        RunFolders(out / "runs"),
+        dict[str, str](),
+    )
 
     def add_row(key: str, failure: str | None) -> str:
         """Add the row of a run that has ended, and say how it ended."""

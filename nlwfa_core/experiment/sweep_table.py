@@ -2,7 +2,8 @@
 
 A run that failed has a row too, with its settings and the reason. `strings` is the number that the recipe asks for, and
 `training_strings` the number that the model was learned from: of a file, validation and test strings are set aside first. Numbers
-are in full precision; ∞ is inf, and a number that is not known is empty.
+are in full precision; ∞ is inf, and a number that is not known is empty. With intervals, each score on the test strings has two
+more columns, such as `wer_low` and `wer_high`: those of `metrics.intervals`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import io
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
 from ..files import make_directory, write_atomically
 from ..learning.progress import TrainingLog
-from ..metrics.scores import Scores
+from ..metrics.intervals import SCORES_WITH_INTERVALS, intervals, string_scores
+from ..metrics.scores import Scores, TestSet
+from .data import Files, load_data
 from .recipe import Recipe
 from .results import RUN_STAGES, Result
 
@@ -38,6 +42,7 @@ LAST_COLUMNS = ("seconds_learning", "seconds", "warnings", "error")
 # Prefixes with targets are no validation strings.
 VALIDATION_COLUMNS = tuple(f"validation_{name}" for name in SCORE_COLUMNS if not name.startswith("prefix_"))
 COLUMNS = (*RUN_COLUMNS, *SCORE_COLUMNS, *VALIDATION_COLUMNS, *MODEL_COLUMNS, *LAST_COLUMNS)
+INTERVAL_COLUMNS = tuple(f"{name}_{end}" for name in SCORES_WITH_INTERVALS for end in ("low", "high"))
 # The file is written when this share of its rows is new, or after this many seconds: at once while there are few rows.
 NEW_SHARE, SECONDS_BETWEEN_WRITES = 0.01, 1.0
 
@@ -53,16 +58,26 @@ class SweepTable:
         The file; its folder is made when it is first written. A link is followed.
     recipes : mapping
         Key -> recipe, of every run of the sweep.
+    files : callable, optional
+        Content hash -> bytes, of uploaded strings: with it, rows have the intervals of their scores.
     """
 
-    def __init__(self, path: Path, recipes: Mapping[str, Recipe]) -> None:
+    def __init__(self, path: Path, recipes: Mapping[str, Recipe], files: Files | None = None) -> None:
         self._path, self._recipes = path, recipes
+        self._columns = COLUMNS if files is None else (*COLUMNS, *INTERVAL_COLUMNS)
+        self._test_strings = None if files is None else lru_cache(maxsize=1)(lambda recipe: load_data(recipe, files).test)
         self._rows: dict[str, str] = {}
         self._num_new, self._last_written = 0, monotonic()
 
     def add(self, key: str, outcome: Result | str) -> None:
-        """Add the row of a run: its result, or the reason why it failed. Does not write the file."""
-        self._rows[key] = _row(key, self._recipes[key], outcome)
+        """Add the row of a run: its result, or the reason why it failed. Does not write the file.
+
+        Raises RecipeError if the row has intervals, and the run's test strings can't be read.
+        """
+        values = _values(key, self._recipes[key], outcome)
+        if self._test_strings is not None and isinstance(outcome, Result):
+            values |= _ends(outcome, self._test_strings(outcome.recipe.data))
+        self._rows[key] = _csv_line([values.get(column) for column in self._columns])
         self._num_new += 1
 
     def write_if_due(self) -> None:
@@ -76,7 +91,7 @@ class SweepTable:
         if not self._rows:  # an earlier table, if any, stays
             return
         make_directory(self._path.parent)
-        text = _csv_line(COLUMNS) + "".join(self._rows[key] for key in self._recipes if key in self._rows)
+        text = _csv_line(self._columns) + "".join(self._rows[key] for key in self._recipes if key in self._rows)
         write_atomically(Path(os.path.realpath(self._path)), text.encode(), sync)
         self._num_new, self._last_written = 0, monotonic()
 
@@ -119,7 +134,13 @@ def settings_in_words(recipe: Recipe) -> str:
     return ", ".join(words)
 
 
-def _row(key: str, recipe: Recipe, outcome: Result | str) -> str:
+def _ends(result: Result, test: TestSet) -> dict[str, Cell]:
+    """The ends of the intervals of a run's scores on its test strings."""
+    ends = intervals(string_scores(result.model, test, result.scores.floor))
+    return {f"{name}_{end}": getattr(one, end) for name, one in ends.items() for end in ("low", "high")}
+
+
+def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
     learning, hankel = recipe.learning, recipe.hankel
     values: dict[str, Cell] = {
         "key": key,
@@ -131,7 +152,7 @@ def _row(key: str, recipe: Recipe, outcome: Result | str) -> str:
         "seed": learning.seed,
     }
     if isinstance(outcome, str):
-        return _line(values | {"error": outcome})
+        return values | {"error": outcome}
     health, report = outcome.diagnostics, outcome.report
     values |= asdict(outcome.scores)
     if outcome.validation is not None:
@@ -141,16 +162,12 @@ def _row(key: str, recipe: Recipe, outcome: Result | str) -> str:
     values |= {f"loss_{log.stage}": _smallest_loss(log) for log in report.logs}
     values |= {"seconds_learning": outcome.seconds.get("learning")}
     values |= {"seconds": sum(outcome.seconds.get(stage, 0.0) for stage in RUN_STAGES)}
-    return _line(values | {"warnings": " ".join(health.warnings)})
+    return values | {"warnings": " ".join(health.warnings)}
 
 
 def _smallest_loss(log: TrainingLog) -> float | None:
     """The loss of the weights that the model has: a training returns those of its smallest loss."""
     return float(log.losses.min()) if len(log.losses) else None
-
-
-def _line(values: Mapping[str, Cell]) -> str:
-    return _csv_line([values.get(column) for column in COLUMNS])
 
 
 def _csv_line(cells: Collection[Cell]) -> str:

@@ -34,6 +34,19 @@ from .perplexity import shares
 from .scores import SCORE_OF, TestSet, in_alphabet_of, outputs_on
 
 CONFIDENCE = 0.95
+# Fields of `Scores` that have an interval, if the truth that they need is known.
+SCORES_WITH_INTERVALS = (
+    "log2_pauto",
+    "wer",
+    "wer_without_end",
+    "bits_per_symbol",
+    "ndcg5",
+    "ndcg5_true",
+    "kl",
+    "total_variation",
+    "rmse",
+    "next_kl",
+)
 # Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the resamples.
 NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
 MANY_STRINGS = 100_000  # from here on there are few resamples

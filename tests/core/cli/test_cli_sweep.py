@@ -12,6 +12,7 @@ import pytest
 from nlwfa_core.cli.main import main
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import FileShelf
+from nlwfa_core.metrics.intervals import SCORES_WITH_INTERVALS
 
 Run = Callable[..., tuple[int, str, str]]
 TRAIN = "the cat sat;3\nthe dog ran;2\na cat;2\n" * 9
@@ -40,6 +41,28 @@ def folder(tmp_path: Path) -> Path:
 def write(folder: Path, **lists: object) -> Path:
     (folder / "own.json").write_text(json.dumps({**SMALL, **lists}))
     return folder / "own.json"
+
+
+def test_the_table_has_intervals_where_they_are_asked_for(run: Run, folder: Path) -> None:
+    """They are those of `nlwfa score` on the same strings; a run that was there already has them, too."""
+    sweep, home = write(folder, train="train.csv", test="test.txt", solution="true.txt"), folder / "home"
+    table = home / "sweeps" / "own.csv"
+    assert run("sweep", sweep, "--out", home)[0] == 0
+    plain_table = table.read_text(encoding="utf-8")
+    assert run("sweep", sweep, "--out", home, "--intervals")[0] == 0
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert "wer_low" not in plain_table and table.read_text(encoding="utf-8").startswith(plain_table.splitlines()[0])
+    for row in rows:
+        model = home / "runs" / row["key"]
+        out = run("score", "--model", model, "--test", folder / "test.txt", "--solution", folder / "true.txt", "--json")[1]
+        ends = json.loads(out)["intervals"]
+        assert {"log2_pauto", "wer", "kl", "rmse"} <= ends.keys()
+        for name in SCORES_WITH_INTERVALS:
+            found = row[f"{name}_low"], row[f"{name}_high"]
+            assert found == (tuple(str(float(end)) for end in ends[name]) if name in ends else ("", ""))
+            assert name not in ends or float(found[0]) <= float(row[name]) <= float(found[1])
+    assert run("sweep", sweep, "--out", home)[0] == 0 and table.read_text(encoding="utf-8") == plain_table
 
 
 def test_a_sweep_names_its_files_by_path(run: Run, folder: Path) -> None:
