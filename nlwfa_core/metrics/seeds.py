@@ -53,6 +53,17 @@ class Spread:
         """A sort key, lower values first; an infinite value is worse than any mean."""
         return self.num_infinite, math.inf if self.mean is None else self.mean
 
+    def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
+        """Compute Student's t interval of the mean over all seeds; None if there are fewer than two, or a value is not finite.
+
+        >>> Spread.of([1.0, 2.0, 3.0]).interval().text(), Spread.of([1.0, 2.0, math.inf]).interval()
+        ('2.000 [-0.484, 4.484]', None)
+        """
+        if self.mean is None or self.sd is None or self.num_infinite:
+            return None
+        half = half_width(self.sd, self.count, confidence)
+        return Interval(self.mean, self.mean - half, self.mean + half)
+
     def text(self, form: str = ".3f") -> str:
         """Write mean ± standard deviation, and how many values are infinite.
 
@@ -63,6 +74,16 @@ class Spread:
             return "∞" if self.count else ""
         sd = "" if self.sd is None else f" ± {self.sd:{form}}"
         return f"{self.mean:{form}}{sd}" + (f" (∞: {self.num_infinite} of {self.count})" if self.num_infinite else "")
+
+
+def half_width(sd: float, number: int, confidence: float) -> float:
+    """Half the width of Student's t interval of a mean: the quantile with n − 1 degrees of freedom, times sd / √n.
+
+    >>> round(half_width(1.0, 2, 0.95), 3), round(half_width(1.0, 10, 0.95), 3)  # 12.706 / √2 and 2.262 / √10
+    (8.985, 0.715)
+    """
+    check_between("confidence", confidence, 0, 1)
+    return float(stdtrit(number - 1, (1 + confidence) / 2)) * sd / math.sqrt(number)
 
 
 def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float]:
@@ -113,7 +134,7 @@ def paired_t_interval(first: Sequence[float], second: Sequence[float], confidenc
         return Interval(estimate, estimate, estimate)
     if number < 2 or infinite:
         return Interval(estimate, -math.inf, math.inf)
-    half = float(stdtrit(number - 1, (1 + confidence) / 2)) * stdev(differences) / math.sqrt(number)
+    half = half_width(stdev(differences), number, confidence)
     return Interval(estimate, estimate - half, estimate + half)
 
 

@@ -209,9 +209,10 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
     if sweep.num_seeds > 1:
         one = ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
         st.caption(
-            f"Each line is the mean over {sweep.num_seeds} seeds, and its band extends one standard deviation (n − 1) to either "
-            "side. A seed whose score is not finite is left out of both; ∞ at the top edge marks where that happened. Reference "
-            f"models have no band{one}."
+            f"Each line is the mean over {sweep.num_seeds} seeds, and its band is the 95 % interval of that mean (Student's t): "
+            "where the mean over many more seeds would be. With few seeds it is wide, and the chart may cut it off. A seed whose "
+            "score is not finite is left out of the mean, and there is no band there; ∞ at the top edge marks where that "
+            f"happened. Reference models have no band{one}."
         )
     if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
         st.caption("Each number of training strings splits the file differently, so each point has its own test strings.")

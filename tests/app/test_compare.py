@@ -31,7 +31,7 @@ def test_seeds_give_means_and_bands():
     recipe = recipe_of(app).with_learner("fac.non", 2)
     wers = [run(recipe.changed(learning=recipe.learning.changed(seed=seed))).scores.wer for seed in range(3)]
     assert named(app, "fac.non")["y"] == [Spread.of(wers).mean]
-    assert (len(set(wers)) > 1) == any(trace["name"] == "fac.non ± sd" for trace in figure(app, "compare.curves")["data"])
+    assert (len(set(wers)) > 1) == any(trace["name"] == "fac.non, 95% interval" for trace in figure(app, "compare.curves")["data"])
     chosen = tables(app)[0].set_index("model")
     assert chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).mean and chosen.loc["fac.non, k = 2", "seeds"] == 3
     assert written(app, "sd of WER").set_index("model").loc["fac.non, k = 2", "WER"] == Spread.of(wers).text()

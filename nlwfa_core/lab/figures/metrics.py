@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
+from ...metrics.intervals import CONFIDENCE, Interval
 from ...metrics.scores import SCORE_OF
 from ...metrics.seeds import Spread
 from ..palette import DASHES, MARKERS, colour_of, kind_of
 from . import layout
 
+BAND = f"{CONFIDENCE:.0%} interval"
 Curve = Mapping[int, Spread]  # rank or number of strings -> score over seeds
 
 
@@ -21,7 +23,9 @@ def metric_figure(
     metric: str,
     x_title: str = "rank k",
 ) -> go.Figure:
-    """Draw each learner's mean over seeds as a line, with a band of one standard deviation; ∞ is marked at the upper edge.
+    """Draw each learner's mean over seeds as a line, with a band of its 95 % t interval; ∞ is marked at the upper edge.
+
+    An interval of two or three seeds may be far wider than the differences between learners: the axis then shows only a part of it.
 
     Parameters
     ----------
@@ -30,11 +34,12 @@ def metric_figure(
     references : mapping
         Reference model -> its score (drawn as a horizontal line), or x -> its score.
     """
-    finite = [v for points in curves.values() for s in points.values() for v in _reach(s)]
+    spreads = [spread for points in curves.values() for spread in points.values()]
+    finite = [spread.mean for spread in spreads if spread.mean is not None]
     finite += [
         v for line in references.values() for v in (line.values() if isinstance(line, Mapping) else [line]) if np.isfinite(v)
     ]
-    top, bottom = (max(finite), min(finite)) if finite else (1.0, 0.0)
+    bottom, top, is_cut = _visible(finite, [interval for spread in spreads if (interval := spread.interval())])
     ceiling = top + 0.12 * ((top - bottom) or 1.0)
     figure = go.Figure()
     for name, line in references.items():
@@ -50,13 +55,22 @@ def metric_figure(
     right_margin = 0.3 if len(reference_curves) < len(references) else 0.05  # for the names of horizontal lines
     ticks = {"tickvals": xs, "ticktext": [f"{x:,}" for x in xs]}
     figure.update_xaxes(title=x_title, type="log", range=[low - 0.05 * span, high + right_margin * span], **ticks)
-    figure.update_yaxes(title=SCORE_OF[metric].title)
+    margin = 0.05 * (top - bottom)
+    shown = {"range": [bottom - margin, (ceiling if any(spread.num_infinite for spread in spreads) else top) + margin]}
+    figure.update_yaxes(title=SCORE_OF[metric].title, **(shown if is_cut else {}))
     return layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
 
 
-def _reach(spread: Spread) -> list[float]:
-    """Return the ends of a band."""
-    return [] if spread.mean is None else [spread.mean - (spread.sd or 0.0), spread.mean + (spread.sd or 0.0)]
+def _visible(lines: Sequence[float], intervals: Sequence[Interval]) -> tuple[float, float, bool]:
+    """The lowest and highest value to show, and whether bands are cut there: they take at most twice the height of the lines."""
+    if not lines:
+        return 0.0, 1.0, False
+    low, high = min(lines), max(lines)
+    bottom, top = min([low, *(one.low for one in intervals)]), max([high, *(one.high for one in intervals)])
+    room = high - low
+    if not room or (bottom >= low - room / 2 and top <= high + room / 2):
+        return bottom, top, False
+    return max(bottom, low - room / 2), min(top, high + room / 2), True
 
 
 def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, float]) -> None:
@@ -75,26 +89,41 @@ def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, floa
 
 
 def _add_band(figure: go.Figure, name: str, points: Curve) -> None:
-    """Add the band of a curve; none if no point has two finite values."""
-    finite = [(x, s.mean, s.sd or 0.0) for x, s in points.items() if s.mean is not None]
-    if not any(sd for _, _, sd in finite):
+    """Add the band of a curve: its intervals, and nothing wide where a point has none; none if no point has one."""
+    ends = {
+        x: spread.interval() or Interval(spread.mean, spread.mean, spread.mean)
+        for x, spread in points.items()
+        if spread.mean is not None
+    }
+    if all(one.low == one.high for one in ends.values()):
         return
-    xs = [x for x, _, _ in finite]
+    xs = list(ends)
     figure.add_trace(
         go.Scatter(
             x=[*xs, *xs[::-1]],
-            y=[*(mean + sd for _, mean, sd in finite), *(mean - sd for _, mean, sd in finite[::-1])],
+            y=[*(one.high for one in ends.values()), *(one.low for one in reversed(ends.values()))],
             mode="lines",
             fill="toself",
             fillcolor=colour_of(name),
             opacity=0.18,
             line={"width": 0},
-            name=f"{name} ± sd",
+            name=f"{name}, {BAND}",
             legendgroup=name,
             showlegend=False,
             hoverinfo="skip",
         )
     )
+
+
+def _hover(spread: Spread) -> str:
+    """Write a point's mean and interval.
+
+    >>> _hover(Spread.of([0.25])), _hover(Spread.of([1.0, 2.0, 3.0]))
+    ('0.2500', '2.0000 [-0.4841, 4.4841], 3 seeds')
+    """
+    interval = spread.interval()
+    text = spread.text(".4f") if interval is None else interval.text(".4f")
+    return f"{text}, {spread.count} seeds" if spread.count > 1 else text
 
 
 def _add_curve(figure: go.Figure, name: str, points: Curve, ceiling: float, x_title: str) -> None:
@@ -109,7 +138,7 @@ def _add_curve(figure: go.Figure, name: str, points: Curve, ceiling: float, x_ti
             connectgaps=False,
             line={"color": colour, "width": 2.5, "dash": DASHES.get(name, "solid")},
             marker={"symbol": MARKERS.get(name, "circle"), "size": 9},
-            customdata=[f"{s.text('.4f')}{f', {s.count} seeds' if s.count > 1 else ''}" for s in points.values()],
+            customdata=[_hover(spread) for spread in points.values()],
             hovertemplate=f"{name}, {x_title} %{{x:,}}: %{{customdata}}<extra></extra>",
         )
     )

@@ -130,9 +130,13 @@ def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infini
     points = {1: Spread.of([0.2, 0.4]), 2: Spread.of([0.3]), 4: Spread.of([math.inf, 0.5]), 8: Spread.of([math.inf])}
     figure = metric_figure({"SP": points}, {"uniform": 0.6, "5-gram": {1: 0.5, 8: 0.4}, "true model": math.nan}, "wer")
     by_mode = {(trace.name, trace.mode): trace for trace in figure.data}
-    line, band, beyond = by_mode["SP", "lines+markers"], by_mode["SP ± sd", "lines"], by_mode["SP", "text"]
+    line, band, beyond = by_mode["SP", "lines+markers"], by_mode["SP, 95% interval", "lines"], by_mode["SP", "text"]
     assert list(line.x) == [1, 2, 4, 8] and line.y[0] == pytest.approx(0.3) and line.y[3] is None
-    assert band.y[0] == pytest.approx(0.3 + math.sqrt(0.02)) and len(band.x) == 6
+    half = 12.7062047362 * math.sqrt(0.02) / math.sqrt(2)  # the quantile 0.975 of Student's t with one degree of freedom
+    assert band.y[0] == pytest.approx(0.3 + half) and band.y[-1] == pytest.approx(0.3 - half) and len(band.x) == 6
+    assert list(band.y[1:5]) == [0.3, 0.5, 0.5, 0.3]  # one seed, or one that is infinite: no width
+    assert figure.layout.yaxis.range[0] > 0.1 and 0.6 < figure.layout.yaxis.range[1] < 0.9  # the lines stay readable
+    assert line.customdata[0] == "0.3000 [-0.9706, 1.5706], 2 seeds" and line.customdata[1] == "0.3000"
     assert list(beyond.x) == [4, 8] and list(beyond.customdata) == ["1 of 2", "1 of 1"] and min(beyond.y) > 0.6
     assert [note.text for note in figure.layout.annotations] == ["uniform 0.600"]
     assert list(by_mode["5-gram", "lines"].y) == [0.5, 0.4]
