@@ -134,7 +134,7 @@ EFFECTIVE = {
     "score-values": "--model --test --json",
     "export": "--model --to --out",
     "sample": "--model --num-strings --seed --max-length --out",
-    "sweep": "sweep --out --scheduler --intervals --force --train --test --solution --true-model --format",
+    "sweep": "sweep --out --scheduler --intervals --force --train --test --solution --true-model --prefixes --targets --format",
     "reproduce": "experiment --out --seeds --quick --jobs --minutes --force",
     "generate dyck": "--out --num-strings --solution --force --seed --split --wrap",
     "generate automaton": "--out --num-strings --solution --force --seed --states --symbols",
