@@ -21,3 +21,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         runner.close()
         runs.runner.clear()
         assert not runner.pids
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_running(home: Path) -> Iterator[None]:
+    """All tests are one session to the runner: what a test that fails has left in the queue would hold up those after it."""
+    yield
+    runner = runs.runner()
+    for key, job in [*runner._jobs.items()]:
+        if not job.over:
+            for session in [*job.sessions]:
+                runner.cancel(key, session)
