@@ -58,7 +58,7 @@ def export_runs(home: Path, history: History, keys: Collection[str], owner: str 
     for key in keys:
         row = rows.get(key)
         if row is None or row.state != "done":
-            raise RecipeError("Only finished runs can go into a bundle.")
+            raise RecipeError(f"Only finished runs {'of your list ' if owner else ''}can go into a bundle.")
         listing["runs"][key] = {"name": row.name, "tags": row.tags, "note": ""}  # version 0.1 needs a note
         files |= {f"runs/{key}/{name}": read_capped(home / "runs" / key / name, MAX_BYTES) for name in FILES}
         check_at_most("the size of a bundle in bytes", sum(map(len, files.values())), MAX_BYTES)

@@ -18,6 +18,8 @@ from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.history import bundles
 from nlwfa_core.history.bundles import Imported, export_runs, import_runs
+from nlwfa_core.history.listing import Query, list_runs
+from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.runs import History
 from nlwfa_core.models.wfa import WFA
 from tests.core.small import all_runs, recipe_of, run_of
@@ -55,6 +57,30 @@ def packed(files: Files) -> bytes:
         for name, data in files.items():
             archive.writestr(name, data)
     return buffer.getvalue()
+
+
+def test_a_person_exports_the_runs_of_their_own_list_under_their_own_names(tmp_path: Path, history: History, bundle: bytes) -> None:
+    """Ada's bundle has nothing of Bob's: neither his runs nor what he or the lab calls hers. An import is on nobody's own list."""
+    import_runs(tmp_path, history, bundle)
+    first, second = (recipe_of(seed=seed).key() for seed in (1, 2))
+    ada, bob = OwnList(history, "ada"), OwnList(history, "bob")
+    assert not list_runs(history, Query(owner="ada")).runs
+    ada.add([first])
+    bob.add([first, second])
+    ada.rename(first, "ada's")
+    bob.rename(first, "bob's")
+    bob.tag(first, ["secret"])
+    files = files_of(export_runs(tmp_path, history, [first], "ada"))
+    assert json.loads(files["bundle.json"])["runs"] == {first: {"name": "ada's", "tags": [], "note": ""}}
+    everything = b"".join(files.values())
+    assert not any(text in everything for text in (b"bob", b"secret", b"first <b>", second.encode()))
+    for keys in ([second], [first, second]):
+        with pytest.raises(RecipeError, match=r"Only finished runs of your list can go into a bundle\."):
+            export_runs(tmp_path, history, keys, "ada")
+    ada.delete([first])
+    with pytest.raises(RecipeError, match="of your list"):
+        export_runs(tmp_path, history, [first], "ada")
+    assert files_of(export_runs(tmp_path, history, [first, second], "bob"))  # Ada's deletion is hers alone
 
 
 def test_there_and_back(tmp_path: Path, history: History, bundle: bytes) -> None:
