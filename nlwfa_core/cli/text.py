@@ -258,9 +258,9 @@ def ranking_summary(score: RankingScore) -> str:
 
     >>> from nlwfa_core.metrics.ranking import RankingScore
     >>> print(ranking_summary(RankingScore(0.75, 0.5, 748)))
-    NDCG5 0.7500, error 0.5000: the share of first-ranked symbols that were not what followed; 748 prefixes
+    NDCG5 0.7500, error 0.5000: the first-ranked symbol is not what followed, or not the likeliest; 748 prefixes
     """
-    error = f"error {as_text(score.error)}: the share of first-ranked symbols that were not what followed"
+    error = f"error {as_text(score.error)}: the first-ranked symbol is not what followed, or not the likeliest"
     return f"NDCG5 {as_text(score.ndcg5)}, {error}; {prefixes_text(score.num_prefixes)}"
 
 

@@ -143,7 +143,7 @@ def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str,
         targets.offsets[: num_prefixes + 1],
         targets.best_gains[:num_prefixes],
     )
-    return first, (f"there are {len(targets):,} targets for {num_prefixes:,} prefixes: the first {num_prefixes:,} are used.",)
+    return first, (f"{len(targets):,} targets for {num_prefixes:,} prefixes: the first {num_prefixes:,} are used.",)
 
 
 def targets_reading(targets: Targets) -> str:

@@ -54,7 +54,7 @@ def test_a_ranking_with_its_score(folder: Path, capsys: pytest.CaptureFixture[st
     assert out == "1 -1 0\n" * 6
     gains = [1 / 2, 1, (0.5 / np.log2(3) + 0.3 / 2) / 0.8, 1 / np.log2(3), 1 / 2, 1]
     assert err.splitlines()[-1] == (
-        f"NDCG5 {np.mean(gains):.4f}, error 0.6667: the share of first-ranked symbols that were not what followed; 6 prefixes"
+        f"NDCG5 {np.mean(gains):.4f}, error 0.6667: the first-ranked symbol is not what followed, or not the likeliest; 6 prefixes"
     )
     assert call(*options, "--targets", folder / "targets", "--json") == 0
     record = json.loads(capsys.readouterr().out)
@@ -158,4 +158,4 @@ def test_more_targets_than_prefixes_are_noted(folder: Path, tmp_path: Path, caps
     assert call(*options, tmp_path / "targets") == 0
     out, err = capsys.readouterr()
     assert out == exact
-    assert "targets: there are 7 targets for 6 prefixes: the first 6 are used." in err
+    assert "targets: 7 targets for 6 prefixes: the first 6 are used." in err

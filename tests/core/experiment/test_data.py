@@ -71,7 +71,7 @@ def test_prefixes_with_targets_are_scored(shelf: FileShelf) -> None:
     assert data.alphabet.symbols == ("a", "b", "c")
     assert data.readings["upload_prefixes"] == "read as characters: 3 symbols: a b c"
     assert data.readings["upload_targets"] == "read as a SPiCe target file: 5 lines"
-    assert "there are 5 targets for 4 prefixes: the first 4 are used." in data.notes
+    assert "5 targets for 4 prefixes: the first 4 are used." in data.notes
     scores = evaluate(NGram.fit(data.train, 1), data.test)
     assert scores.prefix_error == 2 / 4
     discount = 1 / log2(3)

@@ -82,7 +82,7 @@ def test_more_targets_than_prefixes_and_fewer() -> None:
     assert targets_of(targets, 3) == (targets, ())
     first, notes = targets_of(targets, 2)
     assert (first.symbols.tolist(), first.offsets.tolist(), len(first)) == ([0, 0, 1], [0, 1, 3], 2)
-    assert notes == ("there are 3 targets for 2 prefixes: the first 2 are used.",)
+    assert notes == ("3 targets for 2 prefixes: the first 2 are used.",)
     with pytest.raises(FormatError, match="a line for each of the 4 prefixes; got 3 lines"):
         targets_of(targets, 4)
 
