@@ -1,11 +1,11 @@
 """The Hankel matrix of a function of strings, H[u, v] = f(uv).
 
-- `names`: the statistics that f may be, and the transforms of its entries, by name.
-- `basis`: `Basis`, the prefixes and suffixes, and which of a sample's are selected.
+- `names`: the names of the statistics that f can be, and of the transforms of entries.
+- `basis`: `Basis`, the prefixes and suffixes that are rows and columns, and their selection from a sample.
 - `matrix`: `HankelMatrix` itself, boundary symbols, and H of a known function.
-- `estimate`: H from a sample.
-- `transforms`: square roots, or rows divided by their prefix's frequency.
-- `values`: H with only some cells observed, for functions that are not distributions.
+- `estimate`: estimates H from a sample.
+- `transforms`: takes square roots of entries, or divides rows by the frequency of their prefix.
+- `values`: H with only some cells known, for functions that are not distributions.
 
-How H becomes a model is up to `learning`.
+`learning` learns models from H.
 """

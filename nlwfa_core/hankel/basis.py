@@ -24,12 +24,12 @@ class Basis:
     Attributes
     ----------
     prefixes : Words
-        Distinct, prefix-closed ([P, Theorem 2] needs it), λ first.
+        Distinct words, λ first. They are prefix-closed: all prefixes of a prefix are among them, which [P, Theorem 2] requires.
     suffixes : Words
-        Distinct, λ first.
+        Distinct words, λ first.
     num_symbols : int
     alphabet : Alphabet or None
-        Of the sample that it was selected from; None for a basis of numbers.
+        The alphabet of the sample from which the basis was selected; None if symbols are known only by their numbers.
 
     Raises
     ------
@@ -65,13 +65,15 @@ class Basis:
 
 @check_types
 def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
-    """Select the rows and columns that hold most of a statistic's mass, with ties broken by length, then alphabetically.
+    """Select the most frequent prefixes and suffixes of a sample, with ties broken by length, then alphabetically.
 
-    "string": the most frequent prefixes and suffixes, by the number of strings that begin or end with them. "prefix": what follows
-    a prefix may end anywhere, so the columns are the most frequent factors, by the number of their occurrences. "factor": so are
-    the rows. For these two, columns of single symbols come first, because next symbols are read off them.
-    λ has the highest frequency, so it is first in both, and the prefixes are prefix-closed. If there are fewer than requested, all
-    are selected (compare the lengths).
+    What counts as frequent depends on the statistic. "string": prefixes and suffixes, by the number of strings that begin or end
+    with them. "prefix": prefixes likewise, but as suffixes the most frequent factors, by their number of occurrences, because what
+    follows a prefix may end anywhere. "factor": the most frequent factors as both. With "prefix" and "factor", single symbols
+    precede all other suffixes except λ, because their columns are used to predict next symbols.
+
+    λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed. If the sample has fewer prefixes
+    or suffixes than requested, all of them are selected.
 
     Raises
     ------
@@ -100,9 +102,14 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
 
 
 def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
-    """Alphabetical rank of each node's word (read forwards) among the words of its length.
+    """Compute the alphabetical rank of each node's word, read forwards, among the words of the same length.
 
-    `nodes` of a tree of reversed words ascend and contain their parents.
+    Parameters
+    ----------
+    backward : Trie
+        A tree of reversed words.
+    nodes : array, shape (n,)
+        Nodes in ascending order, with all of their parents.
     """
     rank = np.zeros(backward.num_nodes, dtype=np.int64)
     bounds = np.searchsorted(nodes, backward.levels)

@@ -1,4 +1,4 @@
-"""Estimate a Hankel matrix from a sample: count what the statistic counts (see `names.STATISTICS`)."""
+"""Estimates a Hankel matrix from a sample, by counting occurrences as the statistic demands (see `names.STATISTICS`)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from .names import check_statistic
 
 @check_types
 def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
-    """Estimate H from a sample. Costs what its words have in common with the basis, plus |P|·|Σ| for the index.
+    """Estimate H from a sample.
 
-    Strings of another alphabet get the numbers of the basis's, symbol by symbol.
+    Wherever a row u ∈ P' occurs in a word and a column v ∈ S follows it, the word's frequency is added to H[u, v] if the statistic
+    counts that occurrence. "string": u must begin the word and v must end it. "prefix": u must begin it. "factor": both may be
+    anywhere. If the sample's alphabet is not the basis's, its symbols are renumbered to match it.
 
-    Each occurrence of a u in P' that the statistic counts, followed by a v in S, adds the word's frequency to H[u, v]. "string": u
-    begins the word and v ends it; "prefix": u begins it; "factor": u occurs anywhere.
+    The time is proportional to the number of such occurrences, plus |P|·|Σ| for the array `shifted`.
 
     Parameters
     ----------
     bounded : bool
-        Whether the sample is a `bounded_sample`.
+        Whether the sample has boundary symbols, from `matrix.bounded_sample`.
 
     Raises
     ------
@@ -78,16 +79,16 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
 
 
 class Occurrences(NamedTuple):
-    """Occurrences of rows of H in words.
+    """The places in words where the rows u of H occur.
 
     Attributes
     ----------
     rows, positions, owners : arrays, shape (num_occurrences,)
-        The row u, the position in the words where this u ends, and the word's number.
+        For each occurrence, the number of the row u, the position in the words at which u ends, and the number of the word.
     counts : array, shape (num_words,)
-        How often each word was seen.
+        How often each word occurs in the sample.
     num_rows : int
-        Number of different rows.
+        The number of different rows.
     """
 
     rows: IntArray
@@ -98,7 +99,7 @@ class Occurrences(NamedTuple):
 
 
 def _windows(words: Words, length: int, positions: IntArray) -> Words:
-    """The suffixes that begin at some positions in the words, cut to a length."""
+    """Cut out the suffixes that begin at some positions in the words, with at most `length` symbols each."""
     starts, lengths = words.suffixes()
     sizes = np.minimum(lengths[positions], length)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
@@ -107,16 +108,16 @@ def _windows(words: Words, length: int, positions: IntArray) -> Words:
 
 
 def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArray]:
-    """The rows of each word's prefixes that are in P', from λ on, one word after the other.
+    """Find the rows of those prefixes of each word that are in P', from λ on.
 
     Returns
     -------
     rows : array, shape (total,)
-        Rows of P come first, then those of `edge`.
+        The row numbers, one word after the other: 0 … |P| − 1 for prefixes in P, then one number for each entry of `edge`.
     starts : array, shape (num_words + 1,)
         The rows of word i are `rows[starts[i]:starts[i + 1]]`.
     edge : array, shape (num_edge,), ascending
-        The uσ outside P that occur: row of u times |Σ|, plus σ.
+        The words uσ outside P that occur, each as the number (row of u) · |Σ| + σ.
     """
     tree, num_symbols = basis.prefix_tree, basis.num_symbols
     row_of_node = np.empty(tree.num_nodes, dtype=np.int64)
@@ -131,7 +132,7 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
 
 
 def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> sparse.csr_array:
-    """How often each row is followed by each column and the end of the word, shape (num_rows, num_suffixes)."""
+    """Count how often each row is followed by each column and then the end of the word, shape (num_rows, num_suffixes)."""
     rows, positions, owners, counts, num_rows = occurrences
     tree, column_of_node = _suffix_tree(basis.suffixes.reversed(), basis.num_symbols)
     nodes, starts = tree.walk(words, backward=True)
@@ -143,10 +144,10 @@ def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> 
 
 
 def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) -> sparse.csr_array:
-    """How often each row is followed by each column, shape (num_rows, num_suffixes).
+    """Count how often each row is followed by each column, shape (num_rows, num_suffixes).
 
-    All suffixes that follow one position lie on one path of their tree. So the last node of the path is counted first, and a matrix
-    of which suffixes end above each node turns these counts into those of suffixes.
+    In the tree of all columns, the columns that follow one position lie on one path from the root. So only the last node of each
+    path is counted. A matrix that says which columns end on the path to each node then turns these counts into counts of columns.
     """
     rows, positions, owners, counts, num_rows = occurrences
     tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
@@ -163,12 +164,12 @@ def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) ->
 
 
 def _summed(rows: IntArray, columns: IntArray, counts: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
-    """The sum of the counts in each cell."""
+    """Make a sparse matrix in which counts of the same cell are added up."""
     return sparse.csr_array(sparse.coo_array((counts.astype(np.float64), (rows, columns)), shape=shape))
 
 
 def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
-    """The tree of some suffixes, and the column of each of its nodes: −1 if no suffix ends there."""
+    """Make the tree of some suffixes, and find the column of each node: −1 if no suffix ends there."""
     tree = Trie.of(suffixes, num_symbols)
     column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
     column_of_node[tree.ends] = np.arange(len(suffixes))
@@ -176,7 +177,7 @@ def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
 
 
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
-    """Set the rows of those uσ that are in P themselves, also of those that the sample does not contain."""
+    """Fill in `shifted` for those uσ that are in P themselves, including those that do not occur in the sample."""
     tree = basis.prefix_tree
     row_of_node = np.empty(tree.num_nodes, dtype=np.int32)
     row_of_node[tree.ends] = np.arange(len(basis.prefixes))

@@ -1,8 +1,9 @@
 """The Hankel matrix over a basis and its p-closure.
 
-H[u, v] = f(uv), with rows u in P' = P ∪ PΣ and columns v in S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). What f counts is the
-*statistic*: the paper's is `string`, the relative frequency of uv as a whole string.
-All rows uσ that hold only zeros share one row, so a matrix costs what its non-zeros cost.
+H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the suffixes S (Li, Rabusseau, Precup
+2018, §2.2 and §4.3). The *statistic* says what f is. The paper's is `string`: the relative frequency of uv as a whole string.
+
+All rows uσ that hold only zeros share one stored row, so that the memory is proportional to the number of other entries.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ from .basis import Basis
 
 @dataclass(frozen=True, eq=False)
 class HankelMatrix:
-    """An estimate (or exact values) of H over a basis's p-closure.
+    """The matrix H over the p-closure of a basis, estimated from a sample or exact.
 
     Attributes
     ----------
     basis : Basis
     matrix : sparse array (CSR), shape (num_rows, num_suffixes)
-        Rows 0 … |P| − 1 are the prefixes in the basis's order; then come the rows uσ outside P that are not zero; last, if there
-        are any others, one zero row for them all.
+        Rows 0 … |P| − 1 are the prefixes in the order of the basis. They are followed by those rows uσ outside P that are not zero
+        and, if there are other rows uσ, by a single row of zeros that stands for all of these.
     shifted : array, shape (num_prefixes, num_symbols)
-        The row of uσ.
+        The number of the row of uσ, for each prefix u and symbol σ.
     num_closure_rows : int
-        |P'|: the number of rows if zero rows were not shared.
+        |P'|, the number of rows that `matrix` would have if zero rows were not shared.
     statistic : str
-        What f counts: one of `hankel.names.STATISTICS`.
+        What f is: one of `hankel.names.STATISTICS`.
     bounded : bool
-        Whether the strings have boundary symbols (see `bounded_sample`), which the basis's alphabet has in addition to theirs.
+        Whether the strings have boundary symbols (see `bounded_sample`). These are part of the basis's alphabet.
     transform : str
         The transform of the entries: one of `hankel.names.TRANSFORMS`.
     row_weights : array, shape (num_rows,), or None
-        The weight of each row when H is factorised; None: all alike.
+        The weight of each row when H is factorised; None if all rows have the same weight.
     """
 
     basis: Basis
@@ -75,12 +76,12 @@ class HankelMatrix:
 
     @property
     def start_row(self) -> int:
-        """The row of the state in which a string begins: λ's, or ⊢'s if factors of ⊢x⊣ are counted."""
+        """The number of the row whose state is the initial state: the row of λ, or of ⊢ if factors of ⊢x⊣ are counted."""
         return int(self.shifted[0, -1]) if self.num_marks == 2 else 0
 
     @property
     def num_marks(self) -> int:
-        """The number of boundary symbols, the last ones of the basis's alphabet: ⊣, and for factors ⊢."""
+        """The number of boundary symbols, which are the last ones of the basis's alphabet: ⊣ and, for factors, ⊢."""
         return (2 if self.statistic == "factor" else 1) if self.bounded else 0
 
     @cached_property
@@ -90,10 +91,10 @@ class HankelMatrix:
 
     @cached_property
     def row_classes(self) -> IntArray:
-        """Classes of equal rows: the number of each row's class, in order of first appearance, shape (num_rows,).
+        """The class of each row, shape (num_rows,): equal rows have the same number. Classes are numbered as they first appear.
 
-        Rare prefixes have equal rows: of 5,755 rows of SPiCe 4 (3000 × 300) only 1,332 differ. What depends on a row's values
-        alone needs to be computed only once for each class.
+        Many rare prefixes have equal rows: the 5,755 rows of SPiCe 4 (3000 × 300) form only 1,332 classes. Whatever depends only on
+        the values in a row has to be computed only once per class.
         """
         classes: dict[tuple[bytes, bytes], int] = {}
         bounds = pairwise(self.matrix.indptr.tolist())
@@ -120,10 +121,10 @@ def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
 
 
 def bounded_sample(sample: Sample, statistic: str) -> Sample:
-    """Add boundary symbols to strings, so that one rule gives a model of prefixes or factors both next symbols and ends.
+    """Add boundary symbols to strings, so that prefix or factor frequencies also include the probabilities of whole strings.
 
-    "prefix": x⊣, so f(x⊣) is the probability of x, and f(u) that of all strings that begin with u. "factor": ⊢x⊣, because factors
-    begin anywhere: these two probabilities are f(⊢x⊣) and f(⊢u).
+    With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u) the probability that a string
+    begins with u. With "factor", x becomes ⊢x⊣, because a factor can begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
 
     Raises
     ------
@@ -142,7 +143,7 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
 
 
 def hankel_alphabet(alphabet: Alphabet, statistic: str, bounded: bool) -> Alphabet:
-    """The alphabet of a matrix's prefixes and suffixes: with boundary symbols if the strings have them."""
+    """Return the alphabet of a matrix's prefixes and suffixes, which includes boundary symbols if the strings have them."""
     return bounded_alphabet(alphabet, statistic) if bounded else alphabet
 
 
@@ -161,12 +162,12 @@ def counted_string(word: Word, alphabet: Alphabet, statistic: str, bounded: bool
 def exact_hankel(
     weights: Callable[[Words], FloatArray], basis: Basis, statistic: str = "string", bounded: bool = False
 ) -> HankelMatrix:
-    """Fill H with the values of a known function: |P'| · |S| calls, so for small bases and tests.
+    """Fill H with the values of a known function. It needs |P'| · |S| values, so it is meant for small bases and tests.
 
     Parameters
     ----------
     weights : callable
-        Words -> array, shape (num_words,), such as a model's `weights`.
+        Words -> their values, shape (num_words,), such as a model's method `weights`.
     """
     prefixes = set(basis.prefixes)
     shifted_words = [(*u, symbol) for u in basis.prefixes for symbol in range(basis.num_symbols)]

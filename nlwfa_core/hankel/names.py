@@ -1,4 +1,4 @@
-"""Names and meanings of the statistics and transforms of Hankel matrices, which is all that a recipe needs of them."""
+"""The names and meanings of the statistics and transforms of Hankel matrices, in a module that recipes can import cheaply."""
 
 from __future__ import annotations
 

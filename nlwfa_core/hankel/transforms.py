@@ -1,4 +1,4 @@
-"""Transform the entries of a Hankel matrix before it is factorised. Models undo this when they are read (`models.reading`)."""
+"""Transforms the entries of a Hankel matrix before it is factorised. `models.reading` undoes this in a model's outputs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .names import TRANSFORMS
 def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     """Transform the entries of H.
 
-    "sqrt": H^{1/2}, element by element (Bailly 2011's quadratic WFA; the Hellinger distance between distributions).
-    "row": each row divided by its prefix's frequency, which is the λ-column if there are boundary symbols, else the row's sum.
-    This frequency becomes the row's weight, so a prefix that was never seen has weight 0.
+    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 do so; the squared error is then related to the
+    Hellinger distance between distributions.) "row" divides each row by the frequency of its prefix, which is in the λ-column if
+    there are boundary symbols, and otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
+    occurs has the weight 0.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""Learning any function of strings from its values at some of them: the data, the Hankel cells they fill, and a model's error.
+"""Data for learning any function of strings from its values: the strings and values, the Hankel cells they fill, a model's error.
 
-A cell is observed if its string is in the data, even if the value is 0. Unlike counts, values say nothing about other strings.
+A cell of H is observed if its string is in the data, even if the value is 0. Strings that are not in the data are unknown; in
+counts, by contrast, they would have the frequency 0.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ValuedStrings:
     ----------
     words : Words
     values : array, shape (num_words,)
-        Finite, of either sign.
+        Finite numbers of either sign.
     alphabet : Alphabet
     """
 
@@ -58,7 +59,7 @@ class ValuedStrings:
         Raises
         ------
         RecipeError
-            If one word has two values, or a value is not finite.
+            If a word has two different values, or a value is not finite.
         """
         first, inverse = distinct(words)
         differing = [(row, first[inverse[row]]) for row in np.flatnonzero(values != values[first][inverse])[:1]]
@@ -80,7 +81,7 @@ class ValuedStrings:
         Raises
         ------
         RecipeError
-            If the sizes don't fit.
+            If a size is negative, or the sizes sum to more than the number of strings.
         """
         if min(sizes) < 0 or sum(sizes) > len(self.words):
             raise RecipeError(f"can't split {len(self.words):,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
@@ -99,13 +100,13 @@ def observed_hankel(strings: ValuedStrings, basis: Basis) -> HankelMatrix:
     Returns
     -------
     HankelMatrix
-        With the statistic `VALUE`: the entries that `matrix` stores, which may be 0, are the observed cells, and the row shared
-        by all uσ without observed cells is unknown, not zero.
+        A matrix with the statistic `VALUE`. The entries that its `matrix` stores, which may be 0, are the observed cells. The row
+        that all uσ without observed cells share is unknown, not zero.
 
     Raises
     ------
     RecipeError
-        As `estimate_hankel`.
+        If a string has a symbol that the basis's alphabet lacks, or the index would be too large.
     """
     # Each cell belongs to one string. With string i counted i times, the frequency in a cell identifies its string.
     numbered = Sample(strings.words, np.arange(1, len(strings.words) + 1), strings.alphabet)
@@ -116,7 +117,12 @@ def observed_hankel(strings: ValuedStrings, basis: Basis) -> HankelMatrix:
 
 
 def observed_transitions(hankel: HankelMatrix, num_cells: int = 1) -> npt.NDArray[np.bool_]:
-    """The u and σ for which the rows of u and of uσ both have `num_cells` observed cells, shape (num_prefixes, num_symbols)."""
+    """Find the u and σ for which the rows of u and uσ both have at least `num_cells` observed cells.
+
+    Returns
+    -------
+    array of bool, shape (num_prefixes, num_symbols)
+    """
     observed = np.diff(hankel.matrix.indptr) >= num_cells
     both: npt.NDArray[np.bool_] = observed[: hankel.num_prefixes, None] & observed[hankel.shifted]
     return both
@@ -129,9 +135,9 @@ class ValueScores:
     Attributes
     ----------
     rmse : float
-        Root mean square of f(x) minus the value; nan if an output is not finite.
+        The root mean square of f(x) minus the value of x; nan if an output is not finite.
     zero_rmse, mean_rmse : float
-        The same for a model that is 0 everywhere, and for one that is the mean of these values everywhere.
+        The same error of a model whose outputs are all 0, and of a model whose outputs are all the mean of these values.
     num_words, num_nonfinite : int
     """
 
@@ -152,7 +158,7 @@ def value_scores(outputs: FloatArray, values: FloatArray) -> ValueScores:
     Raises
     ------
     RecipeError
-        If the shapes differ, or there are none.
+        If the shapes differ, or there are no strings.
     """
     if outputs.shape != values.shape or not len(values):
         raise RecipeError(f"there must be as many outputs as values, at least 1; got {outputs.size} and {values.size}")

@@ -10,10 +10,16 @@ from .wfa import WFA
 
 
 def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
-    """Return the automaton of string probabilities whose statistic ("string", "prefix" or "factor") an automaton computes.
+    """Convert an automaton that computes a statistic of strings to one that computes the probabilities of the strings.
 
-    "prefix": α∞ becomes (I − A) α∞, where A is the sum of the A_σ, because f(x) = f(xΣ*) − Σ_σ f(xσΣ*). "factor": α₀ᵀ becomes
-    α₀ᵀ (I − A) too. "string": nothing changes.
+    With A = Σ_σ A_σ, an automaton of prefix probabilities gets (I − A) α∞ in place of α∞, because f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An
+    automaton of factor frequencies gets this and also α₀ᵀ (I − A) in place of α₀ᵀ.
+
+    Parameters
+    ----------
+    wfa : WFA
+    statistic : str
+        What `wfa` computes: "prefix", "factor", or "string", with which nothing changes.
     """
     initial, termination = wfa.initial, wfa.termination
     if statistic == "factor":

@@ -1,4 +1,4 @@
-"""Models on disk: safetensors for arrays, JSON for the rest. Nothing is ever unpickled.
+"""Saves and loads models: arrays as safetensors, everything else as JSON. Nothing is ever unpickled.
 
 A model's folder holds `model.safetensors` and `model.json`. Each file is written whole or not at all (`files.write_atomically`).
 """
@@ -33,14 +33,15 @@ MAX_TENSOR_BYTES = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A model, the alphabet it needs, and where it came from.
+    """A model with its alphabet and information on its origin.
 
     Attributes
     ----------
     model : WFA, NLWFA or RecurrentModel
     alphabet : Alphabet
     info : dict
-        As JSON: parts of the recipe, the training file, messages. It is for people; nothing is computed from it.
+        Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; nothing
+        is computed from them.
     """
 
     model: LearnedModel
@@ -50,19 +51,20 @@ class SavedModel:
 
 @check_types
 def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
-    """Write a model's folder, and make it if it does not exist. `load_model` reads whatever this accepts.
+    """Write a model to a folder, which is made if it does not exist. `load_model` can read every model that this accepts.
 
     Parameters
     ----------
     sync : bool
-        As in `write_atomically`.
+        Whether to wait until the files are safely on disk (see `files.write_atomically`).
 
     Raises
     ------
     RecipeError
-        If the model holds nan or ∞, it has another alphabet, the info is not JSON, or the disk refuses.
+        If the model holds nan or ∞, its alphabet is not `saved.alphabet`, `saved.info` can't be written as JSON, a file would be
+        too large, or the folder can't be written.
     TypeError
-        If it is not a kind of model that has files. (An n-gram is counted again faster than it is read.)
+        If models of this kind can't be saved. (Counting an n-gram again is faster than reading it from a file.)
     """
     directory, model = Path(directory), saved.model
     if not isinstance(model, LearnedModel):
@@ -109,9 +111,9 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
 
 @check_types
 def load_model(directory: Path | str) -> SavedModel:
-    """Read a model's folder back.
+    """Read a model from its folder.
 
-    Shapes, types and finiteness are checked here, because safetensors accepts nan and absurd shapes.
+    Shapes, types and finiteness are checked here, because safetensors accepts nan and impossible shapes.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def load_model(directory: Path | str) -> SavedModel:
 
 
 def _model_of(header: Any, arrays: Mapping[str, FloatArray], directory: Path) -> SavedModel:
-    """Check the two files of a folder, and make the model of them."""
+    """Check the contents of a folder's two files, and make the model from them."""
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
         file_format = header.get("format") if isinstance(header, dict) else type(header).__name__
         raise RecipeError(f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r}")

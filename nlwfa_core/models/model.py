@@ -1,8 +1,8 @@
-"""What every model of strings can do, and what some can do besides.
+"""The interface of all models of strings, and interfaces that only some models have.
 
-A model gives strings weights, f(x), and each prefix scores of what comes next. It need not be a probability distribution, and what
-was learned rarely is: scores may be negative, or not sum to 1. `next_distributions` is the one place that turns them into
-probabilities.
+A model computes the weight f(x) of a string x, and for each prefix the scores of what comes next. It need not be a probability
+distribution, and a learned model rarely is one: scores may be negative, or not sum to 1. Only `next_distributions` turns scores
+into probabilities.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Model(Protocol):
 
 
 class HasModel(Protocol):
-    """What holds a model beside other things: a `Fit`, a `SavedModel`, a `Result`."""
+    """An object that holds a model among other things, such as a `Fit`, a `SavedModel` or a `Result`."""
 
     @property
     def model(self) -> Model: ...
@@ -40,7 +40,7 @@ class HasModel(Protocol):
 
 @runtime_checkable
 class LogModel(Model, Protocol):
-    """A model that can give the logarithms of its weights, so that those of long strings do not underflow to 0."""
+    """A model that can compute the logarithms of its weights, so that the weights of long strings do not underflow to 0."""
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
@@ -48,9 +48,10 @@ class LogModel(Model, Protocol):
 
 @runtime_checkable
 class SharedModel(Model, Protocol):
-    """A model whose weights follow from its next-symbol scores, so that one walk along the strings serves both.
+    """A model whose weights follow from its next-symbol scores, so that both can be computed in one walk along the strings.
 
-    f(x) is the score of the end after x; or, for a chain, the product of the scores along x, the end included.
+    The weight f(x) is the score of the end of the string after x or, if the model is a chain, the product of the scores of all
+    symbols of x and of its end.
     """
 
     @property
@@ -69,7 +70,7 @@ class ChainModel(ABC):
 
     @abstractmethod
     def next_scores(self, trie: Trie) -> FloatArray:
-        """p(a | u) for each prefix u, the end last, shape (num_nodes, num_symbols + 1); rows sum to 1."""
+        """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes, num_symbols + 1). Rows sum to 1."""
 
     def weights(self, words: Words) -> FloatArray:
         """P(x), shape (num_words,)."""
@@ -83,7 +84,7 @@ class ChainModel(ABC):
 
 
 def model_of(value: Model | HasModel) -> Model:
-    """The model itself, or that of a `Fit`, a `SavedModel` or a `Result`. Raises TypeError for anything else."""
+    """Return a model as it is, or the model of a `Fit`, a `SavedModel` or a `Result`. Raises TypeError for anything else."""
     model: Any = getattr(value, "model", value)
     if not all(hasattr(model, name) for name in ("num_symbols", "weights", "next_scores")) or isinstance(model, type):
         raise TypeError(
@@ -93,15 +94,16 @@ def model_of(value: Model | HasModel) -> Model:
 
 
 def alphabet_of(model: Model) -> Alphabet | None:
-    """The alphabet of a model that has one; None for a model of numbers only."""
+    """Return the alphabet of a model; None if the model knows its symbols only by their numbers."""
     alphabet: Alphabet | None = getattr(model, "alphabet", None)
     return alphabet
 
 
 def next_distributions(scores: FloatArray) -> FloatArray:
-    """|scores| of what follows each prefix, divided by their sum: the probabilities of what comes next, shape (n, num_symbols + 1).
+    """Turn the scores of what follows each prefix into probabilities, by dividing |scores| by their sum.
 
-    A row of zeros stays 0, so that nothing that follows gets a probability. A row with a score that is not finite holds nan.
+    Both arrays have the shape (n, num_symbols + 1). A row whose scores are all 0 stays 0, so it gives no probability to anything. A
+    row with a score that is not finite becomes nan.
 
     >>> next_distributions(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0]])).tolist()
     [[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]

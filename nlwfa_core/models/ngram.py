@@ -17,7 +17,7 @@ from .model import ChainModel
 
 @dataclass(frozen=True)
 class Uniform:
-    """The model in which every next symbol, and the end, is equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
+    """The model in which every symbol and the end of the string are equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
 
     num_symbols: int
     is_chain = True  # see `model.SharedModel`
@@ -39,22 +39,23 @@ class Uniform:
 
 @dataclass(frozen=True, eq=False)
 class NGram(ChainModel):
-    """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991), the end of the string counted as a symbol.
+    """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991). The end of the string counts as a symbol.
 
-    p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), with T(h) the number of distinct symbols seen after the history h and
-    h' the history without its oldest symbol; the empty history is interpolated with the uniform distribution over Σ and the end.
-    The beginning of a string is a symbol of its own in histories.
+    p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), where c counts occurrences, T(h) is the number of distinct symbols that
+    follow the history h, and h' is h without its oldest symbol. For the empty history, the uniform distribution over Σ and the end
+    takes the place of p(a | h'). In histories, the beginning of a string is a symbol of its own.
 
     Attributes
     ----------
     order : int
         Histories are up to order − 1 symbols long.
     histories : Trie
-        Of histories read backwards, newest symbol first; symbol `num_symbols` is the beginning.
+        The tree of the histories, read backwards with the newest symbol first. Symbol number `num_symbols` is the beginning of a
+        string.
     counts : sparse array (CSR), shape (num_histories, num_symbols + 1)
-        c(h a).
+        The counts c(h a); the last column is the end of the string.
     alphabet : Alphabet or None
-        That of the strings.
+        The alphabet of the training strings.
     """
 
     order: int
@@ -73,7 +74,7 @@ class NGram(ChainModel):
     @classmethod
     @check_types
     def fit(cls, sample: Sample, order: int) -> NGram:
-        """Count a training sample.
+        """Count the histories, and what follows them, in a training sample.
 
         Raises
         ------
@@ -119,7 +120,7 @@ class NGram(ChainModel):
 
 
 def _histories(trie: Trie, length: int) -> Words:
-    """The last `length` symbols of each node's prefix, newest first, followed by the beginning if the prefix is shorter."""
+    """List the last `length` symbols of each node's prefix, newest first, ending with the beginning if the prefix is shorter."""
     columns: list[IntArray] = []
     nodes = np.arange(trie.num_nodes)
     for _ in range(length):

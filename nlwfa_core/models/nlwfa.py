@@ -34,22 +34,23 @@ class NLWFA:
     initial : array, shape (num_states,)
         α₀.
     transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
-        The layers of G_σ: num_states → … → num_states. The output of each layer, the last one included, goes through θ. There is
-        one map per symbol, and one more for the end of the string if the reading has an end map.
+        The layers of the maps G_σ, of widths num_states → … → num_states. θ is applied to the output of every layer, the last one
+        included. There is one map per symbol, and one more for the end of the string if the reading has an end map.
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
-        The hidden layers of φ', each through θ; the first takes num_states.
+        The hidden layers of the decoder φ'. θ is applied to the output of each. The first layer takes a state.
     output : array, shape (decoder_width, num_outputs)
-        The part of φ' 's last, linear layer D that the reading needs.
-        "string": first the λ-column, so that G_λ(z) = decoder(z) · output[:, 0]; then what gives the weight of all strings that
-        continue u with a suffix of the basis, Σ_{v ∈ S} f(uv): the sum of D's columns, or, if outputs are squared, a matrix R with
-        R Rᵀ = D Dᵀ. A nonlinear model has no prefix conversion; this replaces it.
-        "boundary": the λ-column. "conditional": a column for each symbol, and one for the end.
+        The part that the reading needs of the last layer of φ', a linear layer D with one column per suffix of the basis.
+        "string": first the λ-column of D, so that G_λ(z) = decoder(z) · output[:, 0]. The other columns give the weight of all
+        strings that continue a prefix u with a suffix of the basis, Σ_{v ∈ S} f(uv). They are the sum of the columns of D or, if
+        outputs are squared, a matrix R with R Rᵀ = D Dᵀ. They stand in for the prefix conversion, which a nonlinear model lacks.
+        "boundary": only the λ-column.
+        "conditional": one column per symbol, and a last one for the end of the string.
     nonlinear_transitions, nonlinear_termination : bool
-        Whether θ is tanh (else the identity) in G_σ, and in φ'.
+        Whether θ is tanh in G_σ, and in φ'; otherwise it is the identity.
     reading : Reading
-        What is done with the outputs.
+        How outputs are turned into weights and scores.
     alphabet : Alphabet or None
-        As in `wfa.WFA`.
+        The symbols of the maps; None if symbols are known only by their numbers.
     """
 
     initial: FloatArray
@@ -100,11 +101,14 @@ class NLWFA:
 
     @property
     def termination(self) -> FloatArray:
-        """The λ-column of φ' 's last layer, shape (decoder_width,). Not for conditional readings."""
+        """The λ-column of the last layer of φ', shape (decoder_width,). Conditional readings have no such column."""
         return self.output[:, 0]
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
-        """G_σ of each row (see `rolling.Transitions`). Linear maps give exactly 0 where only rounding is left (`rounding`)."""
+        """Apply G_σ to each row of `states` (see `rolling.Transitions`).
+
+        Where only rounding error would be left, linear maps give exactly 0 (see `rounding`).
+        """
         before = states
         for layer in self.transitions:
             states = activate(states @ layer[symbol], self.nonlinear_transitions)
@@ -118,14 +122,14 @@ class NLWFA:
 
     @cached_property
     def magnitudes(self) -> FloatArray:
-        """The product of the layers' magnitudes, shape (num_maps, num_states, num_states); for linear maps."""
+        """The product of the absolute values of a map's layers, shape (num_maps, num_states, num_states); for linear maps only."""
         product = np.abs(self.transitions[0])
         for layer in self.transitions[1:]:
             product = product @ np.abs(layer)
         return product
 
     def decode(self, states: FloatArray) -> FloatArray:
-        """The last hidden layer of φ', shape (n, decoder_width)."""
+        """Compute the last hidden layer of φ' for each state, shape (n, decoder_width)."""
         for layer in self.decoder:
             states = activate(states @ layer, self.nonlinear_termination)
         return states
@@ -159,11 +163,12 @@ class NLWFA:
             return np.log2(np.abs(self.weights(words)))
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix, shape (num_nodes, num_symbols + 1): each symbol, and last the end of the string.
+        """Scores of what follows each prefix u, shape (num_nodes, num_symbols + 1). The last column is the end of the string.
 
-        By reading: "string", for each σ the decoded row sum of uσ, ≈ Σ_{v ∈ S} f(uσv), and f(u) (the paper does not say how its
-        models predict a next symbol: this is our reading, see docs/method-notes.md); "boundary", the prefix probability of uσ,
-        and f(u); "conditional", the outputs themselves.
+        They depend on the reading. "string": the score of σ is the decoded sum of the row of uσ, approximately Σ_{v ∈ S} f(uσv),
+        and the score of the end is f(u). (The paper does not say how its models predict a next symbol; docs/method-notes.md
+        explains this choice.) "boundary": the score of σ is the prefix probability of uσ, and that of the end is f(u).
+        "conditional": the scores are the outputs themselves.
         """
         states = self.states(trie)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -171,12 +176,12 @@ class NLWFA:
         return next_distributions(scores) if self.reading.normalised else scores
 
     def outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
-        """φ' of each state, restricted to some columns of `output`: exactly 0 where only rounding is left (`rounding`)."""
+        """Compute φ' of each state for some columns of `output`: exactly 0 where only rounding error is left (see `rounding`)."""
         hidden = self.decode(states)
         return flush_entries(hidden @ columns, hidden, np.abs(columns))
 
     def side_by_side(self, columns: Iterable[FloatArray], num_rows: int) -> FloatArray:
-        """Columns of shape (num_rows,) as one array: see `reading.Network`."""
+        """Join columns of shape (num_rows,) into one array (see `reading.Network`)."""
         table = np.empty((num_rows, self.num_symbols + 1))
         for index, column in enumerate(columns):
             table[:, index] = column

@@ -2,10 +2,11 @@
 
 From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation of u's row. What that row says
 about strings depends on what the matrix holds: frequencies of whole strings, frequencies of prefixes with a symbol for the end, or
-conditional probabilities. A `Reading` says so in numbers, in LaTeX and in words. A new reading is one new class here, its entry in
-`READINGS`, and the case in `reading_for` in which it applies.
+conditional probabilities. A `Reading` computes weights and scores from outputs accordingly, and describes them in LaTeX and in
+words. A new reading needs a class here, an entry in `READINGS`, and the case in `reading_for` in which it applies.
 
-Numbers are numpy arrays (`nlwfa.NLWFA`) or torch tensors (likelihood refinement): a reading uses only what both offer.
+Arrays are numpy arrays (in `nlwfa.NLWFA`) or torch tensors (in likelihood refinement). A reading uses only operations that both
+have.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ Array = Any
 
 @dataclass(frozen=True)
 class Link:
-    """A function of outputs, as a sentence, as a phrase about an output's name, and in LaTeX. `Reading.linked` computes it."""
+    """The descriptions of a function that is applied to outputs: a sentence, a phrase around an output's name, and LaTeX.
+
+    `Reading.linked` computes the function.
+    """
 
     sentence: str
     phrase: str
@@ -41,7 +45,7 @@ LINKS = {
 
 
 class Network(Protocol):
-    """What a reading needs to know about a network. States have one row per prefix."""
+    """The interface through which a reading uses a network. Arrays of states have one row per prefix."""
 
     @property
     def num_symbols(self) -> int: ...
@@ -51,29 +55,30 @@ class Network(Protocol):
 
     @property
     def output(self) -> Array:
-        """φ' 's last layer, shape (decoder_width, num_outputs): see `NLWFA.output`."""
+        """The last layer of φ', shape (decoder_width, num_outputs): see `NLWFA.output`."""
 
     def outputs(self, states: Array, columns: Array) -> Array:
-        """φ' of each state, restricted to some columns of `output`: shape (n, num_columns)."""
+        """Compute φ' of each state for some columns of `output`: shape (n, num_columns)."""
 
     def side_by_side(self, columns: Iterable[Array], num_rows: int) -> Array:
-        """Columns of shape (num_rows,) as one array of shape (num_rows, num_columns)."""
+        """Join columns of shape (num_rows,) into one array of shape (num_rows, num_columns)."""
 
 
 @dataclass(frozen=True)
 class Reading(ABC):
-    """What is done with a network's outputs.
+    """A rule that turns a network's outputs into weights of strings and scores of what comes next.
 
     Attributes
     ----------
     link : str
-        One of `LINKS`: the function applied to each output. "softmax" is for conditional readings only.
+        The function applied to each output, one of `LINKS`. "softmax" is for conditional readings only.
     normalised : bool
-        Whether absolute scores of what comes next are divided by their sum, and a string's weight is their product: a distribution.
+        Whether the model is a distribution: |scores| of what comes next are divided by their sum, and the weight of a string is the
+        product of its normalised scores.
     name : str
         The reading's name in `READINGS` and in model files.
     sentence : str
-        What it does, in words.
+        A description of the reading for users.
     has_end_map : bool
         Whether the end of a string is a symbol with a map of its own, G_⊣.
     looks_ahead : bool
@@ -100,7 +105,7 @@ class Reading(ABC):
     # In numbers
 
     def scores(self, network: Network, states: Array) -> Array:
-        """Scores of what follows each prefix, not normalised: shape (n, num_symbols + 1), the end of the string last."""
+        """Compute the scores of what follows each prefix, not normalised, with the end last: shape (n, num_symbols + 1)."""
         # The order of these products decides in which order gradients are summed, and so their last digits.
         ends, first, columns = self._ends(network, states), network.output[:, :1], self.prefix_columns(network.output)
 
@@ -112,19 +117,19 @@ class Reading(ABC):
         return network.side_by_side((self.linked(output).sum(axis=1) for output in outputs()), len(states))
 
     def weights(self, network: Network, states: Array) -> Array:
-        """f(u) from the states of prefixes u, shape (n,). Not for chains."""
+        """Compute f(u) from the states of prefixes u, shape (n,). Not for chains."""
         return self.linked(network.outputs(self._ends(network, states), network.output[:, :1]))[:, 0]
 
     def _ends(self, network: Network, states: Array) -> Array:
-        """The states after the end of the string."""
+        """Compute the states after the end of the string, if it has a map; otherwise the states stay the same."""
         return network.transition(states, network.num_symbols) if self.has_end_map else states
 
     def prefix_columns(self, output: Array) -> Array:
-        """The columns of `NLWFA.output` whose linked values sum to the weight of all strings that begin with a prefix."""
+        """Select the columns of `NLWFA.output` whose linked outputs sum to the weight of all strings that begin with a prefix."""
         return output
 
     def linked(self, outputs: Array) -> Array:
-        """The link of outputs, shape (n, num_columns). Softmax is for numpy arrays only."""
+        """Apply the link to outputs, shape (n, num_columns). Softmax is for numpy arrays only."""
         if self.link == "identity":
             return outputs
         if self.link == "square":
@@ -138,16 +143,16 @@ class Reading(ABC):
 
     @abstractmethod
     def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
-        """What a model needs of a factorisation's last layer (see `NLWFA.output`).
+        """Reduce a factorisation's last layer to the part that a model needs (see `NLWFA.output`).
 
         Parameters
         ----------
         last : array, shape (decoder_width, num_suffixes)
-            From the last hidden layer to a row of the matrix.
+            The layer that maps the last hidden layer to a row of the matrix.
         suffixes : Words
-            The matrix's suffixes; ⊣ is the symbol num_symbols, ⊢ the one after it.
+            The matrix's suffixes. Symbol number num_symbols is ⊣, and the next one is ⊢.
         num_symbols : int
-            Without boundary symbols.
+            The number of symbols, not counting boundary symbols.
         bounded : bool
             Whether the matrix counts strings with boundary symbols.
 
@@ -159,19 +164,19 @@ class Reading(ABC):
     # In LaTeX
 
     def link_formula(self, output: str) -> str:
-        """The link of an output that is written like this."""
+        """Write the LaTeX of the link applied to an output, given the LaTeX of the output."""
         return LINKS[self.link].formula % output
 
     def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
-        """Return the LaTeX of f(x) before normalisation, one formula per line.
+        """Write the LaTeX of f(x) before normalisation, one formula per line.
 
         Parameters
         ----------
         entry : callable
-            (word, end) -> the LaTeX of the network's output for that word in the λ column; `end` is the symbol ⊣ if the
-            end-of-string map is applied as well, otherwise empty.
+            (word, end) -> the LaTeX of the network's output in the λ-column for that word. `end` is the symbol ⊣ if the map of the
+            end of the string is applied as well, and otherwise empty.
         following : str
-            The LaTeX of the network's output for u and a next symbol σ.
+            The LaTeX of the network's output for a prefix u and a next symbol σ.
         """
         end = r"{\dashv}" if self.has_end_map else ""
         return (f"f(x)={self.link_formula(entry('x', end))}",)
@@ -179,17 +184,17 @@ class Reading(ABC):
     # In words
 
     def path(self, word: Word, num_symbols: int) -> Word:
-        """The symbols whose maps are applied to get a word's weight, unless it is a product of scores."""
+        """List the symbols whose maps are applied to compute a word's weight, for readings in which it is no product of scores."""
         return (*word, num_symbols) if self.has_end_map else word
 
     def link_phrase(self, output: str) -> str:
-        """The link of an output that has this name."""
+        """Write the link applied to an output as a phrase, given the output's name."""
         return LINKS[self.link].phrase.format(output)
 
 
 @dataclass(frozen=True)
 class StringReading(Reading):
-    """Outputs are weights of strings. The first is f(u); the sum of the others is the weight of all strings that begin with u."""
+    """Reads outputs as weights: the first is f(u), and the others sum to the weight of all strings that begin with u."""
 
     name = "string"
     sentence = "outputs are string probabilities; next symbols by decoded row sums"
@@ -208,7 +213,7 @@ class StringReading(Reading):
 
 @dataclass(frozen=True)
 class BoundaryReading(Reading):
-    """The only output is the weight of all strings that begin with u; u⊣ stands for the string u itself."""
+    """Reads the only output as the weight of all strings that begin with u. f(u) is that weight for u⊣."""
 
     name = "boundary"
     sentence = "outputs are prefix probabilities; the end of a string is a symbol with a map of its own"
@@ -223,7 +228,7 @@ class BoundaryReading(Reading):
 
 @dataclass(frozen=True)
 class ConditionalReading(Reading):
-    """Outputs are p(σ | u) for each symbol σ, and last for the end of the string."""
+    """Reads outputs as conditional probabilities: p(σ | u) for each symbol σ, and last the probability that the string ends."""
 
     name = "conditional"
     sentence = "outputs are probabilities of what comes next; a string's is their product"
@@ -259,20 +264,20 @@ READINGS: dict[str, type[Reading]] = {reading.name: reading for reading in (Stri
 
 
 def reading_named(name: str, link: str, normalised: bool) -> Reading:
-    """The reading that a model file names. Raises RecipeError if it does not exist, or does not support the link."""
+    """Make the reading that a model file names. Raises RecipeError if there is no such reading, or it does not support the link."""
     check_one_of("reading", name, READINGS)
     return READINGS[name](link, normalised)
 
 
 def reading_for(transform: str, bounded: bool) -> Reading:
-    """How networks over the rows of a Hankel matrix are read.
+    """Choose the reading of networks that compute the rows of a Hankel matrix.
 
     Parameters
     ----------
     transform : str
-        Of the matrix's entries, one of `hankel.transforms.TRANSFORMS`.
+        The transform of the matrix's entries, one of `hankel.names.TRANSFORMS`.
     bounded : bool
-        Whether it counts strings with boundary symbols.
+        Whether the matrix counts strings with boundary symbols.
 
     Examples
     --------

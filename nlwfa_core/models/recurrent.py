@@ -1,6 +1,6 @@
 """Recurrent networks as language models: GRU (Cho et al. 2014) and LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
 
-Evaluated with numpy alone; `learning.recurrent` trains them with torch.
+They are evaluated with numpy alone; `learning.recurrent` trains them with torch.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ GATES = {"GRU": 3, "LSTM": 4}
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel(ChainModel):
-    """One recurrent layer, and a softmax over Σ and the end on its output h. Gates are in torch's order.
+    """A model with one recurrent layer, and on its output h a softmax over all symbols and the end of the string.
+
+    Gates are in torch's order.
 
     Attributes
     ----------
     kind : str
         "GRU" (gates r, z, n) or "LSTM" (gates i, f, g, o).
     inputs : array, shape (num_symbols + 1, num_gates · num_states)
-        What each symbol adds to the gates: embedding, input weights and bias in one table. The last row is a string's beginning.
+        The numbers that each symbol adds to the gates: embedding, input weights and bias combined in one table. The last row is the
+        beginning of a string.
     recurrent : array, shape (num_states, num_gates · num_states)
     recurrent_bias : array, shape (num_gates · num_states,)
     output : array, shape (num_states, num_symbols + 1)
     output_bias : array, shape (num_symbols + 1,)
     alphabet : Alphabet or None
-        As in `wfa.WFA`.
+        The symbols of `inputs` and `output`; None if symbols are known only by their numbers.
     """
 
     kind: str
@@ -65,7 +68,7 @@ class RecurrentModel(ChainModel):
 
     @property
     def num_states(self) -> int:
-        """Units of the layer. An LSTM has two numbers for each."""
+        """The number of units of the layer. The state of an LSTM has two numbers per unit."""
         return len(self.recurrent)
 
     @property
@@ -74,13 +77,16 @@ class RecurrentModel(ChainModel):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """The state of λ, shape (state_size,): the zero state after the start-of-string symbol. h, followed by an LSTM's cell."""
+        """The state of λ, shape (state_size,), which is the state of zeros after reading the beginning of a string.
+
+        It holds h and, for an LSTM, the cell state after it.
+        """
         zeros = np.zeros((1, self.num_states * (1 if self.kind == "GRU" else 2)))
         state: FloatArray = self.transition(zeros, self.num_symbols)[0]
         return state
 
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
-        """The states after one more symbol, shape (n, state_size)."""
+        """Compute the states after one more symbol, shape (n, state_size)."""
         k = self.num_states
         h, from_symbol = states[:, :k], self.inputs[symbol]
         from_state = h @ self.recurrent + self.recurrent_bias
@@ -99,6 +105,6 @@ class RecurrentModel(ChainModel):
         return trie.roll_out(self.initial, self.transition)
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """p(a | u) for each prefix u, the end last, shape (num_nodes, num_symbols + 1); rows sum to 1."""
+        """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes, num_symbols + 1). Rows sum to 1."""
         probabilities: FloatArray = softmax(self.states(trie)[:, : self.num_states] @ self.output + self.output_bias, axis=1)
         return probabilities

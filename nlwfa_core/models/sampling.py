@@ -1,7 +1,7 @@
-"""Draw strings from any model by its next-symbol scores, and measure how far these are from probabilities.
+"""Draws strings from any model by its next-symbol scores, and measures how far the scores are from probabilities.
 
-`sources.automata.sample_words` draws from probabilistic automata only. Here the model is a learned one, whose scores may be
-negative: strings are drawn symbol by symbol from normalised |scores|, and the result says how much was negative.
+`sources.automata.sample_words` draws from probabilistic automata only. The functions here also accept learned models, whose scores
+may be negative: they draw strings symbol by symbol from normalised |scores|, and report the share of negative scores.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Strings drawn from a model: the distinct ones, most frequent first; among equals, shorter and earlier ones first.
+    """Strings drawn from a model: the distinct strings, most frequent first.
+
+    Of equally frequent strings, shorter ones come first, and strings of the same length are in alphabetical order.
 
     Attributes
     ----------
     words : Words
     counts : array, shape (num_words,)
     weights : array, shape (num_words,)
-        f(x), which need not be the probability of being drawn.
+        The model's weight f(x) of each string, which need not be the probability with which it is drawn.
     chances : array, shape (num_words,)
-        The probability of being drawn: the product of normalised |scores|, the end counted.
+        The probability with which each string is drawn: the product of its normalised |scores|, its end included.
     num_strings : int
-        The number asked for: Σ counts + num_cut + num_stuck.
+        The number of strings that was asked for: Σ counts + num_cut + num_stuck.
     num_cut, num_stuck : int
-        Strings given up at the maximal length without an end; strings given up because the scores after their prefix could not be
-        normalised.
+        How many strings were given up because they reached the largest length without an end, and because the scores after a prefix
+        could not be normalised.
     negative_share : float
-        The share of negative scores in the sum of |scores|, in the mean over all choices of a next symbol.
+        The share of negative scores in the sum of |scores|, averaged over all choices of a next symbol.
     num_negative, num_choices : int
-        Choices with at least one negative score; all choices.
+        The number of choices with at least one negative score, and of all choices.
     """
 
     words: Words
@@ -56,13 +58,24 @@ class Drawn:
 
 
 def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The probabilities of what follows, from which strings are drawn, and the share of negative scores in each row, shape (n,).
+    """Compute the probabilities from which next symbols are drawn, and the share of negative scores.
 
-    A row is 0 if all its scores are 0, or one is not finite. A negative score no larger than rounding does not count as negative.
+    Negative scores that could be rounding errors do not count as negative.
 
     >>> shares, negative = next_shares(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0]]))
     >>> shares.tolist(), negative.tolist()
     ([[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]], [0.25, 0.0])
+
+    Parameters
+    ----------
+    scores : array, shape (n, num_symbols + 1)
+
+    Returns
+    -------
+    shares : array, shape (n, num_symbols + 1)
+        |scores| divided by their sum. A row is 0 if all of its scores are 0, or one of them is not finite.
+    negative : array, shape (n,)
+        The share of negative scores in the sum of |scores| of each row.
     """
     shares = next_distributions(scores)
     shares[~np.isfinite(shares).all(axis=1)] = 0.0
@@ -73,7 +86,7 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int = 100) -> Drawn:
     """Draw strings symbol by symbol; the same seed draws the same strings.
 
-    Takes time proportional to the sum of squared lengths, because a model computes the scores of a prefix from λ on each time.
+    The time is proportional to the sum of the squared lengths, because the model computes each prefix anew from λ.
 
     Raises
     ------
@@ -121,7 +134,7 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
 
 
 def _level(rows: IntArray) -> Words:
-    """Make words of the same length from the rows of an array."""
+    """Make words of equal length from the rows of an array."""
     return Words(rows.ravel(), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
 
 

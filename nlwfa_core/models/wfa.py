@@ -18,22 +18,24 @@ from .model import MODELS_ALPHABET
 
 @dataclass(frozen=True, eq=False)
 class WFA:
-    """A weighted finite automaton. Sequences and arrays of other numbers become arrays of float64, if that changes no number.
+    """A weighted finite automaton.
+
+    Its numbers can be passed as sequences or arrays of any numbers that float64 represents exactly.
 
     Attributes
     ----------
     initial : array, shape (num_states,)
         α₀.
     transitions : array, shape (num_symbols, num_states, num_states)
-        A_σ; a row vector is multiplied from the left.
+        A_σ. States are row vectors: the next state is zᵀ A_σ.
     termination : array, shape (num_states,)
         α∞.
     alphabet : Alphabet or None
-        The symbols of the A_σ. None for an automaton of numbers, which takes the symbols of words by their numbers.
+        The symbols of the A_σ; None if symbols are known only by their numbers.
 
     Examples
     --------
-    The number of a's, as weight:
+    An automaton whose weight of a string is the number of its symbols:
 
     >>> counter = WFA(np.array([1.0, 0.0]), np.array([[[1.0, 1.0], [0.0, 1.0]]]), np.array([0.0, 1.0]))
     >>> counter.weights(Words.of([(), (0,), (0, 0, 0)])).tolist()
@@ -67,7 +69,7 @@ class WFA:
         return len(self.transitions)
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
-        """Each row times A_σ (see `rolling.Transitions`), as computed, before the rule of `rounding` is applied."""
+        """Multiply each row of `states` by A_σ (see `rolling.Transitions`). Rounding errors are not replaced by 0 here."""
         following: FloatArray = states @ self.transitions[symbol]
         return following
 
@@ -77,11 +79,11 @@ class WFA:
         return np.abs(self.transitions)
 
     def states(self, trie: Trie) -> FloatArray:
-        """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding is left."""
+        """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding error is left."""
         return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); exactly 0 where only rounding is left. Common prefixes are computed once."""
+        """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left. Common prefixes are computed once."""
         words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -93,8 +95,9 @@ class WFA:
         Returns
         -------
         array, shape (num_nodes, num_symbols + 1)
-            f(uσΣ*) for each σ by the prefix conversion, and last, for the end of the string, f(u). A row sums to f(uΣ*). Exactly 0
-            where only rounding is left. Scores of symbols are nan where `prefix_termination` is.
+            For each symbol σ the prefix weight f(uσΣ*), computed with `prefix_termination`, and last, for the end of the string,
+            f(u). A row sums to f(uΣ*). Scores are exactly 0 where only rounding error is left. If `prefix_termination` is nan, so
+            are the scores of symbols.
         """
         states, all_suffixes = self.states(trie), self.prefix_termination
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,15 +114,15 @@ class WFA:
 
     @cached_property
     def useful_states(self) -> IntArray:
-        """The states that lie on a path from α₀ to α∞, ascending: strings get weight through no others.
+        """The states, in ascending order, on paths of nonzero weights from α₀ to α∞. No other states affect any f(x).
 
-        A state is reachable if a chain of weights other than 0 leads to it from an entry of α₀ other than 0, and observable if one
-        leads from it to such an entry of α∞. Weights are 0 if they are exactly 0: nothing cancels in a single number, so the rule
-        of `rounding` leaves every other one as it is.
+        A path starts at a nonzero entry of α₀, follows nonzero entries of the A_σ, and ends at a nonzero entry of α∞. An entry
+        counts as zero only if it is exactly 0: a single number cannot be the result of a cancellation, so the rule of `rounding`
+        does not apply to it.
 
-        This is the automaton's graph, not its numerical rank. It leaves out states that nothing reaches, such as 47 of the 56 in
-        PAutomaC's problem 5, and dead ends. It does not leave out states whose contributions cancel, which another basis would
-        show to be superfluous.
+        The useful states follow from the automaton's graph alone, not from its numerical rank. They exclude states that no path
+        reaches, such as 47 of the 56 states in PAutomaC's problem 5, and dead ends. They include states whose contributions cancel,
+        which would turn out to be superfluous in another basis.
         """
         reachable, observable = self.initial != 0, self.termination != 0
         if not (reachable.all() and observable.all()):
@@ -137,8 +140,8 @@ class WFA:
     def _useful_sums(self) -> FloatArray | None:
         """(I − A)⁻¹ α∞ over the useful states; None if I − A is singular there.
 
-        So it is if solving finds no pivot, or if (I − A) s = α∞ is zero by the rule of `rounding` in every entry: s is then an
-        eigenvector of A for the eigenvalue 1, as far as any digit shows.
+        I − A counts as singular if the solver finds no pivot, or if the solution s is such that (I − A) s is zero in every entry by
+        the rule of `rounding`: up to rounding, s is then an eigenvector of A for the eigenvalue 1.
         """
         termination, A = self.termination[self.useful_states], self._useful_transitions
         difference = np.eye(len(A)) - A
@@ -152,9 +155,10 @@ class WFA:
 
     @cached_property
     def spectral_radius(self) -> float:
-        """Largest |eigenvalue| of A = Σ_σ A_σ over the useful states; if it is 1 or more, the sum of f over all strings diverges.
+        """The largest |eigenvalue| of A = Σ_σ A_σ over the useful states.
 
-        ∞ if A itself overflows; at least 1 if I − A is singular; 0 without useful states.
+        If it is 1 or more, the sum of f over all strings diverges. It is ∞ if A itself overflows, at least 1 if I − A is singular,
+        and 0 if there are no useful states.
         """
         if not np.isfinite(self._useful_transitions).all():
             return float("inf")
@@ -163,17 +167,18 @@ class WFA:
 
     @cached_property
     def prefix_termination(self) -> FloatArray:
-        """(I − A)⁻¹ α∞ over the useful states, shape (num_states,): terminates with the summed weight of all continuations.
+        """The vector s, shape (num_states,), for which zᵀ s is the sum of the weights of all strings read from a state z.
 
-        0 for all other states. Source: Balle et al. 2014. These are sums only if `spectral_radius` < 1; otherwise the same formula
-        is evaluated, but has no such meaning. If I − A is singular, the sums diverge or are undefined: nan.
+        Over the useful states it is (I − A)⁻¹ α∞, for all other states 0 (Balle et al. 2014). It has this meaning only if
+        `spectral_radius` is below 1; otherwise the same formula is evaluated, but the sum diverges. If I − A is singular, it is
+        nan.
         """
         sums = np.zeros(self.num_states)
         sums[self.useful_states] = np.nan if self._useful_sums is None else self._useful_sums
         return sums
 
     def squared(self) -> WFA:
-        """The automaton of f², with num_states² states: Kronecker products throughout ([P] §3)."""
+        """Make the automaton of f², with num_states² states, from Kronecker products of all weights with themselves ([P] §3)."""
         return WFA(
             np.kron(self.initial, self.initial).astype(np.float64, copy=False),
             np.stack([np.kron(A, A) for A in self.transitions]),
@@ -182,7 +187,7 @@ class WFA:
         )
 
     def total_weight(self) -> float:
-        """Σ_x f(x) over all strings; ∞ where that sum diverges."""
+        """Compute Σ_x f(x) over all strings; ∞ if the sum diverges."""
         with np.errstate(over="ignore", invalid="ignore"):
             return (
                 float(flush_product(self.initial, self.prefix_termination[:, None])[0])
@@ -192,7 +197,14 @@ class WFA:
 
 
 def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """The states that edges, shape (num_states, num_states), lead to from some states, these included; shape (num_states,)."""
+    """Find all states that can be reached from some states, which are included.
+
+    Parameters
+    ----------
+    states : array of bool, shape (num_states,)
+    edges : array of bool, shape (num_states, num_states)
+        Whether an edge leads from state i to state j.
+    """
     closure, frontier = states.copy(), np.flatnonzero(states)
     while len(frontier):
         following = edges[frontier].any(axis=0) & ~closure
