@@ -1,4 +1,4 @@
-"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the requested rank?"""
+"""Checks whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the requested rank?"""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Diagnostics:
     Attributes
     ----------
     spectral_radius : float or None
-        Of Σ_σ A_σ, for a WFA; the mass diverges if it is 1 or more.
+        The largest |eigenvalue| of Σ_σ A_σ, if the model is a WFA. If it is 1 or more, the mass diverges.
     total_mass : float or None
-        The sum of the weights of all strings, for a WFA; ∞ if it diverges. Nonlinear models have no closed form.
+        The sum of the weights of all strings, if the model is a WFA; ∞ if it diverges. Other models have no closed form for it.
     short_mass : float
         The sum of the weights of all strings of up to `short_length` symbols.
     short_length : int
     share_zero, share_negative, share_nonfinite : float
-        The shares of test words with an output of exactly 0, below 0, and not finite.
+        The shares of the test words whose output is exactly 0, below 0, and not a finite number.
     numerical_rank : int or None
-        Of H_λ, as far as it was computed (at most the requested rank).
+        The numerical rank of H_λ, or the requested rank if that is smaller.
     warnings : tuple of str
-        Sentences: from learning, and about the outputs.
+        Sentences for the user, from learning and about the outputs.
     """
 
     spectral_radius: float | None
@@ -50,7 +50,7 @@ class Diagnostics:
 
 
 def divergence_warnings(model: Model) -> tuple[str, ...]:
-    """One sentence if the weights of all strings have no finite sum, else none."""
+    """Warn, in one sentence, if the weights of all strings have no finite sum; otherwise return no sentence."""
     if not isinstance(model, WFA) or model.spectral_radius < 1:
         return ()
     return (
@@ -60,7 +60,7 @@ def divergence_warnings(model: Model) -> tuple[str, ...]:
 
 
 class LearningReport(Protocol):
-    """The part of a report of learning that diagnostics repeat; `learning.learners.FitReport` has it."""
+    """The fields of a report of learning that diagnostics repeat, such as those of `learning.learners.FitReport`."""
 
     @property
     def messages(self) -> tuple[str, ...]: ...
@@ -76,9 +76,9 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     ----------
     model : Model
     scores : Scores
-        Its scores on the test words.
+        The model's scores on the test words.
     report : FitReport, optional
-        The report of its learning, if any.
+        The report of the model's learning. Without it, its rank and its warnings are not part of the diagnosis.
     """
     masses = masses_by_length(model)
     warnings = list(report.messages if report else divergence_warnings(model))
@@ -103,7 +103,12 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
 
 
 def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
-    """The summed weights of all strings of length 0, 1, 2 …, as long as they have at most `max_summed` symbols together."""
+    """Sum the weights of all strings of length 0, of length 1, and so on, while the strings have at most `max_summed` symbols.
+
+    Returns
+    -------
+    array, shape (num_lengths,)
+    """
     words, numbers = _short_words(model.num_symbols, max_summed)
     with np.errstate(over="ignore", invalid="ignore"):
         weights = model.weights(words)
@@ -112,7 +117,7 @@ def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
 
 @lru_cache(maxsize=8)  # the same for every model of a sweep
 def _short_words(num_symbols: int, max_summed: int) -> tuple[Words, list[int]]:
-    """All strings of length 0, of length 1, …, and the number of strings of each length."""
+    """List all strings of length 0, of length 1, and so on, and the number of strings of each length."""
     parts, length, symbols_left = [], 0, max_summed
     while symbols_left >= 0:
         number = num_symbols**length

@@ -1,20 +1,22 @@
-"""How far scores would move with other test strings: bootstrap intervals, and paired differences between two models.
+"""Computes how much scores would change with other test strings: bootstrap intervals, and paired differences between two models.
 
-**What is resampled** are the test strings as drawn, as many as there are, with replacement. A string that occurs three times is
-three draws, so weights of strings are the numbers of draws that they stand for. Next-symbol scores follow the strings: all
-predictions along a string enter or leave together, because they are not independent of each other.
+**What is resampled** are the test strings as drawn: as many as there are, with replacement. A string that occurs three times is
+three draws. In next-symbol scores, all predictions along a string are drawn or left out together, because they are not independent
+of each other.
 
-With true probabilities, T of the Pautomac score is the rows as drawn, so a resampled row takes its probability with it, and both
-sides are normalised over the resampled rows. Without them, T is the set of distinct strings: T and the model's normaliser over it
-stay as they are, and only the frequencies P* are resampled.
+The Pautomac score is over a set T of words. With true probabilities, T is the test strings as drawn. Each resampled string then
+brings its true probability along, and both the probabilities and the model's outputs are normalised over the resampled strings.
+Without true probabilities, T is the set of distinct test strings. Then T and the sum of the model's outputs over it stay the same,
+and only the frequencies P* are resampled.
 
-**What an interval covers** is the draw of the test strings, and nothing else: not the draw of the training strings, not the seed
-of a training, not strings from another source. `seeds` has intervals over seeds.
+**What an interval covers** is the chance in drawing the test strings, and nothing else: neither other training strings, nor other
+seeds of a training, nor strings from another source. `seeds` has intervals over seeds.
 
-**How**: each string's contribution to each score is computed once (`string_scores`); the scores of all resamples are then products
-of a matrix of numbers of draws with these contributions. Percentile intervals: Efron and Tibshirani, *An Introduction to the
-Bootstrap* (1993), §13.3; two models on the same resamples: Koehn, *Statistical significance tests for machine translation
-evaluation* (EMNLP 2004). Intervals of few strings are too short: docs/method-notes.md has the coverage that was measured.
+**How**: `string_scores` computes once what each string contributes to each score. A matrix that says how often each string is drawn
+in each resample, multiplied by these contributions, then gives the scores of all resamples. Percentile intervals are from Efron and
+Tibshirani, *An Introduction to the Bootstrap* (1993), §13.3; scoring two models on the same resamples is from Koehn, *Statistical
+significance tests for machine translation evaluation* (EMNLP 2004). With few strings, intervals are too short:
+docs/method-notes.md has their measured coverage.
 """
 
 from __future__ import annotations
@@ -58,14 +60,14 @@ CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
 
 @dataclass(frozen=True)
 class Interval:
-    """A score, or a difference of two scores, and its interval.
+    """A score, or the difference of two scores, with its interval.
 
     Attributes
     ----------
     estimate : float
-        On the strings themselves. A difference of two infinite scores is 0.
+        The score or difference itself, on the test strings or over the seeds. The difference of two infinite scores is 0.
     low, high : float
-        The ends, which belong to the interval; ∞ if the score is ∞, nan if it is nan.
+        The ends of the interval, which includes them. They are ∞ if the score is ∞, and nan if it is nan.
     """
 
     estimate: float
@@ -74,7 +76,7 @@ class Interval:
 
     @property
     def level(self) -> bool:
-        """Whether 0 lies in the interval: for a difference, that neither model is ahead. True if the ends are not known."""
+        """Whether 0 lies in the interval of a difference, so that neither model is ahead. True if the ends are nan."""
         return not (self.low > 0 or self.high < 0)
 
     def text(self, form: str = ".3f") -> str:
@@ -91,29 +93,31 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class StringScores:
-    """What each distinct test string adds to a model's scores, computed once for all resamples.
+    """What each distinct test string contributes to a model's scores, computed once for all resamples.
+
+    "Per draw" means that a string which was drawn c times has a c-th of the sum over its rows of T.
 
     Attributes
     ----------
     words : Words
         The distinct test strings.
     counts : array, shape (num_distinct,)
-        How often each was drawn.
-    next_symbols : mapping of str to array
-        Sums over a string's predictions, shape (num_distinct,); see `next_symbols.NextSymbolsByString`.
+        How often each string was drawn.
+    next_symbols : mapping of str to array, shape (num_distinct,)
+        Sums over the predictions along each string; see `next_symbols.NextSymbolsByString`.
     target : array, shape (num_distinct,)
-        P* of T for each draw of the string.
+        P* over T, per draw.
     output, log2_output : array, shape (num_distinct,)
-        |f(x)| for each draw, divided by the largest, and log₂ of the same.
+        |f(x)| per draw, divided by the largest output, and the log₂ of this.
     entropy : array, shape (num_distinct,)
-        −P* log₂ P* for each draw.
+        −P* log₂ P*, per draw.
     rows : array, shape (num_distinct,)
-        Rows of T for each draw: 1 where T is the rows as drawn.
+        The number of rows of T, per draw: 1 if T is the test strings as drawn.
     squared_error : array, shape (num_distinct,), or None
-        (f(x) − true weight)² for each draw, in units of `largest_error`²; None if the true weights are not known.
+        (f(x) − true weight)² per draw, divided by `largest_error`²; None if the true weights are not known.
     largest_error : float
     log2_normaliser : float or None
-        log₂ of the sum of the outputs over T, where T stays as it is; None where T is resampled.
+        log₂ of the sum of the outputs over T if T is not resampled; None if it is.
     has_truth, is_finite : bool
         Whether the target is the true probability, and whether all outputs are finite numbers.
     """
@@ -144,13 +148,13 @@ class StringScores:
             return self._next_scores(draws) | self._word_scores(draws)
 
     def on_strings_of(self, other: StringScores) -> bool:
-        """Whether both were computed on the same strings, equally often, with the same target."""
+        """Whether two models were scored on the same strings, with the same counts and the same target."""
         mine, theirs = ((one.words.offsets, one.words.symbols, one.counts, one.target) for one in (self, other))
         return all(map(np.array_equal, mine, theirs))
 
     @property
     def estimates(self) -> dict[str, float]:
-        """The scores on the test strings as they are: field of `Scores` -> value, to rounding those of `evaluate`."""
+        """Compute the scores without resampling: field of `Scores` -> value. Up to rounding, they are those of `evaluate`."""
         return {field: float(values[0]) for field, values in self.scores(self.counts[None].astype(np.float64)).items()}
 
     def _next_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
@@ -192,15 +196,16 @@ class StringScores:
 
 @on_one_thread
 def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScores:
-    """Compute what each test string adds to a model's scores.
+    """Compute what each test string contributes to a model's scores.
 
     Parameters
     ----------
     model : Model
     test : TestSet
-        Its T must be its test strings: as drawn, or distinct.
+        The words of its T must be its test strings, either as drawn or each once.
     floor : float
-        As in `evaluate`. Outputs are raised to it once, over the whole of T.
+        Normalised outputs below it are raised to it, as in `evaluate`. This is done once, over the whole of T, and not for each
+        resample.
 
     Raises
     ------
@@ -229,7 +234,7 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
         weights, logs = shares(weights, floor), None
 
     def per_draw(rows: FloatArray) -> FloatArray:
-        """The sum over the rows of T with each distinct string, for each of its draws."""
+        """Sum over the rows of T that hold each distinct string, and divide by the number of its draws."""
         total: FloatArray = np.bincount(number[ends], rows, minlength=len(counts)) / counts
         return total
 
@@ -258,7 +263,7 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
 
 
 def _first(values: FloatArray, number: IntArray, size: int) -> FloatArray:
-    """The value of each distinct string, which is the same in all of its rows; 0 for a string without a row."""
+    """Take the value of each distinct string, which is the same in all of its rows; 0 for a string without a row."""
     first = np.zeros(size)
     first[number] = values
     return first
@@ -291,9 +296,9 @@ def default_resamples(model: StringScores) -> int:
 def intervals(
     model: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
 ) -> dict[str, Interval]:
-    """Compute the interval of each score of a model over test strings: field of `Scores` -> interval.
+    """Compute an interval over test strings for each score of a model.
 
-    Scores that need a truth which is not known are left out, as are counts and shares.
+    Counts and shares have no interval, nor do scores that need the true model if it is not known.
 
     Parameters
     ----------
@@ -304,7 +309,12 @@ def intervals(
     seed : int
         Equal seeds give equal intervals.
     confidence : float
-        The share of intervals that should hold the true score.
+        The share of such intervals that should contain the true score.
+
+    Returns
+    -------
+    dict
+        Field of `Scores` -> its interval.
 
     Raises
     ------
@@ -319,10 +329,11 @@ def intervals(
 def paired_differences(
     first: StringScores, second: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
 ) -> dict[str, Interval]:
-    """Compute the interval of the difference of two models' scores, first − second, on the same test strings.
+    """Compute an interval for the difference between two models' scores, first − second, on the same test strings.
 
-    Both models are scored on the same resamples, so what both find hard cancels. If the interval holds 0, the models are level:
-    these test strings do not tell which is better (`Interval.level`, `leader`). A difference of two infinite scores is 0.
+    Both models are scored on the same resamples, so that strings which are hard for both do not widen the interval. If the interval
+    contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). The
+    difference of two infinite scores is 0.
 
     Parameters
     ----------
@@ -348,7 +359,7 @@ def paired_differences(
 
 
 def leader(field: str, difference: Interval) -> str:
-    """Say which of two models is ahead by a score: "first", "second" or "level".
+    """Say which of two models has the better score: "first", "second" or, if the interval contains 0, "level".
 
     >>> lower = Interval(-0.1, -0.2, -0.01)
     >>> leader("wer", lower), leader("ndcg5", lower), leader("wer", Interval(-0.1, -0.3, 0.1))
@@ -374,7 +385,7 @@ def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: 
 
 
 def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[FloatArray]:
-    """Draw strings with replacement, as many as there are: how often each is drawn, in blocks of resamples.
+    """Resample strings with replacement, as many as there are, and yield how often each is drawn.
 
     Parameters
     ----------
@@ -384,7 +395,7 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
     Yields
     ------
     array, shape (size of the block, num_distinct)
-        Rows sum to the sum of the counts. How they are cut into blocks does not change the numbers.
+        One row per resample, which sums to the sum of the counts. The size of the blocks does not change the numbers.
     """
     rng, total = np.random.default_rng(seed), int(counts.sum())
     block = max(1, CELLS_AT_ONCE // max(len(counts), 1))
@@ -400,9 +411,9 @@ def _difference(first: FloatArray | float, second: FloatArray | float) -> FloatA
 
 
 def _interval(values: FloatArray, estimate: float, confidence: float) -> Interval:
-    """The percentile interval of resampled values, shape (num_resamples,).
+    """Compute the percentile interval of resampled values, shape (num_resamples,).
 
-    Its ends are two of the values, so that ∞ needs no arithmetic; an end is ∞ if any resample is.
+    Its ends are two of these values, without interpolation, so that no arithmetic with ∞ is needed.
     """
     check_between("confidence", confidence, 0, 1)
     if math.isnan(estimate) or np.isnan(values).any():

@@ -1,7 +1,7 @@
-"""Score predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5, distance to the truth.
+"""Scores predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5, distance to the truth.
 
-`score_next` scores all strings together, `score_next_by_string` says what each string adds to these scores. Every logarithm is to
-base 2. The end of the string counts as a symbol, the last one, unless a score says otherwise.
+`score_next` scores all strings together, and `score_next_by_string` computes what each string contributes. Every logarithm is to
+base 2. Unless a score says otherwise, the end of the string counts as a symbol, which has the largest number.
 """
 
 from __future__ import annotations
@@ -29,31 +29,33 @@ class NextSymbolScore:
     Attributes
     ----------
     wer : float
-        Share of wrong arg max predictions, over every prefix of every string, repeated strings included, the end counted as a
-        symbol. If several symbols share the highest score, one of them is drawn at random: this is the expected share.
+        The word error rate: the share of predictions that are wrong if the symbol with the highest score is predicted. There is one
+        prediction for each prefix of each string, repeated strings included, and the end of the string counts as a symbol. If
+        several symbols share the highest score, one of them is drawn at random, and this is the expected share.
     wer_without_end : float
-        The same over the prefixes that are followed by a symbol, predicting among symbols only.
+        The word error rate over those prefixes that are followed by a symbol, if only symbols are predicted and never the end.
     share_tied : float
-        The share of the predictions of `wer` in which several symbols share the highest score. If all scores are 0, that is every
-        symbol.
+        The share of the predictions of `wer` in which several symbols share the highest score. If all scores are 0, all symbols do.
     bits_per_symbol : float
-        Mean −log₂ of the probability of what followed, the end counted; probabilities are |scores| normalised to sum to 1.
-        ∞ if something that followed had score 0, nan if a score is not a finite number.
+        The mean of −log₂ of the probability of what followed, over the predictions of `wer`. Probabilities are |scores| divided by
+        their sum. ∞ if something that followed has the score 0, and nan if a score is not a finite number.
     num_predictions : int
-        Prefixes of all strings: total length + number of strings.
+        The number of prefixes of all strings, which is the total length plus the number of strings.
     num_impossible : int
-        How many of these had score 0 for what followed.
+        How many of the predictions give the score 0 to what followed.
     num_negative : int
-        Negative scores among all (distinct prefix, next symbol) pairs.
+        The number of negative scores, over all pairs of a distinct prefix and a next symbol.
     ndcg5 : float
-        Mean over the same predictions of Σ_{j ≤ 5} p(a_j) / log₂(j + 1), divided by its largest possible value, where a_1, a_2 …
-        are the next symbols by descending score, the end included (Balle et al. 2016, SPiCe). For equal scores, the mean over all
-        orders. p is 1 for what followed and 0 for the rest. 1 is best.
+        The mean, over the predictions of `wer`, of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible value. Here
+        a_1, a_2 … are the next symbols in descending order of score, the end included, and p is 1 for what followed and 0 for the
+        rest (Balle et al. 2016, SPiCe). If scores are equal, it is the mean over all of their orders. 1 is best.
     ndcg5_true : float or None
-        The same with p the true next-symbol distribution. nan if the true model gives a prefix 0; None if the truth is not known.
+        The same with the true next-symbol distribution as p. nan if the true model gives a prefix the probability 0; None if the
+        truth is not known.
     next_kl : float or None
-        Mean over the same predictions of Σ_a p(a) log₂ (p(a) / q(a)), in bits, p the true next-symbol distribution, q the
-        model's, |scores| normalised. ∞ and nan as in `bits_per_symbol`; None if the truth is not known.
+        The mean, over the predictions of `wer`, of Σ_a p(a) log₂ (p(a) / q(a)) in bits, where p is the true next-symbol
+        distribution, and q the model's: |scores| divided by their sum. ∞ and nan as in `bits_per_symbol`; None if the truth is not
+        known.
     """
 
     wer: float
@@ -71,14 +73,18 @@ class NextSymbolScore:
 def score_next(
     scores: FloatArray, trie: Trie, counts: IntArray, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolScore:
-    """Score predictions, given the scores of what follows each prefix, and the strings' counts.
+    """Score a model's predictions along all strings.
 
     Parameters
     ----------
     scores : array, shape (num_nodes, num_symbols + 1)
+        The model's score of each symbol, and last of the end, after each prefix.
     trie : Trie
+        The prefix tree of the strings.
     counts : array, shape (num_words,)
+        How often each string occurs.
     floor : float
+        Probabilities of next symbols below it are raised to it, and normalised again; 0 changes nothing.
     truth : array, shape (num_nodes, num_symbols + 1), optional
         The true probabilities of what follows each prefix; rows sum to 1.
     """
@@ -123,7 +129,7 @@ def score_next(
 
 @dataclass(frozen=True, eq=False)
 class NextSymbolsByString:
-    """What each string adds to the scores of next symbols: sums over its prefixes, shape (num_words,) each.
+    """What each string contributes to next-symbol scores: sums over its prefixes. All arrays have the shape (num_words,).
 
     For strings with counts c, `NextSymbolScore.bits_per_symbol` is (c @ bits) / (c @ num_predictions), and so on.
 
@@ -132,13 +138,13 @@ class NextSymbolsByString:
     num_predictions : array
         The length of the string, plus 1 for its end.
     right, right_without_end : array
-        Expected number of right predictions, with the end as a symbol and without it.
+        The expected number of correct predictions, with the end as a symbol and without it.
     bits : array
-        −log₂ of the probability of what followed; ∞ if that is 0 anywhere, nan if a score is not a finite number.
+        The sum of −log₂ of the probabilities of what followed; ∞ if one of them is 0, and nan if a score is not a finite number.
     gains : array
-        NDCG@5 against what followed.
+        The sum of NDCG@5 against what followed.
     true_gains, next_kl : array or None
-        NDCG@5 against the true next symbols, and the divergence from them; None if they are not known.
+        The sums of NDCG@5 against the true next-symbol distributions, and of the divergence from them; None if these are not known.
     """
 
     num_predictions: FloatArray
@@ -153,7 +159,7 @@ class NextSymbolsByString:
 def score_next_by_string(
     scores: FloatArray, trie: Trie, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolsByString:
-    """Say what each word of the tree adds to the scores of `score_next`, with the same parameters."""
+    """Compute what each word of the tree contributes to the scores of `score_next`, which explains the parameters."""
     guesses = _Guesses.of(scores, floor)
     parents, symbols = trie.parent[1:], trie.symbol[1:]
     share = guesses.likeliest / np.maximum(np.count_nonzero(guesses.likeliest, axis=1), 1)[:, None]
@@ -167,7 +173,7 @@ def score_next_by_string(
     bits[~np.isfinite(guesses.normaliser)] = np.nan
 
     def along(followed: FloatArray, end: bool = True) -> FloatArray:
-        """Sum over each string the values of the symbols that follow its prefixes, given values of shape (num_nodes, num_next)."""
+        """Sum, along each string, the values of the symbols that follow its prefixes, of shape (num_nodes, num_next)."""
         at_nodes = np.concatenate(([0.0], followed[parents, symbols]))
         return _path_sums(at_nodes, trie) + (followed[trie.ends, -1] if end else 0.0)
 
@@ -194,22 +200,22 @@ def _path_sums(at_nodes: FloatArray, trie: Trie) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Guesses:
-    """What a model's scores say of each prefix.
+    """A model's predictions after each prefix.
 
     Attributes
     ----------
     ranked : array, shape (num_nodes, num_symbols + 1)
-        Scores, −∞ for nan: a score that is nan predicts nothing, so it must not win the arg max.
+        The scores, with −∞ in place of nan, so that a score of nan is never the highest.
     tolerance : array, shape (num_nodes,)
-        Scores that differ by less are equal.
+        Scores that differ by less than this count as equal.
     likeliest : array of bool, shape (num_nodes, num_symbols + 1)
-        The highest scores.
+        Which symbols have the highest score.
     inner : array of bool, shape (num_nodes, num_symbols)
-        The highest scores of symbols, without the end.
+        Which symbols have the highest score if the end is left out.
     magnitudes : array, shape (num_nodes, num_symbols + 1)
-        |scores|; with a floor normalised, and raised to it.
+        |scores|. With a floor, they are normalised and then raised to the floor.
     normaliser : array, shape (num_nodes,)
-        Their sum.
+        The sum of each row of `magnitudes`.
     """
 
     ranked: FloatArray
@@ -269,14 +275,14 @@ def discounts(size: int) -> FloatArray:
 
 
 def highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-    """Which scores of each row equal its highest, within the tolerance; none if all are −∞."""
+    """Mark the scores of each row that equal its highest, within the tolerance; none if all are −∞."""
     largest = scores.max(axis=1)
     guesses: BoolArray = scores >= np.where(np.isneginf(largest), np.inf, largest - tolerance)[:, None]
     return guesses
 
 
 def likeliest(scores: FloatArray) -> list[int]:
-    """The symbols with the highest of some scores, shape (num_symbols + 1,), the end last; several if they are equal.
+    """List the symbols that share the highest score. `scores` has the shape (num_symbols + 1,), with the end last.
 
     >>> likeliest(np.array([0.25, 0.5, 0.5])), likeliest(np.array([0.0, 0.0, 0.0])), likeliest(np.array([np.nan, 0.5, -1.0]))
     ([1, 2], [0, 1, 2], [1])
@@ -287,11 +293,12 @@ def likeliest(scores: FloatArray) -> list[int]:
 
 
 def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
-    """How often each node is followed by one of its guesses, shape (num_nodes,).
+    """Count how often each prefix is followed by one of its guesses, shape (num_nodes,).
 
     Parameters
     ----------
     guesses : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes, num_symbols)
+        Which symbols are guessed after each prefix.
     """
     parents = trie.parent[1:]
     times = np.where(guesses[parents, trie.symbol[1:]], begins[1:], 0)
@@ -300,7 +307,7 @@ def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) 
 
 
 def _gains(guesses: _Guesses, trie: Trie, begins: IntArray, ends: IntArray) -> FloatArray:
-    """NDCG@5 of each node against what followed, summed over its predictions: shape (num_nodes,)."""
+    """Compute NDCG@5 against what followed, summed over the predictions at each node: shape (num_nodes,)."""
     gains = np.zeros(trie.num_nodes)
     for equal, share in guesses.groups:
         gains += np.where(share > 0, share * _followed(equal, trie, begins, ends), 0.0)
@@ -308,7 +315,7 @@ def _gains(guesses: _Guesses, trie: Trie, begins: IntArray, ends: IntArray) -> F
 
 
 def _true_gains(guesses: _Guesses, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The discounted gain of each node against the truth, and its largest possible value: shape (num_nodes,) each."""
+    """Compute the discounted gain of each node against the truth, and its largest possible value: shape (num_nodes,) each."""
     gains = np.zeros(len(truth))
     for equal, share in guesses.groups:
         gains += np.where(share > 0, share * np.einsum("ij,ij->i", equal, truth), 0.0)
@@ -317,7 +324,7 @@ def _true_gains(guesses: _Guesses, truth: FloatArray) -> tuple[FloatArray, Float
 
 
 def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """Σ_a p(a) log₂ (p(a) / q(a)) of each row, q the magnitudes normalised: shape (num_nodes,)."""
+    """Compute Σ_a p(a) log₂ (p(a) / q(a)) for each row, p the truth and q the normalised magnitudes: shape (num_nodes,)."""
     model = next_distributions(magnitudes)  # a row of zeros gives nothing to what follows: ∞, as elsewhere
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(truth == 0, 0.0, truth * (np.log2(truth) - np.log2(model)))

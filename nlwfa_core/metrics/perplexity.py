@@ -1,8 +1,8 @@
-"""The Pautomac score, and what public programs do with outputs that are not positive.
+"""The Pautomac score, and the ways in which public programs treat outputs that are not positive.
 
-A learned model may give a string a weight of 0 or below, which has no logarithm. The score's definition does not say what to do
-then, and public programs differ, so one model has several perplexities. `CONVENTIONS` lists what they do, and
-docs/perplexity-conventions.md has figures. Scores in this library use "abs", the paper's convention.
+A learned model may give a string a weight of 0 or below, which has no logarithm. The definition of the score does not say what to
+do then. Public programs differ, so the same model has several perplexities. `CONVENTIONS` lists what programs do, and
+docs/perplexity-conventions.md compares the results. Scores in this library use "abs", the paper's convention.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ MACHINE_EPSILON = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Convention:
-    """What a program does with outputs that are not positive.
+    """A way to treat outputs that are not positive.
 
     Attributes
     ----------
     rule : str
-        What it does, in words.
+        A description in words.
     source : str
-        The program or paper that does it.
+        The program or paper that uses this convention.
     replace : callable
-        (outputs, substitutes), shapes (num_words,) -> outputs to use instead; nan leaves a word out.
+        (outputs, substitutes), each of shape (num_words,) -> the outputs to use instead. nan leaves a word out.
     normalised : bool
-        Whether the result is divided by its sum over T.
+        Whether the new outputs are then divided by their sum over T.
     """
 
     rule: str
@@ -90,15 +90,15 @@ CONVENTIONS = {
 
 @dataclass(frozen=True)
 class PautomacScore:
-    """The Pautomac score and what it was computed from.
+    """The Pautomac score, and counts of the outputs that it was computed from.
 
     Attributes
     ----------
     log2 : float
-        log₂ of the perplexity; ∞ if the model gives 0 to a word that has mass; nan if an output is not a finite number, or if it
-        is negative and the convention leaves it negative.
+        log₂ of the perplexity. ∞ if the model's output is 0 for a word with P* above 0. nan if an output is not a finite number, or
+        is negative under a convention that leaves it negative.
     num_words, num_zero, num_negative, num_nonfinite : int
-        Words in T; outputs of exactly 0, below 0, and not finite.
+        The number of words in T, and of those whose output is exactly 0, below 0, and not a finite number.
     """
 
     log2: float
@@ -116,10 +116,11 @@ def pautomac_score(
     substitutes: FloatArray | None = None,
     log2_outputs: FloatArray | None = None,
 ) -> PautomacScore:
-    """log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x), both normalised over T (Verwer, Eyraud, de la Higuera 2014).
+    """Compute the Pautomac score, log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x) (Verwer, Eyraud, de la Higuera 2014).
 
-    [P] §5.1 prints the sign in front of the power (−2^Σ): an erratum. Negative outputs enter by their absolute value, as there,
-    unless another of the `CONVENTIONS` is named.
+    T are the test words. The target P* and the model's outputs P_M are both normalised to sum to 1 over T. By default, negative
+    outputs are replaced by their absolute values, as in [P] §5.1; `convention` changes this. ([P] §5.1 prints the minus sign in
+    front of the power, −2^Σ, which is an erratum.)
 
     Parameters
     ----------
@@ -128,14 +129,15 @@ def pautomac_score(
     target : array, shape (num_words,)
         P*(x), not normalised, ≥ 0.
     floor : float
-        Normalised outputs below it are raised to it, and all are normalised again; 0 changes nothing. A score with a floor must
-        be reported with it.
+        Normalised outputs below the floor are raised to it, and all are normalised again; 0 changes nothing. Report the floor with
+        the score.
     convention : str
         A name in `CONVENTIONS`.
     substitutes : array, shape (num_words,), optional
-        What "trigram" replaces outputs by.
+        The outputs of a trigram model, which the convention "trigram" uses in place of outputs that are not positive.
     log2_outputs : array, shape (num_words,), optional
-        log₂ |f(x)|, if a model computes it directly: then outputs below 1e-308 are not 0. Used for "abs" without a floor.
+        log₂ |f(x)|, if the model computes it directly, so that outputs below 1e-308 do not count as 0. It is used only for the
+        convention "abs" without a floor.
 
     Raises
     ------
@@ -168,9 +170,10 @@ def pautomac_score(
 
 
 def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", substitutes: FloatArray | None = None) -> FloatArray:
-    """P_M over T by a convention, shape (num_words,); nan where a word is left out, and everywhere if an output is not finite.
+    """Compute P_M over T under a convention, shape (num_words,).
 
-    Parameters and errors are those of `pautomac_score`.
+    It is nan for a word that the convention leaves out, and for all words if an output is not finite. Parameters and errors are
+    those of `pautomac_score`.
     """
     check_floor(floor)
     check_one_of("convention", convention, CONVENTIONS)
@@ -215,10 +218,10 @@ class Divergence:
     Attributes
     ----------
     kl : float
-        Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits: the log₂ Pautomac score less the best possible. ∞ if a
-        word with mass has output 0.
+        The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits. It is the log₂ Pautomac score minus the lowest
+        possible one. ∞ if the output is 0 for a word with P* above 0.
     total_variation : float
-        ½ Σ |P*(x) − P_M(x)|, in 0 … 1; at most √(kl · ln 2 / 2) (Pinsker).
+        ½ Σ |P*(x) − P_M(x)|, between 0 and 1, and at most √(kl · ln 2 / 2) (Pinsker's inequality).
 
     Both are nan if an output is not a finite number.
     """
@@ -228,7 +231,7 @@ class Divergence:
 
 
 def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2_outputs: FloatArray | None = None) -> Divergence:
-    """The distance between outputs and the target on the same words; parameters and errors are those of `pautomac_score`.
+    """Compute the distance between outputs and the target on the same words, with the parameters and errors of `pautomac_score`.
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
     Divergence(kl=1.0, total_variation=0.5)
@@ -241,7 +244,7 @@ def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2
 
 
 def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
-    """√ mean (f(x) − value(x))²: the error of raw outputs, of any sign. nan if an output is not a finite number.
+    """Compute √ mean (f(x) − value(x))², the error of outputs as they are, of either sign; nan if an output is not finite.
 
     >>> root_mean_square(np.array([1.0, -2.0]), np.array([1.0, 0.0]))
     1.4142135623730951

@@ -1,7 +1,7 @@
-"""Score a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
+"""Scores a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
 
-Every logarithm is to base 2. `SCORES` holds the title, unit and meaning of each score for every table, axis and page. Counts of
-zero, negative and non-finite outputs always accompany a score, because they decide what it means.
+Every logarithm is to base 2. `SCORES` holds the title, unit and meaning of each score for every table, axis and page. `Scores` also
+counts zero, negative and non-finite outputs, because a score can't be interpreted without them.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from .ranking import Prefixes, prefix_score
 
 @dataclass(frozen=True)
 class Score:
-    """What a score is called and how to read it.
+    """The names, unit and meaning of a score.
 
     Attributes
     ----------
     field : str
-        Its field in `Scores`.
+        The name of its field in `Scores`.
     title : str
-        For an axis or a list of choices.
+        The name on an axis or in a list of choices.
     short_title : str
-        For the heading of a column.
+        The name at the head of a column.
     unit : str
-        "bits" are logarithms to base 2; empty for a number without a unit.
+        The unit, such as "bits" for logarithms to base 2; empty for a number without a unit.
     meaning : str
         One or two sentences for the help of a column.
     higher_is_better : bool
     form : str
-        How a value is written, as a format specification.
+        The format specification with which values are written.
     is_metric : bool
-        Whether it measures how good a model is. The others are shares and counts that the metrics must be read with.
+        Whether it measures how good a model is. The other fields are shares and counts that are needed to interpret the metrics.
     """
 
     field: str
@@ -210,12 +210,13 @@ MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log
 
 @check_types
 def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
-    """Score a model's predictions of next symbols. Each distinct prefix is predicted once and counts as often as it occurs.
+    """Score a model's predictions of next symbols along some strings.
 
-    Strings of another alphabet get the numbers of the model's, symbol by symbol.
+    Each distinct prefix is predicted once, and counts as often as it occurs. If the strings' alphabet is not the model's, their
+    symbols are renumbered to match it.
 
-    `floor` raises next-symbol probabilities as in `pautomac_score`; what ranks symbols doesn't change with it. `truth` is that of
-    `score_next`.
+    `floor` raises the probabilities of next symbols as in `pautomac_score`, but does not affect the scores that depend only on the
+    order of symbols. `truth` is that of `score_next`.
     """
     if (alphabet := alphabet_of(model)) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
@@ -230,17 +231,17 @@ class TestSet:
     Attributes
     ----------
     words : Words
-        The set T of the Pautomac score, in the alphabet of the sample.
+        The words T of the Pautomac score, in the alphabet of the sample.
     target : array, shape (num_words,)
-        P*, not normalised.
+        The target P* of each word, not normalised.
     sample : Sample
         All test strings, repeated ones included, for next-symbol scores.
     target_is_true : bool
-        Whether the target is the true probability; else it is the empirical frequency in T.
+        Whether the target is the true probability; otherwise it is the frequency among the test strings.
     true_model : Model or None
-        The source of true next-symbol distributions, if there is one.
+        The model that generated the strings, for true next-symbol distributions; None if it is not known.
     prefixes : Prefixes or None
-        Prefixes of other strings with what followed them, to be scored as SPiCe does.
+        Prefixes of other strings, with what followed them, to be scored as SPiCe does.
     """
 
     __test__ = False  # not a test for pytest to collect
@@ -265,7 +266,7 @@ class TestSet:
         return self.sample.alphabet
 
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> TestSet:
-        """The same strings with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`)."""
+        """Renumber the symbols of all strings to match another alphabet (see `Words.in_alphabet`)."""
         if alphabet == self.alphabet:
             return self
         if alphabet not in self._others:
@@ -275,10 +276,10 @@ class TestSet:
 
     @cached_property
     def true_weights(self) -> FloatArray | None:
-        """What raw outputs should be on the words of T, shape (num_words,).
+        """The weights that a model should compute for the words of T, shape (num_words,).
 
-        None if it is not known, or only up to a factor: a target that sums to 1 over T is taken for normalised over T, as
-        PAutomaC's solutions are.
+        None if they are not known, or known only up to a factor. A target that sums to 1 over T is taken to be known only up to a
+        factor, because PAutomaC's solutions are normalised in this way.
         """
         if self.true_model is not None:
             return self.true_model.weights(self.words)
@@ -287,9 +288,9 @@ class TestSet:
 
     @cached_property
     def next_truth(self) -> FloatArray | None:
-        """True probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1).
+        """The true probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1).
 
-        Rows sum to 1, or are nan if the true model gives a prefix 0. None without a true model.
+        A row sums to 1, or is nan if the true model gives the prefix the probability 0. None without a true model.
         """
         if self.true_model is None:
             return None
@@ -298,13 +299,13 @@ class TestSet:
         return probabilities
 
     def trie(self, num_symbols: int) -> Trie:
-        """The prefix tree of the strings, built once for all models of an alphabet."""
+        """Return the prefix tree of the strings, which is built only once for each number of symbols."""
         if num_symbols not in self._tries:
             self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
         return self._tries[num_symbols]
 
     def ends(self, num_symbols: int) -> IntArray | None:
-        """The node of each word of T in that tree, shape (num_words,); None if one has none."""
+        """Find the node of each word of T in the tree of `trie`, shape (num_words,); None if a word of T is not in that tree."""
         if num_symbols not in self._ends:
             trie = self.trie(num_symbols)
             nodes, starts = trie.walk(self.words)
@@ -333,10 +334,10 @@ class TestSet:
         solution: FloatArray | None = None,
         true_model: Model | None = None,
     ) -> TestSet:
-        """Make the test set of some strings, by the one rule of what T is, whatever is known of them.
+        """Make the test set of some strings. This is the only place that decides what T is.
 
-        With known probabilities, from a solution or else from the true model, T is the rows as drawn: repeated strings count as
-        often as they were drawn. Without, T is the distinct strings, and P* their frequencies.
+        If true probabilities are known, from a solution or else from the true model, T is the rows as drawn, so repeated strings
+        count as often as they were drawn. If not, T is the distinct strings, and P* their frequencies.
 
         >>> from nlwfa_core.models.ngram import Uniform
         >>> rows, alphabet = Words.of([(0,), (), (0,)]), Alphabet(("a",))
@@ -376,7 +377,7 @@ class TestSet:
     @classmethod
     @check_types
     def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
-        """T is every row of a test file, repeated rows included; P* is given for each row."""
+        """Make a test set in which T is every row of a test file, repeated rows included, and P* is known for each row."""
         if len(words) != len(target):
             raise RecipeError(f"the solution must have one probability per test string; got {len(target)} for {len(words)}")
         return cls(words, target, sample, target_is_true=True, true_model=true_model)
@@ -384,19 +385,23 @@ class TestSet:
     @classmethod
     @check_types
     def empirical(cls, sample: Sample) -> TestSet:
-        """T is the distinct test strings, P* their frequencies. (With repeated rows the uniform model would always win.)"""
+        """Make a test set in which T is the distinct strings of a sample, and P* their frequencies.
+
+        (If T had repeated rows, the uniform model would always have the best score.)
+        """
         return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
 
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """A model's scores on a test set; every field but the two reference scores is the model's own.
+    """A model's scores on a test set, and two reference scores that do not depend on the model.
 
-    See `PautomacScore`, `NextSymbolScore` and, for `kl` and `total_variation`, `Divergence`; `rmse` is over `TestSet.true_weights`.
-    `prefix_ndcg5` and `prefix_error` are those of `RankingScore`, over `TestSet.prefixes`.
-    None: the truth that a score needs is not known, or the scores were saved by a version that had no such score.
+    `PautomacScore`, `NextSymbolScore` and `Divergence` (`kl` and `total_variation`) explain the fields; `rmse` is the error against
+    `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error` are those of `RankingScore`, over `TestSet.prefixes`. A field is None
+    if the test set does not have the truth or the prefixes that it needs, or if the scores were saved by a version that did not
+    compute it.
 
-    It is printed as a table, in a notebook too.
+    Scores are printed as a table, also in a notebook.
     """
 
     log2_pauto: float
@@ -425,7 +430,7 @@ class Scores:
 
     @property
     def perplexity(self) -> float:
-        """2 to the power of the log₂ Pautomac score; ∞ from 2¹⁰²⁴ on."""
+        """2 to the power of the log₂ Pautomac score. From 2¹⁰²⁴ on, it is ∞."""
         return _power(self.log2_pauto)
 
     def __repr__(self) -> str:
@@ -449,7 +454,7 @@ class Scores:
         return f"Scores on {self.num_words:,} {strings}, {self.num_predictions:,} next-symbol predictions{floor}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """Title, value and remark of each score that is known."""
+        """List the title, value and remark of each score that is known."""
         rows = []
         for score in SCORES:
             value = getattr(self, score.field)
@@ -478,9 +483,9 @@ def _written(value: float, form: str) -> str:
 
 
 def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Stored scores under their names of today: a score that was renamed keeps its value.
+    """Convert stored scores to the current names, so that a score that was renamed keeps its value.
 
-    Earlier versions had no `ndcg5_true`: their `ndcg5` was against the true model wherever that was known, so beside a `next_kl`.
+    Earlier versions had no `ndcg5_true`. Their `ndcg5` was against the true model if that was known, which shows in a `next_kl`.
 
     >>> names_today({"wer": 0.5, "ndcg5": 0.75, "next_kl": 0.0})
     {'wer': 0.5, 'ndcg5': None, 'next_kl': 0.0, 'ndcg5_true': 0.75}
@@ -493,10 +498,11 @@ def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
 @check_types
 @on_one_thread
 def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scores:
-    """All scores of a model, or of a `Fit`'s, on a test set; `floor` as in `pautomac_score`.
+    """Compute all scores of a model, or of the model of a `Fit`, on a test set.
 
-    Test strings of another alphabet get the numbers of the model's, symbol by symbol. A model without an alphabet takes them by
-    number, if that can mean one thing only: their alphabet has as many symbols as the model, or its symbols are numbers.
+    If the test set's alphabet is not the model's, its symbols are renumbered to match it. A model without an alphabet knows symbols
+    only by their numbers. It can be scored if these are unambiguous: the test set has as many symbols as the model, or its symbols
+    are themselves numbers. `floor` is that of `pautomac_score`.
 
     Raises
     ------
@@ -540,7 +546,7 @@ def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scor
 
 
 def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
-    """Give a test set the alphabet of a model.
+    """Renumber the symbols of a test set to match a model's alphabet.
 
     Raises
     ------
@@ -569,9 +575,21 @@ def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
 
 
 def outputs_on(model: Model, test: TestSet, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """f(x) of the words of T, shape (num_words,), and log₂ |f(x)| where a model sums logarithms.
+    """Compute a model's outputs on the words of T, shape (num_words,), and their logarithms.
 
-    `next_scores` are the model's at the nodes of `test.trie`, shape (num_nodes, num_symbols + 1).
+    Parameters
+    ----------
+    model : Model
+    test : TestSet
+    next_scores : array, shape (num_nodes, num_symbols + 1)
+        The model's scores at the nodes of `test.trie`.
+
+    Returns
+    -------
+    outputs : array, shape (num_words,)
+        f(x).
+    log2_outputs : array, shape (num_words,), or None
+        log₂ |f(x)|; None if the model does not compute logarithms.
     """
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     if ends is None or not isinstance(model, SharedModel):

@@ -1,8 +1,8 @@
-"""Scores over seeds in a few numbers: mean and standard deviation, with infinite values counted apart, and which model is best.
+"""Summarises scores over seeds: mean and standard deviation, with infinite values counted separately, and the best model.
 
-Two models on the same seeds are compared by their differences seed by seed: `paired_t_interval`, or `signed_rank_interval`, which
-needs no normal distribution and takes infinite scores. These intervals hold what changes with the seed (the start of a training;
-the strings too, where a seed draws them). `intervals` has those over test strings.
+Two models on the same seeds are compared by their differences, seed by seed. `paired_t_interval` assumes a normal distribution of
+the differences; `signed_rank_interval` does not, and accepts infinite scores. These intervals cover whatever changes with the seed:
+the start of a training and, if a seed also draws the strings, the strings. `intervals` has intervals over test strings instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Spread:
     Attributes
     ----------
     mean, sd : float or None
-        Of the finite values. The standard deviation divides by n − 1, so it needs two values.
+        The mean and standard deviation of the finite values; None without any. The standard deviation divides by n − 1, so it needs
+        two values.
     count, num_infinite : int
         The number of values, and how many of them are not finite.
     """
@@ -50,7 +51,7 @@ class Spread:
 
     @property
     def order(self) -> tuple[int, float]:
-        """A sort key, lower values first; an infinite value is worse than any mean."""
+        """A sort key, lowest mean first. Fewer infinite values always come before more, whatever the means."""
         return self.num_infinite, math.inf if self.mean is None else self.mean
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
@@ -65,7 +66,7 @@ class Spread:
         return Interval(self.mean, self.mean - half, self.mean + half)
 
     def text(self, form: str = ".3f") -> str:
-        """Write mean ± standard deviation, and how many values are infinite.
+        """Write the mean ± standard deviation, followed by how many values are infinite.
 
         >>> Spread.of([1.0, 2.0, math.inf]).text(), Spread.of([math.inf]).text(), Spread.of([]).text()
         ('1.500 ± 0.707 (∞: 1 of 3)', '∞', '')
@@ -87,9 +88,9 @@ def half_width(sd: float, number: int, confidence: float) -> float:
 
 
 def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float]:
-    """A sort key for models, the best first, by a score of which lower is better.
+    """Compute a sort key that puts the best model first, from a score for which lower is better.
 
-    The mean score over seeds decides; a mean that is not finite is worse than any finite one. Among equal means the model with
+    The mean score over seeds decides; a mean that is not finite is worse than any finite one. If means are equal, the model with
     fewer outputs of exactly 0 is better.
 
     >>> min([([0.3, 0.5], [0, 0]), ([0.4, 0.4], [2, 0]), ([0.1, math.inf], [0, 0])], key=lambda model: badness(*model))
@@ -98,7 +99,7 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float
     Parameters
     ----------
     scores : sequence of float
-        One for each seed, at least one.
+        The model's score for each seed; at least one.
     zeros : sequence of int
         The number of outputs of exactly 0, for each seed.
     """
@@ -107,11 +108,11 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float
 
 
 def paired_t_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Compute Student's t interval of the mean difference, first − second, of two models over the same seeds.
+    """Compute Student's t interval for the mean difference between two models, first − second, over the same seeds.
 
-    It assumes that the differences are close to normally distributed. One seed says nothing: its interval is all numbers. If a
-    difference is infinite, so is the mean, and the interval is all numbers, too: use `signed_rank_interval`. Two infinite scores
-    of one seed have the difference 0.
+    It assumes that the differences are approximately normally distributed. With a single seed, or if a difference is infinite, the
+    interval is [−∞, ∞]; `signed_rank_interval` can do more with infinite differences. If both scores of a seed are infinite, their
+    difference counts as 0.
 
     >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
     '1.000 [-1.484, 3.484]'
@@ -139,12 +140,12 @@ def paired_t_interval(first: Sequence[float], second: Sequence[float], confidenc
 
 
 def signed_rank_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Compute the interval that belongs to Wilcoxon's signed-rank test, for two models over the same seeds.
+    """Compute the interval of Wilcoxon's signed-rank test for the difference between two models, over the same seeds.
 
-    The estimate is the median of the means of all pairs of differences, each with itself included (Hodges and Lehmann 1963), and
-    the interval's ends are two of these means (Hollander and Wolfe, *Nonparametric Statistical Methods*, §3.3). The differences
-    need not be normally distributed, and may be infinite; two infinite scores of one seed have the difference 0. Fewer than six
-    seeds can't give a 95 % interval: it is all numbers then.
+    The estimate is the median of the means of all pairs of differences, including each difference paired with itself (Hodges and
+    Lehmann 1963). The interval's ends are two of these means (Hollander and Wolfe, *Nonparametric Statistical Methods*, §3.3). The
+    differences need not be normally distributed, and may be infinite. If both scores of a seed are infinite, their difference
+    counts as 0. With fewer than six seeds, a 95 % interval is not possible: it is [−∞, ∞].
 
     >>> signed_rank_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], [0.0] * 6).text("g")
     '3.5 [1, ∞]'
@@ -172,13 +173,13 @@ def _differences(first: Sequence[float], second: Sequence[float], confidence: fl
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean; 0 if both +∞ and −∞ are among the values, so that neither side counts more."""
+    """Compute the mean; 0 if the values include both +∞ and −∞, so that neither side prevails."""
     total = sum(values)
     return 0.0 if math.isnan(total) and not any(map(math.isnan, values)) else total / len(values)
 
 
 def _signed_rank_place(number: int, tail: float) -> int:
-    """The largest place such that no more than `tail` of all sums of signed ranks are below it; 0 if there is none.
+    """Find the largest number such that at most the share `tail` of all sums of signed ranks is below it; 0 if there is none.
 
     >>> [_signed_rank_place(number, 0.025) for number in (5, 6, 8, 10, 20)]  # critical values 0, 3, 8, 52, plus 1
     [0, 1, 4, 9, 53]
