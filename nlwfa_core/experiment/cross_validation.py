@@ -1,8 +1,9 @@
-"""K-fold cross-validation: every string is scored once, by a model that was learned from the others.
+"""K-fold cross-validation: every string is scored once, by a model that was learned from the strings of the other folds.
 
-A split into training and validation strings judges a rank by the draw of one split. Folds use all strings for both, at the price of
-as many trainings. Folds are drawn over the strings as drawn: a string that occurs three times is three strings, which may be in
-different folds. Nothing else is held back, so a training that stops by validation strings has none (`pipeline.validation_notes`).
+A single split into training and validation strings judges a rank by one random draw. Cross-validation uses every string for both
+purposes, but has to train once per fold. A string that occurs three times counts as three strings, which may end up in different
+folds. No further strings are set aside within a fold, so learners that would stop by validation strings have none
+(`pipeline.validation_notes`).
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class CrossValidation:
     Attributes
     ----------
     scores : tuple of (rank, tuple of Scores)
-        Of every rank on the strings that each fold holds out, in the order of the request.
+        For each rank, in the order in which the ranks were passed, the scores on the held-out strings of each fold.
     notes : tuple of str
-        Sentences for the user about the basis and about learning in each fold.
+        Sentences for the user about the bases and about learning, each of which names its fold.
     """
 
     scores: tuple[tuple[int, tuple[Scores, ...]], ...]
@@ -70,25 +71,25 @@ class CrossValidation:
 
 
 def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
-    """Cut a sample into folds at random, whose sizes differ by 1 at most.
+    """Split a sample at random into folds whose sizes differ by at most 1.
 
     Parameters
     ----------
     sample : Sample
     number : int
-        At least 2, and at most the number of strings.
+        The number of folds: at least 2, and at most the number of strings.
     seed : int
         Equal seeds give equal folds.
 
     Returns
     -------
     list of (Sample, Sample)
-        For each fold, the strings of all other folds, and its own.
+        For each fold, the training strings, which are those of all other folds, and the strings of the fold, which are held out.
 
     Raises
     ------
     RecipeError
-        If the number is not possible.
+        If the number of folds is out of range.
     """
     total = int(sample.counts.sum())
     check_between("folds", number, 2, total, "at most one for each string")
@@ -112,22 +113,22 @@ def cross_validate(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> CrossValidation:
-    """Learn once for each fold, without its strings, and score on these.
+    """For each fold, learn from the strings of all other folds and score the model on the strings of this fold.
 
     Parameters
     ----------
     sample : Sample
         All strings.
     recipe : Recipe
-        Its Hankel matrix, learner, options and refinement are used, but not its data.
+        The parts for the Hankel matrix, learning and refinement are used; the part for the data is not.
     number : int
-        Of folds.
+        The number of folds.
     ranks : sequence of int
-        Ranks to try, instead of the recipe's. The matrix of a fold is built once for all of them.
+        The ranks to try; by default only the recipe's. The matrix of a fold is built once for all of them.
     seed : int
-        Of the folds. The seeds of the learning are the recipe's.
+        The seed with which strings are assigned to folds. The seeds for learning are the recipe's.
     true_model : Model, optional
-        The source of the strings, if it is known: scores are then against it (see `TestSet.of`).
+        The model that generated the strings, if it is known. Scores then compare with its probabilities (see `TestSet.of`).
 
     Raises
     ------

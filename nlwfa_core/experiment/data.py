@@ -1,4 +1,4 @@
-"""From a data recipe to training, validation and test strings, and to the true model if it is known."""
+"""Makes the training, validation and test strings that a data recipe describes, and the true model if it is known."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Data:
     ----------
     train : Sample
     validation : TestSet or None
-        For choosing a rank or options; None if the recipe wants none, or the sample is too small to set any aside.
+        The strings that choose a rank or options; None if the recipe asks for none, or the sample is too small to set any aside.
     test : TestSet
     true_model : Model or None
     title : str
-        Names the source for people.
+        The name of the source, for users.
     notes : tuple of str
-        Sentences that a user should read.
+        Sentences for the user.
     format : str
         The format of the uploaded training strings, one of FORMATS; empty for other sources.
     readings : mapping of str to str
-        Field of the recipe that names an uploaded file -> how the file was read.
+        Field of the recipe that names an uploaded file -> a description of how the file was read.
     """
 
     train: Sample
@@ -78,7 +78,7 @@ Files = Callable[[str], bytes]
 
 
 def no_files(name: str) -> bytes:
-    """Refuse to read: nothing has been uploaded."""
+    """Raise an error in place of reading an uploaded file, because nothing has been uploaded."""
     raise RecipeError("No file was uploaded yet: the recipe's source is an upload, but it names no file of training strings.")
 
 
@@ -89,12 +89,12 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     ----------
     recipe : DataRecipe
     files : callable
-        Content hash -> bytes, for uploads.
+        SHA-256 of an uploaded file -> its bytes.
 
     Raises
     ------
     RecipeError
-        If the recipe can't be followed, or a file can't be read.
+        If strings can't be generated with these settings, or a file can't be read.
     """
     if SOURCES[recipe.source].generator is not None:
         return _generate(generator_of(recipe), recipe)
@@ -113,7 +113,7 @@ def _generate(generator: Generator, recipe: DataRecipe) -> Data:
 
 
 def generator_of(recipe: DataRecipe) -> Generator:
-    """Make the generator of a source that draws its strings. Raises RecipeError for other sources."""
+    """Make the generator of a source whose strings are drawn at random. Raises RecipeError for sources that are files."""
     source = SOURCES[recipe.source]
     if source.generator is None:
         raise RecipeError(f"source must be one that draws its strings, not one that reads them from a file; got {recipe.source!r}")
@@ -171,20 +171,20 @@ def file_test_set(file: StringFile, solution: FloatArray | None = None, model: M
 
 
 def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
-    """Read an uploaded file without the others, and say how.
+    """Describe how an uploaded file would be read, if it were the only one.
 
     Parameters
     ----------
     field : str
-        The field of a recipe that will name it: "upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes" or
+        The recipe's field for this file: "upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes" or
         "upload_targets".
     format : str
-        Of strings: one of `sources.files.FORMATS`.
+        The format of strings, one of `sources.files.FORMATS`.
 
     Raises
     ------
     RecipeError
-        If it can't be read.
+        If the file can't be read.
     """
     if field == "upload_solution":
         return solution_reading(read_solution(data))
@@ -198,7 +198,7 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
 
 
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
-    """Whether the test file is the training file, as for samples that are too small to split. Nothing is set aside then."""
+    """Whether the test file is the training file, as users choose for samples too small to split. Then nothing is set aside."""
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
 
@@ -236,7 +236,7 @@ def _test_of(sample: Sample, model: Model | None) -> TestSet:
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Say how many test strings have symbols that no training string has: a model of string frequencies gives these strings 0."""
+    """Warn how many test strings have symbols that no training string has, which a model of string frequencies gives weight 0."""
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
     new = np.unique(test.words.symbols[~seen[test.words.symbols]])

@@ -1,7 +1,7 @@
-"""A recipe's fields under flat names, which the lab's controls, options of commands and lessons use; and as the text of a link.
+"""A recipe's fields under flat names, which controls, command-line options and lessons use, and as the short text of a link.
 
-Fields with one name in several parts of a recipe, such as `seed`, have different names here. `bounded` is left out: it follows from
-the others.
+A field name that occurs in several parts of a recipe, such as `seed`, has a different flat name for each part. `bounded` has none,
+because it follows from other fields.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def flat(recipe: Recipe) -> dict[str, Any]:
 
 
 def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
-    """Copy a recipe with other values, under flat names. Text is converted to the field's type.
+    """Copy a recipe with other values for some fields, which are given by their flat names. Text is converted to the field's type.
 
     >>> with_fields(Recipe(), {"rank": "3", "learner": "both.non"}).learning.rank
     3
@@ -178,9 +178,14 @@ LIKELIHOOD_FIELDS = ("batch", "weight_decay", "dropout", "restarts")
 
 
 def unmet_conditions(recipe: Recipe) -> dict[str, Condition]:
-    """The fields that have no effect with the recipe's learner and refinement, and what each would need for one.
+    """Find the fields that have no effect in a recipe, and what would have to change for each of them to have one.
 
-    Fields of the data are not considered.
+    This depends on the learner and the refinement. Fields of the data are left out.
+
+    Returns
+    -------
+    dict
+        Flat name -> (another field, the values of that field with which this one has an effect).
 
     >>> unmet_conditions(Recipe())["dropout"], unmet_conditions(Recipe())["hidden"]
     (('refine', ('likelihood',)), ('learner', ('fac.non', 'tran.non', 'both.non')))
@@ -222,7 +227,7 @@ def unmet_conditions(recipe: Recipe) -> dict[str, Condition]:
 
 
 def ignored_fields(recipe: Recipe) -> set[str]:
-    """Flat names of the fields that have no effect with the recipe's learner and refinement; fields of the data are not considered.
+    """List the flat names of the fields that have no effect with the recipe's learner and refinement, leaving out the data.
 
     >>> sorted(ignored_fields(Recipe(learning=LearningRecipe(learner="GRU"))) - ignored_fields(Recipe()))
     ['num_prefixes', 'num_suffixes', 'refine', 'statistic', 'transform']
@@ -231,12 +236,12 @@ def ignored_fields(recipe: Recipe) -> set[str]:
 
 
 def clamped(fields: Mapping[str, Any]) -> dict[str, int]:
-    """Flat name -> the largest value allowed here, for each field that is above it."""
+    """Find the fields that are above this installation's limits: flat name -> the largest value allowed."""
     return {name: most for name, limit in LIMITED.items() if fields[name] > (most := limits.IN_FORCE[limit])}
 
 
 def over_limit(recipe: Recipe) -> dict[str, int]:
-    """Flat name -> the largest value allowed here, for each field that is above it and has an effect in the recipe."""
+    """Find the fields that are above this installation's limits and have an effect: flat name -> the largest value allowed."""
     ignored = ignored_fields(recipe)
     if recipe.learning.kind.networks:  # both numbers of epochs are checked before training, even if a linear step needs none
         ignored -= {"epochs_factorisation", "epochs_transitions"}
@@ -250,13 +255,13 @@ def check_allowed(recipe: Recipe) -> None:
 
 
 def differences(before: Recipe, after: Recipe) -> dict[str, tuple[Any, Any]]:
-    """Compare two recipes: flat name -> both values, for the fields that differ."""
+    """Compare two recipes: flat name -> (value before, value after), for each field that differs."""
     old, new = flat(before), flat(after)
     return {name: (old[name], new[name]) for name in old if old[name] != new[name]}
 
 
 def recipe_code(recipe: Recipe) -> str:
-    """Write a recipe as short text for an address: what differs from the defaults, compressed.
+    """Write a recipe as short text for the address of a page. It holds only the fields that are not at their defaults, compressed.
 
     >>> recipe_of(recipe_code(Recipe())) == Recipe()
     True
@@ -282,7 +287,7 @@ def recipe_of(code: str) -> Recipe:
 
 
 def whole_numbers(name: str, text: str) -> tuple[int, ...]:
-    """Read whole numbers separated by commas, such as "2,1,2". Raises RecipeError, which names the field, for anything else."""
+    """Read whole numbers separated by commas, such as "2,1,2". For other text, raises a RecipeError that names the field."""
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
@@ -290,7 +295,7 @@ def whole_numbers(name: str, text: str) -> tuple[int, ...]:
 
 
 def number_ranges(name: str, text: str, most: int) -> tuple[int, ...]:
-    """Read whole numbers and ranges of them, separated by commas; a range includes both ends, and may have a step after a colon.
+    """Read whole numbers and ranges, separated by commas. A range includes both ends, and may have a step after a colon.
 
     >>> number_ranges("ranks", "1,2-5,10-20:5", most=1000)
     (1, 2, 3, 4, 5, 10, 15, 20)
@@ -298,7 +303,7 @@ def number_ranges(name: str, text: str, most: int) -> tuple[int, ...]:
     Parameters
     ----------
     name : str
-        The field, for messages.
+        The field's name, for error messages.
     most : int
         The largest number allowed.
 

@@ -1,6 +1,6 @@
-"""From a recipe to a result: strings, Hankel matrix, learning, scores, diagnostics. And the models that results are compared with.
+"""Runs a recipe: strings, Hankel matrix, learning, scores, diagnostics. Also makes the models that results are compared with.
 
-Everything that follows recipes goes through here: commands, pages, workers, sweeps and the paper's experiments.
+Commands, pages, workers, sweeps and the paper's experiments all run recipes through this module.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
 
 
 def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
-    """Say that the sample has fewer prefixes, or fewer suffixes, than the recipe asks for."""
+    """Tell the user if the sample has fewer prefixes or suffixes than the recipe asks for."""
     numbers = (("prefixes", recipe.num_prefixes, hankel.num_prefixes), ("suffixes", recipe.num_suffixes, hankel.num_suffixes))
     return tuple(
         f"You asked for {requested:,} {name}; the sample has only {available:,}, so all of them are used."
@@ -46,7 +46,7 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
 
 
 def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
-    """Say what a training does instead of stopping by validation strings, if there are none."""
+    """Tell the user what a training does instead of stopping by validation strings, if there are no validation strings."""
     if data.validation is not None:
         return ()
     learner = recipe.learning.learner
@@ -64,7 +64,7 @@ Strings = tuple[Sample, Sample | None]  # training strings, and validation strin
 
 
 def options_of(recipe: Recipe) -> Options:
-    """Convert a recipe to its learner's options. No other code does that."""
+    """Convert a recipe to its learner's options. This is the only place that does so."""
     return Options(**dict(recipe.learning), refinement=Refinement(**dict(recipe.refinement)))
 
 
@@ -82,7 +82,7 @@ def fit_recipe(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The data and Hankel matrix that learning starts from, shared by all recipes with the same `DataRecipe` and `HankelRecipe`.
+    """The data and Hankel matrix from which learning starts. All recipes with the same `DataRecipe` and `HankelRecipe` share them.
 
     Attributes
     ----------
@@ -92,9 +92,9 @@ class Prepared:
     hankel : HankelMatrix or None
         None if the learner uses no Hankel matrix.
     seconds : dict
-        "data" and "hankel" -> wall time.
+        "data" and "hankel" -> the wall time that they took.
     cache : FitCache
-        What learners have computed from the matrix so far.
+        Intermediate results of learning from this matrix, which other learners and ranks can use.
     """
 
     recipe: DataRecipe
@@ -149,9 +149,9 @@ def run(
     cancelled : callable
         Called in every stage and epoch; if it returns true, the run stops.
     files : callable
-        SHA-256 -> bytes, for recipes with uploaded files.
+        SHA-256 of an uploaded file -> its bytes.
     prepared : Prepared, optional
-        Result of `prepare`. It is ignored if it belongs to another recipe.
+        The result of `prepare`. It is ignored if its data or matrix is not the recipe's.
     data : Data, optional
         Strings to use instead of those that the recipe describes.
 
@@ -191,12 +191,12 @@ def run(
 
 
 class Workbench:
-    """Runs recipes one after another, and keeps data and Hankel matrix for the next recipe if that starts from them.
+    """Runs recipes one after another, and reuses the data and the Hankel matrix if the next recipe needs the same ones.
 
     Attributes
     ----------
     prepared : Prepared or None
-        Of the last recipe. Set it to None to free its memory.
+        The data and matrix of the last recipe. Set it to None to free their memory.
     """
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ class Workbench:
 
 @check_types
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
-    """The models that others are compared with: uniform, an n-gram of the training strings and, if it is known, the true model."""
+    """Make the models that others are compared with: uniform, an n-gram of the training strings and, if known, the true model."""
     models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
     models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
     return models if data.true_model is None else models | {"true model": data.true_model}

@@ -17,9 +17,9 @@ CONVERGED: dict[str, Any] = {
 
 
 def converged(objective: str = "none") -> Recipe:
-    """The recipe that new experiments start from: everything is trained until its loss hardly falls any more.
+    """Make the recipe from which new experiments start: every stage is trained until its loss hardly falls any more.
 
-    A refinement by likelihood is stopped by its validation strings instead.
+    Only a refinement by likelihood ends by its score on validation strings instead.
     """
     refinement = RefinementRecipe(objective=objective, optimizer="lbfgs")
     if objective == "hankel":

@@ -1,6 +1,7 @@
 """The recipe: a whole experiment as one small frozen value of numbers and names, which can be written as JSON and read back.
 
-It has four parts, so that each step depends on only what it needs: another rank changes neither the data nor the Hankel matrix.
+It has four parts, for the data, the Hankel matrix, learning and refinement. Each step of a run depends only on its own part and the
+parts before it, so a change of rank, for example, changes neither the data nor the Hankel matrix.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ class Record(BaseModel):
             raise _error_of(error, type(self).model_fields) from None
 
     def changed(self, **fields: Any) -> Self:
-        """Copy the value with other fields, validated again. Raises RecipeError."""
+        """Copy the value with some fields replaced. Raises RecipeError if the new values are not valid."""
         return type(self)(**{**dict(self), **fields})
 
     def key(self) -> str:
-        """Name the value by its content, with 64 hexadecimal digits. They are computed once."""
+        """Compute a name of 64 hexadecimal digits from the value's content. It is computed only once."""
         return self._key
 
     @cached_property
@@ -54,7 +55,7 @@ class Record(BaseModel):
         return self._key_without(())
 
     def _key_without(self, fields: Collection[str]) -> str:
-        """Compute the key as if the class did not have some fields."""
+        """Compute the key that the value would have if its class did not have some fields."""
         text = json.dumps([GENERATION, type(self).__name__, self.model_dump(mode="json", exclude=set(fields))], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -62,8 +63,9 @@ class Record(BaseModel):
 class DataRecipe(Record):
     """Where the strings come from, and how they are split.
 
-    Fields that belong to other sources have no effect, but count in the key. Only `grammar`, and `upload_prefixes` with
-    `upload_targets`, count for their own source alone: they were added later, and older keys must not change.
+    Fields for sources other than `source` have no effect on the strings, but they do change the key. The exceptions are `grammar`,
+    `upload_prefixes` and `upload_targets`, which were added later: they change the key only for the source that uses them, because
+    older keys must not change.
 
     Attributes
     ----------
@@ -71,24 +73,25 @@ class DataRecipe(Record):
         "dyck", "tomita" (a small regular language), "automaton" (random, probabilistic), "squared" (the square of a random WFA),
         "verbs" (shipped), "upload".
     num_strings, num_validation, num_test : int
-        Generated sources draw this many each, independently. "verbs" and "upload" are split at random: validation and test get
-        these numbers, but at most a fifth of the strings each, and training gets the rest, at most num_strings. Without
-        validation strings (0), training gets theirs, too, and nothing can be chosen by them.
+        The numbers of training, validation and test strings. Sources that generate strings draw each set independently. The strings
+        of "verbs" and "upload" are split at random: validation and test get these numbers, but at most a fifth of the strings each,
+        and training gets the rest, but at most num_strings. With num_validation 0, more strings are left for training, but nothing
+        can be chosen by validation strings.
     seed : int
-        Of the random draws and of the split.
+        The seed of the random draws and of the split.
     split_probability, wrap_probability : float
-        Probabilities of the Dyck grammar's rules S → SS and S → [S]; S → [] has the rest.
+        The probabilities of the Dyck grammar's rules S → SS and S → [S]. The remaining probability is that of S → [].
     grammar : int
-        Number of the Tomita language, 1 to 7.
+        The number of the Tomita language, from 1 to 7.
     num_states, num_symbols : int
-        Size of the random automata.
+        The numbers of states and symbols of random automata.
     upload, upload_test, upload_solution, upload_model : str
-        SHA-256 of uploaded files: training strings and, optionally, test strings, a PAutomaC solution, and a PAutomaC model (the
-        true model). Empty: no such file.
+        The SHA-256 of each uploaded file: training strings and, optionally, test strings, a PAutomaC solution, and a PAutomaC
+        model, which is the true model. Empty if there is no such file.
     upload_prefixes, upload_targets : str
-        SHA-256 of a file of prefixes, and of one that says what followed each: both or neither.
+        The SHA-256 of a file of prefixes, and of a file that says what followed each of them. A recipe has both or neither.
     upload_format : str
-        Format of the uploaded strings.
+        The format of the uploaded strings.
     """
 
     source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
@@ -202,11 +205,11 @@ class LearningRecipe(Record):
 
     @cached_property
     def _key(self) -> str:
-        """Leave out the options that change nothing: those of networks for other learners, and the seed for SP.
+        """Compute the key without the options that have no effect.
 
-        Those of an optimiser are left out with the other one. `optimizer`, `start`, `starts` and `tolerance` were added later, so
-        they are left out of recipes that train as in the paper, `starts` of all that have only one: keys from before have to stay
-        as they are.
+        These are the options of networks for other learners, the seed for SP, and the options of the optimiser that is not used.
+        Because older keys must not change, options that were added later are left out as well where they say what older versions
+        did: `optimizer`, `start`, `starts` and `tolerance` if a recipe trains as in the paper, and `starts` if there is only one.
         """
         counted, omitted = self, {"optimizer", "start", "tolerance"}
         if not self.kind.needs_hankel:
@@ -245,7 +248,7 @@ class RefinementRecipe(Record):
 
     @cached_property
     def _key(self) -> str:
-        """Leave out all options if nothing is refined, and those of an optimiser that is not used."""
+        """Compute the key without options that have no effect: all if nothing is refined, else those of the unused optimiser."""
         defaults = type(self).model_construct()
         if self.objective == "hankel" and self.optimizer == "lbfgs":
             return self.model_copy(update={"rate": defaults.rate})._key_without(())
@@ -278,7 +281,7 @@ class Recipe(Record):
 
     @classmethod
     def from_json(cls, text: str) -> Recipe:
-        """Read a recipe. Raises RecipeError if the text is not one."""
+        """Read a recipe from JSON text. Raises RecipeError if the text is not a valid recipe."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -294,12 +297,12 @@ class Recipe(Record):
 
     @property
     def title(self) -> str:
-        """The run's name in tables and on pages, such as "SP, k = 10"."""
+        """The name of the recipe's run in tables and on pages, such as "SP, k = 10"."""
         return run_title(self.learning.learner, self.learning.rank)
 
     @cached_property
     def _key(self) -> str:
-        """Combine the keys of the parts that have an effect: without a Hankel matrix there is no refinement either."""
+        """Combine the keys of the parts that have an effect. Without a Hankel matrix, refinement has none either."""
         parts: tuple[Record, ...] = (self.data, self.learning)
         if self.learning.kind.needs_hankel:
             parts = (self.data, self.hankel, self.learning, self.refinement)

@@ -1,4 +1,4 @@
-"""The result of a run, and its folder: a model, and `result.json`, which is written last and so marks the folder as complete."""
+"""The result of a run, and its folder, with a model and `result.json`. This is written last, so it marks the folder as complete."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Result:
     notes : tuple of str
         Sentences for the user about the data, the basis and the learning.
     seconds : dict
-        Stage -> wall time.
+        Stage -> its wall time.
     diagnostics : Diagnostics
-        Computed once, by the process that learned the model.
+        The diagnosis of the model, computed once, by the process that learned it.
     num_train : int or None
-        How many strings the model was learned from; None if an earlier version stored the result and the strings are from a file.
+        The number of strings that the model was learned from; None if they came from a file and an older version saved the result.
     """
 
     recipe: Recipe
@@ -76,7 +76,7 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
 
 
 def load_result(directory: Path) -> Result:
-    """Read a result's folder. torch is not needed. Raises RecipeError if the folder holds no valid result."""
+    """Read a result from its folder, without importing torch. Raises RecipeError if the folder does not hold a valid result."""
     record = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
     saved = load_model(directory)
     try:

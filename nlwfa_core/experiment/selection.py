@@ -1,4 +1,4 @@
-"""Choices by validation strings: a rank, or the recommended model with all its options.
+"""Chooses by validation strings: a rank, or the recommended model with all its options.
 
 docs/best.md has the measurements behind the recommendation.
 """
@@ -42,9 +42,9 @@ class RankSelection:
     rank : int
     metric : str
     scores : tuple of (rank, Scores)
-        Of every rank on the validation strings, in the order of the request.
+        Each rank with its scores on the validation strings, in the order in which the ranks were passed.
     notes : tuple of str
-        Sentences for the user about the basis and about learning with each rank.
+        Sentences for the user about the basis, and about learning with each rank.
     """
 
     rank: int
@@ -64,7 +64,7 @@ def select_rank(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RankSelection:
-    """Learn with every rank and choose the best by its score on validation strings, as the paper does ([P] §5).
+    """Learn with each rank, and choose the rank whose model has the best score on validation strings, as the paper does ([P] §5).
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ def select_rank(
     validation : TestSet
     ranks : sequence of int
     recipe : Recipe, optional
-        Its Hankel matrix, learner, options and refinement are used, but neither its rank nor its data.
+        The parts for the Hankel matrix, learning and refinement are used, except for the rank; the part for the data is not.
     metric : str
         One of `SELECTION_METRICS`.
 
     Raises
     ------
     RecipeError
-        If a rank is not possible, the list is empty, or the metric unknown.
+        If there are no ranks, a rank is below 1 or above what the basis allows, or the metric is unknown.
     """
     check_one_of("metric", metric, SELECTION_METRICS)
     if not ranks:
@@ -133,7 +133,7 @@ class Best:
 
 
 def candidate_title(recipe: Recipe) -> str:
-    """Name a candidate of `fit_best` by what distinguishes it.
+    """Name a candidate of `fit_best` by the settings in which candidates differ.
 
     >>> candidate_title(Recipe())
     'SP, string statistic, k = 10'
@@ -159,11 +159,12 @@ def fit_best(
     cancelled: CancelCheck = never,
     each: Callable[[str, Progress], None] = _ignore,
 ) -> Best:
-    """Learn the model of at most `max_states` states that has the fewest bits per symbol on the validation strings.
+    """Learn many models of at most `max_states` states, and return the one with the fewest bits per symbol on validation strings.
 
-    The candidates are spectral learning with many ranks and two statistics, which costs little, and networks: NL-WFA with tanh in
-    both steps and one layer per map, learned from rows of conditional probabilities and refined by likelihood. Short trainings
-    choose dropout and weight decay; a long training with these follows, or three with different seeds if there are few strings.
+    The first candidates are linear models from spectral learning with many ranks and two statistics, which takes little time. The
+    others are networks: NL-WFA with tanh in both steps and one layer per map, which learn from rows of conditional probabilities
+    and are refined by likelihood. Short trainings choose the dropout and the weight decay. They are followed by a long training
+    with these values or, if there are few strings, by LONG_TRAININGS of them with different seeds.
 
     Parameters
     ----------
@@ -222,21 +223,21 @@ def fit_best(
 
 
 def linear_candidates(max_states: int) -> list[Recipe]:
-    """Recipes of spectral learning with up to `max_states` states."""
+    """Make the recipes of the linear candidates, which have up to `max_states` states."""
     ranks = sorted({rank for rank in LINEAR_RANKS if rank <= max_states} | {max_states})
     hankels = [HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic) for statistic in ("string", "factor")]
     return [Recipe(hankel=hankel, learning=LearningRecipe(learner="SP", rank=rank)) for hankel in hankels for rank in ranks]
 
 
 def long_training_seeds(train: Sample, seed: int) -> range:
-    """The seeds of the long trainings."""
+    """Choose the seeds of the long trainings: several if there are few training strings, and otherwise one."""
     return range(seed, seed + (LONG_TRAININGS if train.num_strings <= FEW_STRINGS else 1))
 
 
 def network_candidates(
     max_states: int, train: Sample, steps: int, regularisations: Sequence[tuple[float, float]], seed: int
 ) -> list[Recipe]:
-    """Recipes of networks, one for each dropout and weight decay, refined in about `steps` steps."""
+    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are refined in about `steps` steps."""
     statistic, transform, learner = "prefix", "row", "both.non"
     bounded = needs_boundary(learner, statistic, transform)
     hankel = HankelRecipe(num_prefixes=500, num_suffixes=200, statistic=statistic, bounded=bounded, transform=transform)

@@ -1,9 +1,10 @@
-"""The table of a sweep: a CSV file with a row for each run that has ended, which is written while the sweep runs.
+"""The table of a sweep: a CSV file that is written while the sweep runs, with a row for each run that has ended.
 
-A run that failed has a row too, with its settings and the reason. `strings` is the number that the recipe asks for, and
-`training_strings` the number that the model was learned from: of a file, validation and test strings are set aside first. Numbers
-are in full precision; ∞ is inf, and a number that is not known is empty. With intervals, each score on the test strings has two
-more columns, such as `wer_low` and `wer_high`: those of `metrics.intervals`.
+A run that failed also has a row, with its settings and the reason. The column `strings` has the number of strings that the recipe
+asks for, and `training_strings` the number that the model was learned from, which can be smaller: a file may have fewer strings,
+and some are set aside for validation and test. Numbers have full precision; ∞ is written as inf, and an unknown number is empty.
+With intervals, each score on the test strings has two more columns for the ends of its interval, such as `wer_low` and `wer_high`
+(see `metrics.intervals`).
 """
 
 from __future__ import annotations
@@ -50,16 +51,17 @@ Cell = str | float | None
 
 
 class SweepTable:
-    """A table that grows while a sweep runs. The file always holds whole rows, in the order of the sweep's recipes.
+    """A table that grows while a sweep runs. At any moment, the file has only whole rows, in the order of the sweep's recipes.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made when it is first written. A link is followed.
+        The file. Its folder is made when the table is first written. If it is a symbolic link, the file that it points to is
+        written.
     recipes : mapping
-        Key -> recipe, of every run of the sweep.
+        Key -> recipe, for every run of the sweep.
     files : callable, optional
-        Content hash -> bytes, of uploaded strings: with it, rows have the intervals of their scores.
+        SHA-256 of an uploaded file -> its bytes. If it is passed, rows have the intervals of their scores.
     """
 
     def __init__(self, path: Path, recipes: Mapping[str, Recipe], files: Files | None = None) -> None:
@@ -70,7 +72,7 @@ class SweepTable:
         self._num_new, self._last_written = 0, monotonic()
 
     def add(self, key: str, outcome: Result | str) -> None:
-        """Add the row of a run: its result, or the reason why it failed. Does not write the file.
+        """Add a run's row to the table in memory. `outcome` is the run's result, or the reason why it failed.
 
         Raises RecipeError if the row has intervals, and the run's test strings can't be read.
         """
@@ -81,7 +83,10 @@ class SweepTable:
         self._num_new += 1
 
     def write_if_due(self) -> None:
-        """Write the file unless that would take too much time: see NEW_SHARE. Rows may be lost in a power cut, not in a kill."""
+        """Write the file if there are enough new rows (see NEW_SHARE), or if a second has passed since it was last written.
+
+        A power cut can lose rows that were written in this way, but killing the process can't.
+        """
         enough = self._num_new >= NEW_SHARE * len(self._rows)
         if self._num_new and (enough or monotonic() - self._last_written >= SECONDS_BETWEEN_WRITES):
             self.write(sync=False)
@@ -97,7 +102,7 @@ class SweepTable:
 
 
 def num_rows_of_others(path: Path, keys: Collection[str]) -> int | None:
-    """Count the rows of an existing table that belong to none of a sweep's runs: those would be lost if it were written again.
+    """Count the rows of an existing table that belong to no run of a sweep, and would be lost if the sweep wrote its table there.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def num_rows_of_others(path: Path, keys: Collection[str]) -> int | None:
 
 
 def settings_in_words(recipe: Recipe) -> str:
-    """Say which run this is.
+    """Name a run by its main settings.
 
     >>> settings_in_words(Recipe())
     'SP, k = 10, string statistic, 20,000 strings'
@@ -166,7 +171,7 @@ def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
 
 
 def _smallest_loss(log: TrainingLog) -> float | None:
-    """The loss of the weights that the model has: a training returns those of its smallest loss."""
+    """Return the smallest loss of a training, which is the loss of the model, since a training returns its best weights."""
     return float(log.losses.min()) if len(log.losses) else None
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: a base recipe, the fields to vary (from a page's controls or a file), and the outcomes of the runs."""
+"""Sweeps: a base recipe with lists of values for some fields, from a page's controls or a file, and the outcomes of the runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AGAINST = {"rank": "rank k", "strings": "training strings"}
 
 
 class Point(NamedTuple):
-    """A run's coordinates in a comparison: learner, rank or number of training strings, and number of the seed from 0."""
+    """A run's coordinates in a comparison: learner, rank or number of training strings, and number of the seed, from 0."""
 
     learner: str
     value: int
@@ -43,19 +43,20 @@ class Point(NamedTuple):
 
 
 class Grid(Record):
-    """A sweep: every combination of the lists. For an empty list, the base recipe's value is used.
+    """A sweep: the runs of all combinations of the values in some lists. For an empty list, the base recipe's value is used.
 
-    Strings are counted with boundary symbols where a learner needs them. Learning without randomness has one run for all seeds,
-    unless these draw other strings; learners that need no Hankel matrix have one for all statistics and transforms.
+    Strings are counted with boundary symbols if a learner needs them. Combinations that would give equal results have a single run:
+    learners without randomness have one run for all seeds, unless seeds also draw other strings, and learners that need no Hankel
+    matrix have one run for all statistics and transforms.
 
     Attributes
     ----------
     base : Recipe
     learners, ranks, statistics, transforms, sample_sizes : tuple
     seeds : tuple of int
-        Of learning and refinement.
+        The seeds of learning and refinement.
     num_seeds : int
-        Instead of `seeds`: this many consecutive seeds, beginning with each part's own seed in the base recipe.
+        How many consecutive seeds to use in place of `seeds`. Each part of the recipe starts from its own seed in the base recipe.
     new_strings : bool
         Whether a seed draws other strings too.
 
@@ -85,9 +86,10 @@ class Grid(Record):
         return grid
 
     def check_used(self) -> None:
-        """Raise RecipeError if the sweep states something that none of its runs uses.
+        """Raise RecipeError if the sweep sets a field that has no effect in any of its runs.
 
-        Fields that only some runs use are normal, and so are defaults, as a whole recipe has them.
+        A field may have no effect in some runs, and fields at their defaults are accepted, because a complete recipe has all of
+        them.
         """
         conditions: dict[str, Condition] | None = None  # of the fields that no run so far has used
         kinds = {_kind(recipe): recipe for _, recipe in self._runs()}
@@ -105,7 +107,7 @@ class Grid(Record):
             raise RecipeError(f"{', '.join(names)}: no run of this sweep uses {uses} {needed}")
 
     def _statements(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What the sweep states other than defaults: the name in its file, and the flat names of the fields that it sets."""
+        """Yield what the sweep sets other than defaults: the name in its file, and the flat names of the fields that this sets."""
         seeds = ("learning_seed", "refinement_seed", *(["data_seed"] if self.new_strings else []))
         lists = {"statistics": ("statistic",), "transforms": ("transform",), "seeds": seeds, "num_seeds": seeds}
         for name in sorted(self.model_fields_set & lists.keys()):
@@ -123,12 +125,12 @@ class Grid(Record):
         return "strings" if self.sample_sizes else "rank"
 
     def recipes(self) -> dict[str, Recipe]:
-        """Key -> recipe. Recipes that start from the same strings and the same matrix follow each other.
+        """List the sweep's recipes: key -> recipe. Recipes that share their strings and their matrix follow each other.
 
         Raises
         ------
         RecipeError
-            If a recipe is not valid, or there are too many.
+            If a recipe is not valid, or there are too many recipes.
         """
         lists = (self.statistics, self.transforms, self.sample_sizes, self.seeds, self.learners, self.ranks)
         number = self.num_seeds * prod(max(1, len(values)) for values in lists)
@@ -185,14 +187,14 @@ class Grid(Record):
 
 
 def _kind(recipe: Recipe) -> tuple[str, ...]:
-    """What decides which fields a run uses: see `fields.unmet_conditions`."""
+    """Return the settings that decide which other fields have an effect (see `fields.unmet_conditions`)."""
     learning, refinement = recipe.learning, recipe.refinement
     names = (learning.learner, learning.optimizer, refinement.objective, refinement.optimizer)
     return *names, recipe.hankel.transform, recipe.data.source
 
 
 def _conditions_of_data(recipe: Recipe) -> dict[str, Condition]:
-    """The fields of other sources than the recipe's, and the sources that use them."""
+    """Find the fields that only other sources than the recipe's use, and those sources."""
     owners: dict[str, tuple[str, ...]] = {}
     for name, source in SOURCES.items():
         for field in source.options:
@@ -201,7 +203,7 @@ def _conditions_of_data(recipe: Recipe) -> dict[str, Condition]:
 
 
 def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
-    """Sort runs by strings, then by matrix. Learners that need no matrix come last, and do not displace the cached one."""
+    """A sort key for runs: by strings, then by matrix. Learners without a matrix come last, to leave a cached matrix in place."""
     key, recipe = entry
     learning = recipe.learning
     return recipe.data.key(), not learning.kind.needs_hankel, recipe.hankel.key(), learning.learner, learning.rank, key
@@ -237,7 +239,7 @@ class Outcome:
     training : str
         Whether the training is finished (`FitReport.training`).
     num_train : int or None
-        As in `Result`.
+        The number of strings that the model was learned from, if it is known (see `Result`).
     """
 
     recipe: Recipe
@@ -249,17 +251,20 @@ class Outcome:
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
-        """The outcome of a run."""
+        """Make the outcome of a run from its result."""
         training = result.report.training
         return cls(result.recipe, result.scores, result.validation, result.diagnostics, training, result.num_train)
 
     def on(self, strings: str) -> Scores | None:
-        """Scores on "test" or "validation" strings."""
+        """Return the scores on "test" or "validation" strings; None if there were no such strings."""
         return self.scores if strings == "test" else self.validation
 
 
 def curves(outcomes: Mapping[Point, Outcome], metric: str, strings: str) -> dict[str, dict[int, Spread]]:
-    """Learner -> value -> metric over seeds, in the order of the values, without runs that lack this score."""
+    """Group a metric for a figure: learner -> rank or number of strings, ascending -> its spread over seeds.
+
+    Runs without this score are left out.
+    """
     by_learner: dict[str, dict[int, list[float]]] = {}
     for (learner, value, _), outcome in sorted(outcomes.items(), key=lambda entry: entry[0][1]):
         score = getattr(outcome.on(strings), metric, None)
@@ -269,9 +274,14 @@ def curves(outcomes: Mapping[Point, Outcome], metric: str, strings: str) -> dict
 
 
 def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
-    """Learner -> the rank with the best mean over seeds on validation strings, and that rank's test scores by seed.
+    """Choose the best rank of each learner by its validation scores.
 
-    Ranks are ordered by `badness`; among equally good ranks the smaller is best.
+    The best rank has the best mean of the metric over seeds, in the order of `badness`; of tied ranks, it is the smallest.
+
+    Returns
+    -------
+    dict
+        Learner -> (its best rank, the test scores of this rank, one for each seed).
     """
     by_learner: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():
@@ -287,7 +297,9 @@ def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[i
 
 
 def time_left(seconds: Mapping[str, Sequence[float]], left: Mapping[str, int], num_workers: int) -> float | None:
-    """Estimate the seconds that the missing runs take, from finished runs of the same learner, or of any; None without any.
+    """Estimate how many seconds the missing runs will take, from the times of finished runs.
+
+    A learner without finished runs is assumed to take as long as the average of all finished runs. None if no run has finished.
 
     >>> time_left({"SP": [1.0, 3.0]}, {"SP": 4, "HMM": 1}, num_workers=2)
     5.0
