@@ -111,7 +111,7 @@ def check_files(recipes: Mapping[str, Recipe], shelf: FileShelf) -> None:
     advice = 'name it by its path: "train": "PATH" in the sweep\'s file, or --train PATH'
     for data in {recipe.data for recipe in recipes.values() if recipe.data.source == "upload"}:
         if not data.upload:
-            raise RecipeError(f"the source upload needs a file of training strings; {advice}")
+            raise RecipeError(f"a recipe with the source 'upload' needs a file of training strings; {advice}")
         for name in data.uploads:
             if not (shelf.directory / name).exists():
                 raise RecipeError(f"the file {name[:8]}… is not in {shelf.directory}; {advice}")

@@ -19,12 +19,12 @@ from .names import check_statistic
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Prefixes P and suffixes S.
+    """The words that index a Hankel matrix: prefixes P for its rows, and suffixes S for its columns.
 
     Attributes
     ----------
     prefixes : Words
-        Distinct words, λ first. They are prefix-closed: all prefixes of a prefix are among them, which [P, Theorem 2] requires.
+        Distinct words, λ first. They are prefix-closed: all prefixes of a prefix are among them (Theorem 2 of the paper needs it).
     suffixes : Words
         Distinct words, λ first.
     num_symbols : int

@@ -28,19 +28,22 @@ SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory togethe
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What followed each of some prefixes, or how probable each next symbol was.
+    """The correct answers for some prefixes: what followed each of them or, for generated strings, the next symbols' probabilities.
+
+    They are stored as pairs of a next symbol and its probability, one prefix after the other.
 
     Attributes
     ----------
     symbols : array, shape (num_pairs,)
-        Next symbols by prefix, −1 for the end of the string, each at most once for a prefix. A number above the model's symbols is
-        a symbol that the model does not know.
+        The next symbol of each pair, −1 for the end of the string. A prefix has each symbol at most once. A number beyond the
+        model's symbols stands for a symbol that the model does not know.
     probabilities : array, shape (num_pairs,)
-        Their probabilities. What followed a prefix of a real string has 1.
+        The probability of each pair. What followed a prefix of a real string has the probability 1.
     offsets : array, shape (num_prefixes + 1,)
-        The pairs of prefix i are `offsets[i]` … `offsets[i + 1] − 1`; there is at least one.
+        The pairs of prefix i are number `offsets[i]` to `offsets[i + 1] − 1`. Each prefix has at least one.
     best_gains : array, shape (num_prefixes,)
-        The largest possible Σ_{j ≤ 5} p(a_j) / log₂(j + 1) of each prefix, as its file gives it: the denominator of NDCG5.
+        The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file of targets. NDCG@5 is divided by
+        it.
     """
 
     symbols: IntArray
@@ -70,9 +73,9 @@ class Targets:
 
     @property
     def likeliest(self) -> IntArray:
-        """The likeliest next symbol of each prefix, the first of equal ones, shape (num_prefixes,).
+        """The likeliest next symbol of each prefix, shape (num_prefixes,); the first one if several are equally likely.
 
-        Of a real string, it is what followed.
+        For prefixes of real strings, it is what followed.
 
         >>> Targets.of([3, -1]).likeliest.tolist()
         [3, -1]
@@ -86,7 +89,7 @@ class Targets:
         return self.symbols[positions[np.unique(rows, return_index=True)[1]]]
 
     def of_symbols(self, symbols: npt.NDArray[np.integer]) -> FloatArray:
-        """The probabilities of one symbol for each prefix, shape (num_prefixes,); 0 for a symbol that its target does not list."""
+        """Look up the probability of one symbol per prefix, shape (num_prefixes,); 0 for a symbol that the target does not list."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         hits = self.symbols == symbols[rows]
         probabilities = np.zeros(len(self))
@@ -136,10 +139,11 @@ class RankingScore:
     Attributes
     ----------
     ndcg5 : float
-        Mean over the prefixes of Σ_{j ≤ 5} p(a_j) / log₂(j + 1), divided by its largest possible value, where a_1, a_2 … are the
-        ranked symbols and p is the target; 1 is best. A symbol that is ranked twice counts once.
+        The mean over the prefixes of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible value, where a_1, a_2 … are the
+        ranked symbols and p has their probabilities in the target. 1 is best. A symbol that is ranked twice counts once.
     error : float
-        Share of the prefixes whose first-ranked symbol is not what followed or, if the target has probabilities, not the likeliest.
+        The share of the prefixes whose first-ranked symbol is not the likeliest one in the target, which for prefixes of real
+        strings is what followed.
     num_prefixes : int
     """
 
@@ -151,11 +155,11 @@ class RankingScore:
 @check_types
 @on_one_thread
 def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> IntArray:
-    """Rank the likeliest next symbols after each prefix by a model's scores, the likeliest first.
+    """Rank the next symbols after each prefix by a model's scores, the highest score first.
 
-    Scores are compared with their sign. If they are equal, lower symbols come first, and the end of the string last. Scores are
-    equal if their difference is at most 2⁻²⁹ of the largest |score| that is not ranked yet, so that rounding decides nothing. What
-    is not a number comes after all numbers.
+    Negative scores rank below positive ones. Symbols with equal scores are ranked by their numbers, and the end of the string comes
+    last among them. So that rounding errors do not decide, scores count as equal if they differ by at most 2⁻²⁹ times the largest
+    |score| among the symbols not yet ranked. Scores of nan come after all numbers.
 
     >>> from nlwfa_core.models.ngram import Uniform
     >>> rank_next(Uniform(2), Words.of([(), (0, 1)])).tolist()
@@ -164,16 +168,17 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     Parameters
     ----------
     model : Model or HasModel
-        A model, or what holds one, such as a `Fit` or a `SavedModel`.
+        A model, or an object that holds one, such as a `Fit` or a `SavedModel`.
     prefixes : Words
-        In any order; repeated ones are computed once. Words of another alphabet get the numbers of the model's, symbol by symbol.
+        The prefixes, in any order. Repeated ones are computed once. If their alphabet is not the model's, their symbols are
+        renumbered to match it.
     count : int
         The number of ranks.
 
     Returns
     -------
     array, shape (num_prefixes, min(count, num_symbols + 1))
-        −1 for the end of the string.
+        The symbol at each rank, −1 for the end of the string.
 
     Raises
     ------
@@ -192,7 +197,10 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
 
 
 def _batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
-    """Numbers of words with their prefix tree, small enough for its scores to fit into memory. Common prefixes stay together."""
+    """Yield the numbers of some words, and their prefix tree, in batches whose scores fit into memory.
+
+    Words with a common prefix stay together.
+    """
     trie = Trie.of(words, num_symbols)
     nodes_at_once = max(1, SCORES_AT_ONCE // (num_symbols + 1))
     if trie.num_nodes <= nodes_at_once:
@@ -205,7 +213,7 @@ def _batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
 
 
 def _ranked(scores: FloatArray, count: int) -> IntArray:
-    """The columns of the highest scores of each row, by the rule of `rank_next`, shape (n, count)."""
+    """List the columns with the highest scores in each row, in the order that `rank_next` describes: shape (n, count)."""
     left = np.where(np.isnan(scores), -np.inf, scores)
     ranking = np.empty((len(scores), count), dtype=np.int64)
     equal, unranked, rows = np.zeros(scores.shape, dtype=bool), np.ones(scores.shape, dtype=bool), np.arange(len(scores))
@@ -228,15 +236,17 @@ def _ranked(scores: FloatArray, count: int) -> IntArray:
 def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> RankingScore:
     """Score a ranking as SPiCe's own program, `score_computation.py`, does.
 
-    >>> score_ranking(np.array([[0, 1], [1, 0]]), Targets.of([0, 0]))
-    RankingScore(ndcg5=0.815464876785729, error=0.5, num_prefixes=2)
+    >>> score = score_ranking(np.array([[0, 1], [1, 0]]), Targets.of([0, 0]))
+    >>> round(score.ndcg5, 12), score.error, score.num_prefixes
+    (0.815464876786, 0.5, 2)
 
     Parameters
     ----------
     ranking : array, shape (num_prefixes, num_ranks)
-        Symbols, the likeliest first; −1 is the end of the string, and −2 no symbol. Ranks beyond the fifth do not count.
+        The symbol at each rank, the likeliest first; −1 is the end of the string, and −2 no symbol. Ranks beyond the fifth do not
+        count.
     targets : Targets
-        One for each prefix.
+        The target of each prefix, in the same order.
 
     Raises
     ------

@@ -575,7 +575,7 @@ def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
 
 
 def outputs_on(model: Model, test: TestSet, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """Compute a model's outputs on the words of T, shape (num_words,), and their logarithms.
+    """Compute a model's outputs on the words of a test set's T (`test.words`), and their logarithms.
 
     Parameters
     ----------

@@ -83,7 +83,10 @@ class Dyck:
         return 2 * (1 - self.split) / (1 - 2 * self.split - self.wrap)
 
     def continue_probabilities(self, count: int) -> FloatArray:
-        """p_1 … p_count, shape (count,), where p_n = P(N > n | N ≥ n): a level that has n blocks gets another one.
+        """Compute the probabilities that a level of brackets which has n blocks gets another one, for n = 1 … count.
+
+        A block is a pair of brackets with everything inside it, and a level is a sequence of blocks side by side. With N the number
+        of blocks of a level, entry n − 1 is P(N > n | N ≥ n), shape (count,).
 
         >>> Dyck().continue_probabilities(3).round(3).tolist()
         [0.2, 0.36, 0.431]

@@ -23,7 +23,7 @@ class Sample:
     Attributes
     ----------
     words : Words
-        Distinct, in the order of their first appearance. Words of another alphabet get the numbers of this one.
+        Distinct, in the order of their first appearance. If their alphabet is another one, their symbols are renumbered.
     counts : array, shape (num_distinct,)
         How often each was seen, at least 1: integers, or floats that are whole.
     alphabet : Alphabet

@@ -288,7 +288,7 @@ def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:
 
 
 def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
-    """Numbers as an array of integers. Floats are accepted if all are whole, because they lose nothing.
+    """Convert numbers to an array of integers. Floats are accepted if all of them are whole, because then nothing is lost.
 
     >>> whole_numbers("counts", [1.0, 2.0]).tolist()
     [1, 2]
@@ -317,7 +317,7 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
 
 
 def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Numbers as an array of float64, if that changes none of them. An array of float64 is returned as it is.
+    """Convert numbers to an array of float64, if that changes none of them. An array of float64 is returned as it is.
 
     >>> float64_array("initial", [1, 0])
     array([1., 0.])

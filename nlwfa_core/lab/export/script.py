@@ -59,7 +59,7 @@ def script(recipe: Recipe) -> str:
 
 
 def import_line(recipe: Recipe, names: Iterable[str]) -> str:
-    """Import some of the library's names, and those that a recipe needs.
+    """Write the line of a script that imports some of the library's names, and those that the code of a recipe needs.
 
     >>> import_line(Recipe(), ["run"])
     'from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, run'
@@ -69,12 +69,12 @@ def import_line(recipe: Recipe, names: Iterable[str]) -> str:
 
 
 def shelf_line(recipe: Recipe) -> str:
-    """The line that says where uploaded files are. Empty if the recipe reads none."""
+    """Write the line of a script that says where uploaded files are; empty if the recipe reads none."""
     return f"\nfiles = FileShelf(Path({UPLOADS!r})).get" if recipe.data.uploads else ""
 
 
 def recipe_code(recipe: Recipe) -> str:
-    """The recipe as Python, with one option per line.
+    """Write a recipe as Python code, with one option per line.
 
     >>> print("\\n".join(recipe_code(Recipe()).splitlines()[:3]))
     recipe = Recipe(
