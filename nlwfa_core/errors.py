@@ -163,6 +163,9 @@ REMEDIES = {
     ("SavedModel", "Fit"): "SavedModel(fit.model, alphabet, {}) makes one",
     ("bytes", "str"): "Path(name) for a file, text.encode() for its content",
     ("ValuedStrings", "ValueFile"): "its strings are",
+    ("StringScores", "WFA"): "string_scores(model, test) makes one",
+    ("StringScores", "NLWFA"): "string_scores(model, test) makes one",
+    ("int", "Alphabet"): "its length is: len(alphabet)",
     ("Options", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
 }
 for _model in ("WFA", "NLWFA", "RecurrentModel"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError, check_between, check_one_of
+from ..errors import RecipeError, check_between, check_one_of, check_types
 from ..learning.learners import FitCache, check_rank, fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..metrics.scores import METRICS, SCORE_OF, Scores, TestSet, evaluate
@@ -102,6 +102,7 @@ def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     return cut
 
 
+@check_types
 def cross_validate(
     sample: Sample,
     recipe: Recipe,

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError, check_at_least, check_between
+from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types
 from ..models.model import Model
 from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
@@ -194,6 +194,7 @@ class StringScores:
         return scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
 
 
+@check_types
 @on_one_thread
 def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScores:
     """Compute what each test string contributes to a model's scores.
@@ -293,6 +294,7 @@ def default_resamples(model: StringScores) -> int:
     return NUM_RESAMPLES if int(model.counts.sum()) <= MANY_STRINGS else FEW_RESAMPLES
 
 
+@check_types
 def intervals(
     model: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
 ) -> dict[str, Interval]:
@@ -326,6 +328,7 @@ def intervals(
     return {field: _interval(values, own[field], confidence) for field, values in resampled.items()}
 
 
+@check_types
 def paired_differences(
     first: StringScores, second: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
 ) -> dict[str, Interval]:
@@ -365,6 +368,7 @@ def leader(field: str, difference: Interval) -> str:
     >>> leader("wer", lower), leader("ndcg5", lower), leader("wer", Interval(-0.1, -0.3, 0.1))
     ('first', 'second', 'level')
     """
+    check_one_of("field", field, SCORE_OF)
     if difference.level:
         return "level"
     return "first" if (difference.low > 0) == SCORE_OF[field].higher_is_better else "second"
@@ -377,6 +381,7 @@ def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: 
     if num_resamples is None:
         num_resamples = default_resamples(models[0])
     check_at_least("num_resamples", num_resamples, 1)
+    check_at_least("seed", seed, 0)
     blocks: list[list[dict[str, FloatArray]]] = [[] for _ in models]
     for draws in resamples(counts, num_resamples, seed):
         for block, model in zip(blocks, models, strict=True):

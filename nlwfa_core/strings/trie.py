@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import check_type
 from .grouping import by_symbol, unique_keys
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, check_symbols
@@ -55,6 +56,8 @@ class Trie:
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
         ([-1, 0, 1, 1], [-1, 0, 0, 1], [3, 2, 1])
         """
+        check_type("words", words, Words)
+        check_type("num_symbols", num_symbols, int)
         check_symbols(words, num_symbols)
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)

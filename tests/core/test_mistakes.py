@@ -41,6 +41,9 @@ from nlwfa_core import (
     select_rank,
 )
 from nlwfa_core.errors import RecipeError, check_type
+from nlwfa_core.experiment.cross_validation import cross_validate
+from nlwfa_core.metrics.intervals import Interval, intervals, leader, paired_differences, string_scores
+from nlwfa_core.strings.trie import Trie
 
 AB = Alphabet(("a", "b"))
 FILE = read_strings(b"ab\na\n\nba\nab\n")
@@ -65,6 +68,54 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: read_strings(Path("nowhere")),
         RecipeError,
         "can't read nowhere: No such file or directory",
+    ),
+    "string scores of swapped arguments": (lambda: string_scores(TEST, FIT.model), TypeError, "test must be a TestSet; got WFA"),
+    "string scores on a sample": (
+        lambda: string_scores(FIT.model, SAMPLE),
+        TypeError,
+        "test must be a TestSet; got Sample (TestSet.empirical(sample) makes one)",
+    ),
+    "intervals of a model": (
+        lambda: intervals(FIT.model),
+        TypeError,
+        "model must be a StringScores; got WFA (string_scores(model, test) makes one)",
+    ),
+    "a fraction of resamples": (
+        lambda: intervals(string_scores(FIT.model, TEST), 10.5),
+        TypeError,
+        "num_resamples must be a whole number or None; got 10.5",
+    ),
+    "resamples without a seed": (
+        lambda: intervals(string_scores(FIT.model, TEST), seed=None),
+        TypeError,
+        "seed must be a whole number; got None",
+    ),
+    "a negative seed of resamples": (
+        lambda: intervals(string_scores(FIT.model, TEST), seed=-1),
+        RecipeError,
+        "seed must be at least 0; got -1",
+    ),
+    "a difference from a model": (
+        lambda: paired_differences(string_scores(FIT.model, TEST), FIT.model),
+        TypeError,
+        "second must be a StringScores; got WFA (string_scores(model, test) makes one)",
+    ),
+    "a leader by a score that is not there": (
+        lambda: leader("weer", Interval(1.0, 1.0, 1.0)),
+        RecipeError,
+        "field must be one of ",
+    ),
+    "a cross-validation of swapped arguments": (
+        lambda: cross_validate(Recipe(), SAMPLE),
+        TypeError,
+        "sample must be a Sample; got Recipe",
+    ),
+    "folds as text": (lambda: cross_validate(SAMPLE, Recipe(), "5"), TypeError, "number must be a whole number; got '5'"),
+    "a tree of lists": (lambda: Trie.of([[0, 1]], 2), TypeError, "words must be Words; got list (Words.of(list) makes them)"),
+    "a tree over an alphabet": (
+        lambda: Trie.of(TWO, AB),
+        TypeError,
+        "num_symbols must be a whole number; got Alphabet (its length is: len(alphabet))",
     ),
     "a format that is not there": (lambda: read_strings(b"a", "xml"), RecipeError, "format must be one of auto, "),
     "a basis of a file": (
