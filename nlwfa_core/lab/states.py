@@ -17,7 +17,7 @@ from ..errors import RecipeError, check_one_of
 from ..metrics.next_symbols import likeliest
 from ..models.files import LearnedModel
 from ..models.geometry import aligning_turn, directions, principal_axes
-from ..models.model import Model
+from ..models.model import Model, scaled_next_scores
 from ..models.sampling import next_shares
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -49,7 +49,7 @@ def next_probabilities(model: Model, prefixes: Words) -> FloatArray:
     A row is 0 if all its scores are 0 or one is not finite.
     """
     trie = Trie.of(prefixes, model.num_symbols)
-    return next_shares(model.next_scores(trie)[trie.ends])[0]
+    return next_shares(scaled_next_scores(model, trie)[0][trie.ends])[0]
 
 
 def next_entropy(shares: FloatArray) -> FloatArray:

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types
-from ..models.model import Model
+from ..models.model import Model, scaled_next_scores
 from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import score_next_by_string
-from .perplexity import shares
+from .perplexity import magnitudes, shares
 from .scores import SCORE_OF, TestSet, in_alphabet_of, outputs_on
 
 CONFIDENCE = 0.95
@@ -162,7 +162,7 @@ class StringScores:
         number, symbols = sums["num_predictions"], sums["num_symbols"]
         scores = {
             "wer": 1 - sums["right"] / number,
-            "wer_without_end": 1 - sums["right_without_end"] / np.maximum(symbols, 1),
+            "wer_without_end": 1 - sums["right_without_end"] / symbols,  # nan if only empty strings are drawn
             "bits_per_symbol": sums["bits"] / number,
             "ndcg5": sums["gains"] / number,
         }
@@ -221,18 +221,18 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
     if ends is None or (number[ends] < 0).any():
         raise RecipeError("intervals need test strings that are those of the Pautomac score: a string of T is not among them")
     counts = test.sample.counts.astype(np.int64)
-    next_scores = model.next_scores(trie)
+    next_scores, exponents = scaled_next_scores(model, trie)
     sums = score_next_by_string(next_scores, trie, floor, test.next_truth)
     columns = {name: values for name, values in vars(sums).items() if values is not None}
     columns["num_symbols"] = sums.num_predictions - 1
 
-    weights, logs = outputs_on(model, test, next_scores)
+    weights, logs = outputs_on(model, test, next_scores, exponents)
     is_finite = bool(np.isfinite(weights).all())
     if not is_finite:  # no score of whole strings is defined
         weights, logs = np.ones(len(weights)), None
     error = None if test.true_weights is None else np.abs(weights - test.true_weights)
     if floor:
-        weights, logs = shares(weights, floor), None
+        weights, logs = shares(magnitudes(weights, logs), floor), None
 
     def per_draw(rows: FloatArray) -> FloatArray:
         """Sum over the rows of T that hold each distinct string, and divide by the number of its draws."""

@@ -33,7 +33,8 @@ class NextSymbolScore:
         prediction for each prefix of each string, repeated strings included, and the end of the string counts as a symbol. If
         several symbols share the highest score, one of them is drawn at random, and this is the expected share.
     wer_without_end : float
-        The word error rate over those prefixes that are followed by a symbol, if only symbols are predicted and never the end.
+        The word error rate over those prefixes that are followed by a symbol, if only symbols are predicted and never the end. nan
+        if all strings are empty.
     share_tied : float
         The share of the predictions of `wer` in which several symbols share the highest score. If all scores are 0, all symbols do.
     bits_per_symbol : float
@@ -115,7 +116,7 @@ def score_next(
         true_gains = begins * gains / largest
     return NextSymbolScore(
         wer=float(1 - right.sum() / num_predictions),
-        wer_without_end=float(1 - right_inner.sum() / max(num_predictions - num_ends, 1)),
+        wer_without_end=float(1 - right_inner.sum() / num_symbols) if (num_symbols := num_predictions - num_ends) else float("nan"),
         share_tied=float(begins[num_likeliest > 1].sum() / num_predictions),
         bits_per_symbol=bits,
         num_predictions=num_predictions,

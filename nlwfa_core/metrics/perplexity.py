@@ -152,7 +152,8 @@ def pautomac_score(
     mass = _mass(outputs, target)
     finite = np.isfinite(outputs)
     zero = outputs == 0 if log2_outputs is None else np.isneginf(log2_outputs)
-    counts = (len(outputs), int(zero.sum()), int((outputs < 0).sum()), int((~finite).sum()))
+    negative = (outputs < 0) | (np.signbit(outputs) & ~zero & finite)  # too small for float64, it became −0
+    counts = (len(outputs), int(zero.sum()), int(negative.sum()), int((~finite).sum()))
     if log2_outputs is not None and convention == "abs" and not floor and finite.all():
         likely = target > 0
         if zero[likely].any():
@@ -160,9 +161,11 @@ def pautomac_score(
         largest = log2_outputs.max()
         logs = log2_outputs[likely] - largest - np.log2(np.exp2(log2_outputs - largest).sum())
         return PautomacScore(float(-(target[likely] / mass) @ logs), *counts)
-    model = shares(outputs, floor, convention, substitutes)
+    model = shares(magnitudes(outputs, log2_outputs) if convention == "abs" else outputs, floor, convention, substitutes)
     has_mass = (target > 0) & ~np.isnan(model)
-    if not finite.all() or (model < 0).any():
+    # Before they are normalised: outputs that are all negative have positive shares.
+    replaced = CONVENTIONS[convention].replace(outputs, outputs if substitutes is None else substitutes)
+    if not finite.all() or (replaced < 0).any():
         return PautomacScore(float("nan"), *counts)
     if (model[has_mass] == 0).any():
         return PautomacScore(float("inf"), *counts)
@@ -186,6 +189,14 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
     if rule.normalised:
         values = _normalised(values)
     return _normalised(np.maximum(values, floor)) if floor else values
+
+
+def magnitudes(outputs: FloatArray, log2_outputs: FloatArray | None) -> FloatArray:
+    """Outputs up to a common factor, shape (num_words,): from their logarithms, as |f(x)|, if float64 has 0 for all of them."""
+    if log2_outputs is None or outputs.any() or not len(outputs) or np.isneginf(largest := log2_outputs.max()):
+        return outputs
+    scaled: FloatArray = np.exp2(log2_outputs - largest)
+    return scaled
 
 
 def check_floor(floor: float) -> None:
@@ -239,7 +250,7 @@ def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2
     least = pautomac_score(target, target).log2
     # Only rounding can make it negative (Gibbs' inequality).
     kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
-    variation = float(np.abs(shares(target) - shares(outputs, floor)).sum() / 2)
+    variation = float(np.abs(shares(target) - shares(magnitudes(outputs, log2_outputs), floor)).sum() / 2)
     return Divergence(kl, variation)
 
 

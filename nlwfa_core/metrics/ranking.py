@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError, check_at_least, check_types
-from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of
+from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of, scaled_next_scores
 from ..rounding import RELATIVE_ERROR
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, whole_numbers
@@ -191,7 +191,7 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     ranking = np.empty((len(words), min(count, num_next)), dtype=np.int64)
     for rows, trie in _batches(words, own.num_symbols):
         nodes, inverse = np.unique(trie.ends, return_inverse=True)
-        ranking[rows] = _ranked(own.next_scores(trie)[nodes], ranking.shape[1])[inverse]
+        ranking[rows] = _ranked(scaled_next_scores(own, trie)[0][nodes], ranking.shape[1])[inverse]
     ranking[ranking == own.num_symbols] = END
     return ranking
 

@@ -15,13 +15,24 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecipeError, check_types, plural
-from ..models.model import MODELS_ALPHABET, HasModel, LogModel, Model, SharedModel, alphabet_of, model_of, next_distributions
+from ..models.model import (
+    MODELS_ALPHABET,
+    HasModel,
+    LogModel,
+    Model,
+    ScaledModel,
+    SharedModel,
+    alphabet_of,
+    model_of,
+    next_distributions,
+    scaled_next_scores,
+)
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
-from .perplexity import divergence, pautomac_score, root_mean_square
+from .perplexity import divergence, magnitudes, pautomac_score, root_mean_square
 from .ranking import Prefixes, prefix_score
 
 
@@ -221,7 +232,7 @@ def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: Flo
     if (alphabet := alphabet_of(model)) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     trie = Trie.of(test.words, model.num_symbols)
-    return score_next(model.next_scores(trie), trie, test.counts, floor, truth)
+    return score_next(scaled_next_scores(model, trie)[0], trie, test.counts, floor, truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +305,7 @@ class TestSet:
         """
         if self.true_model is None:
             return None
-        probabilities = next_distributions(self.true_model.next_scores(self.trie(self.true_model.num_symbols)))
+        probabilities = next_distributions(scaled_next_scores(self.true_model, self.trie(self.true_model.num_symbols))[0])
         probabilities[~probabilities.any(axis=1)] = np.nan
         return probabilities
 
@@ -371,7 +382,11 @@ class TestSet:
         if counts is not None:
             places = np.repeat(np.arange(len(rows)), counts)
             rows, solution = rows.take(places), None if solution is None else solution[places]
-        target = solution if solution is not None or true_model is None else true_model.weights(rows)
+        target = solution
+        if target is None and true_model is not None:
+            target = true_model.weights(rows)
+            if isinstance(true_model, LogModel) and not target.any():  # all too small: P* is known up to a factor
+                target = magnitudes(target, true_model.log2_weights(rows))
         return cls.as_drawn(rows, target, sample, true_model)  # type: ignore[arg-type]
 
     @classmethod
@@ -512,8 +527,8 @@ def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scor
     model = model_of(model)
     test = in_alphabet_of(model, test)
     trie = test.trie(model.num_symbols)
-    next_scores = model.next_scores(trie)
-    weights, logs = outputs_on(model, test, next_scores)
+    next_scores, exponents = scaled_next_scores(model, trie)
+    weights, logs = outputs_on(model, test, next_scores, exponents)
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
     following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
     ranking = None if test.prefixes is None else prefix_score(model, test.prefixes)
@@ -574,7 +589,9 @@ def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
     return test
 
 
-def outputs_on(model: Model, test: TestSet, next_scores: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+def outputs_on(
+    model: Model, test: TestSet, next_scores: FloatArray, exponents: IntArray | None
+) -> tuple[FloatArray, FloatArray | None]:
     """Compute a model's outputs on the words of a test set's T (`test.words`), and their logarithms.
 
     Parameters
@@ -582,18 +599,27 @@ def outputs_on(model: Model, test: TestSet, next_scores: FloatArray) -> tuple[Fl
     model : Model
     test : TestSet
     next_scores : array, shape (num_nodes, num_symbols + 1)
-        The model's scores at the nodes of `test.trie`.
+        The model's scores at the nodes of `test.trie`, from `scaled_next_scores`.
+    exponents : array, shape (num_nodes,), or None
+        Their exponents.
 
     Returns
     -------
     outputs : array, shape (num_words,)
         f(x).
     log2_outputs : array, shape (num_words,), or None
-        log₂ |f(x)|; None if the model does not compute logarithms.
+        log₂ |f(x)|; None if the model does not compute logarithms, and no output is too small for float64.
     """
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     if ends is None or not isinstance(model, SharedModel):
-        return model.weights(test.words), model.log2_weights(test.words) if isinstance(model, LogModel) else None
+        weights, logs = model.weights(test.words), model.log2_weights(test.words) if isinstance(model, LogModel) else None
+        if isinstance(model, ScaledModel) and logs is not None and np.array_equal(weights == 0, np.isneginf(logs)):
+            logs = None  # no weight is too small
+        return weights, logs
     if model.is_chain:
         return chain_weights(next_scores, trie, ends), chain_log2_weights(np.abs(next_scores), trie, ends)
-    return next_scores[ends, -1], None
+    outputs = next_scores[ends, -1]
+    if exponents is None or not exponents[ends].any():
+        return outputs, None
+    with np.errstate(divide="ignore", under="ignore"):
+        return np.ldexp(outputs, exponents[ends]), np.log2(np.abs(outputs)) + exponents[ends]

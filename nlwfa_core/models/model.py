@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import Alphabet, FloatArray, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Words
 
 MODELS_ALPHABET = "the model's"  # as errors of `Words.in_alphabet` call it
 
@@ -44,6 +44,17 @@ class LogModel(Model, Protocol):
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
+
+
+@runtime_checkable
+class ScaledModel(Model, Protocol):
+    """A model whose scores fall with the length of a prefix, so that those of long ones need a factor of their own."""
+
+    def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        """Scores s of what follows each prefix, shape (num_nodes, num_symbols + 1), and exponents e, shape (num_nodes,).
+
+        The scores are s · 2ᵉ. The exponents are None if all are 0: then the scores are those of `next_scores`.
+        """
 
 
 @runtime_checkable
@@ -97,6 +108,11 @@ def alphabet_of(model: Model) -> Alphabet | None:
     """Return the alphabet of a model; None if the model knows its symbols only by their numbers."""
     alphabet: Alphabet | None = getattr(model, "alphabet", None)
     return alphabet
+
+
+def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+    """Scores of what follows each prefix, and their exponents (see `ScaledModel`): for what compares the scores of one prefix."""
+    return model.scaled_next_scores(trie) if isinstance(model, ScaledModel) else (model.next_scores(trie), None)
 
 
 def next_distributions(scores: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import check_at_least, check_between, check_types
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
-from .model import HasModel, Model, alphabet_of, model_of, next_distributions
+from .model import HasModel, Model, alphabet_of, model_of, next_distributions, scaled_next_scores
 
 MAX_DRAWN = 1000
 MAX_DRAWN_LENGTH = 100
@@ -103,7 +103,7 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
     negative = 0.0
     for length in range(max_length + 1):
         trie = Trie.of(_level(prefixes), model.num_symbols)
-        shares, negative_parts = (part[trie.ends] for part in next_shares(model.next_scores(trie)))
+        shares, negative_parts = (part[trie.ends] for part in next_shares(scaled_next_scores(model, trie)[0]))
         bounds = np.cumsum(shares, axis=1)
         possible = bounds[:, -1] > 0
         num_choices += int(possible.sum())
@@ -123,7 +123,7 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
         words=words,
         counts=counts,
         weights=model.weights(words),
-        chances=chain_weights(next_shares(model.next_scores(trie))[0], trie),
+        chances=chain_weights(next_shares(scaled_next_scores(model, trie)[0])[0], trie),
         num_strings=num_strings,
         num_cut=len(prefixes),
         num_stuck=num_stuck,

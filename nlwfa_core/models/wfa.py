@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError
-from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_states
+from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_rows, flush_states, sizes
+from ..strings.grouping import by_symbol
 from ..strings.rolling import end_states
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
 from .model import MODELS_ALPHABET
+
+# States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit.
+SMALLEST_SIZE, SHIFT = 2.0**-900, 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +87,49 @@ class WFA:
         """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding error is left."""
         return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
+    def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        """The states of long prefixes, which may be too small for float64: `states` divided by 2ᵉ.
+
+        Returns
+        -------
+        states : array, shape (num_nodes, num_states)
+        exponents : array, shape (num_nodes,), or None
+            e of each prefix; None if all are 0.
+        """
+        states = self.states(trie)
+        if not _too_small(states).any():
+            return states, None
+        exponents = np.zeros(trie.num_nodes, dtype=np.int64)
+        states[0] = self.initial
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start, end in pairwise([0, *trie.levels[1:].tolist()]):
+                for symbol, positions in by_symbol(trie.symbol[start:end]) if start else ():
+                    nodes = start + positions
+                    before = states.take(trie.parent[nodes], axis=0)
+                    states[nodes] = flush_rows(self.transition(before, symbol), before, self.magnitudes[symbol])
+                    exponents[nodes] = exponents[trie.parent[nodes]]
+                small = start + np.flatnonzero(_too_small(states[start:end]))
+                states[small] *= 2.0**SHIFT
+                exponents[small] -= SHIFT
+        return states, exponents
+
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left. Common prefixes are computed once."""
+        """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left. Common prefixes are computed once.
+
+        A weight below 1e-308 is 0 too; `log2_weights` has its size.
+        """
         words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
             return flush_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ |f(x)|, shape (num_words,); −∞ for 0. Finite for long strings, whose weights may be too small for float64."""
+        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
+        scores, exponents = self.scaled_next_scores(trie)
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log2(np.abs(scores[trie.ends, -1]))
+        return logs if exponents is None else logs + exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Scores of what follows each prefix u, for a WFA of *string* probabilities.
@@ -99,7 +141,15 @@ class WFA:
             f(u). A row sums to f(uΣ*). Scores are exactly 0 where only rounding error is left. If `prefix_termination` is nan, so
             are the scores of symbols.
         """
-        states, all_suffixes = self.states(trie), self.prefix_termination
+        return self._scores(self.states(trie))
+
+    def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        """`next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
+        states, exponents = self.scaled_states(trie)
+        return self._scores(states), exponents
+
+    def _scores(self, states: FloatArray) -> FloatArray:
+        all_suffixes = self.prefix_termination
         with np.errstate(over="ignore", invalid="ignore"):
             following = np.column_stack((*(self.transitions @ all_suffixes), self.termination))  # (k, num_symbols + 1)
             magnitudes = np.column_stack((*(self.magnitudes @ np.abs(all_suffixes)), np.abs(self.termination)))
@@ -194,6 +244,12 @@ class WFA:
                 if self.spectral_radius < 1
                 else float("inf")
             )
+
+
+def _too_small(states: FloatArray) -> npt.NDArray[np.bool_]:
+    size = sizes(states)
+    small: npt.NDArray[np.bool_] = (size > 0) & (size < SMALLEST_SIZE)
+    return small
 
 
 def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import RecipeError
 from ..metrics.next_symbols import likeliest
 from ..metrics.ranking import END, Prefixes
-from ..models.model import Model
+from ..models.model import Model, scaled_next_scores
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
 
@@ -57,7 +57,7 @@ def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
     if targets.max(initial=END) >= model.num_symbols:
         raise RecipeError(f"targets must be below the model's number of symbols, {model.num_symbols}; got {targets.max()}")
     trie = Trie.of(words, model.num_symbols)
-    wrong = 1 - _shares(model.next_scores(trie))
+    wrong = 1 - _shares(scaled_next_scores(model, trie)[0])
     # A path has a node for each prefix of a word, from λ to the word itself; all but the last are followed by a symbol of the word.
     last = np.zeros(len(trie.paths), dtype=bool)
     last[trie.starts[1:] - 1] = True
