@@ -11,6 +11,7 @@ import argparse
 import faulthandler
 import hashlib
 import json
+import logging
 import multiprocessing
 import resource
 import signal
@@ -102,6 +103,7 @@ def _give(tally: Tally, tested: Reader, data: bytes, number: int) -> None:
 
 def _child(name: str, numbers: range, seed: int, pipe: Connection) -> None:
     warnings.simplefilter("error")  # as in the tests: a warning is a finding, too
+    logging.disable()  # what readers log would fill the output
     faulthandler.enable()
     reader(name)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc/self/statm").exists() else 0

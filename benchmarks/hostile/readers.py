@@ -35,6 +35,9 @@ from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.bundles import export_runs, import_runs
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.history.runs import History
+from nlwfa_core.jobs.folders import RunFolders
+from nlwfa_core.jobs.job import Job
+from nlwfa_core.jobs.worker import read_messages
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.lessons import read_lesson
 from nlwfa_core.models.files import SavedModel, load_model, save_model
@@ -118,6 +121,13 @@ SWEEP = {
     "seeds": [0, 1],
     "new_strings": False,
 }
+MESSAGES = (
+    {"progress": ["data", 0, 0, None, "relative loss"], "losses": [], "held": False, "picture": None},
+    {"progress": ["factorisation", 3, 10, 0.5, "loss"], "losses": [["factorisation", 2, 0.6, "loss"]], "held": True},
+    {"progress": ["transitions", 1, 9, 0.5, "bits"], "losses": [["transitions", 0, 0.6, "bits"], ["transitions", 1, 0.5, "bits"]]},
+    {"end": "failed", "message": "why"},
+    {"end": "done", "message": None},
+)
 ADDRESSES = (
     b"sqlite:////nowhere/history.sqlite",
     b"postgresql+psycopg://user:password@host:5432/nlwfa?connect_timeout=3",
@@ -381,6 +391,52 @@ def _small_run() -> tuple[str, Path]:
     return recipe.key(), folder
 
 
+def _messages() -> Reader:
+    """Read what a worker writes, as its server does: messages that fit its types, and nothing after the first that does not."""
+
+    def read(data: bytes) -> object:
+        job = Job("0" * 64, Recipe(), report=lambda *_: None)
+        for message in read_messages(io.BytesIO(data)):
+            if "end" in message:
+                job.end(message["end"], message["message"])
+                job = Job("0" * 64, Recipe(), report=lambda *_: None)
+            else:
+                job.note(message)
+                json.dumps([repr(job.status(None, 0)), job.overtime])
+        return job
+
+    return Reader((b"".join(json.dumps(message).encode() + b"\n" for message in MESSAGES),), read, _line_of_json)
+
+
+def _line_of_json(random: Random, data: bytes) -> bytes:
+    """Change one line as JSON, or all of them as bytes."""
+    lines = data.splitlines(keepends=True)
+    if random.random() < 0.3 or not lines:
+        return of_bytes(random, data)
+    place = random.randrange(len(lines))
+    lines[place] = of_json(random, lines[place]).replace(b"\n", b" ") + b"\n"
+    if random.random() < 0.3:
+        random.shuffle(lines)
+    return b"".join(lines)
+
+
+def _folder_of_run() -> Reader:
+    """Look at a run's folder without its model, as a lab that starts does."""
+    key, folder = _small_run()
+    folders = RunFolders(_folder() / "listed")
+
+    def read(data: bytes) -> object:
+        copy = folders.folder(key)
+        if not copy.exists():
+            copy.mkdir(parents=True)
+            for name in ("model.json", "model.safetensors"):
+                (copy / name).write_bytes((folder / name).read_bytes())
+        (copy / "result.json").write_bytes(data)
+        return folders.job(key)
+
+    return Reader(((folder / "result.json").read_bytes(),), read, of_json)
+
+
 def _result() -> Reader:
     _, folder = _small_run()
 
@@ -483,6 +539,8 @@ READERS: dict[str, Callable[[], Reader]] = {
     "model.json": lambda: _in_folder("model.json", of_json),
     "model.safetensors": lambda: _in_folder("model.safetensors", _tensors),
     "result.json": _result,
+    "run's folder": _folder_of_run,
+    "worker's messages": _messages,
     "bundle": _bundle,
     "sweep": _grid,
     "reproduction's runs": _run_file,

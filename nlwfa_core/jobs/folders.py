@@ -56,7 +56,7 @@ class RunFolders:
             seconds = sum(float(record["seconds"].get(stage, 0.0)) for stage in RUN_STAGES)
             if not all((folder / name).exists() for name in MODEL_FILES):
                 raise RecipeError("its model is missing")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:  # RecipeError is a ValueError
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:  # RecipeError is a ValueError
             log.warning("%s does not hold a valid result: %s", folder, error)
             return None
         return Job(key, recipe, state="done", seconds=seconds)

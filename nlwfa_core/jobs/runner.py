@@ -427,12 +427,14 @@ class Runner:
             for message in worker.messages():
                 with self._changed:
                     if "end" in message:
+                        if message["end"] == "done" and not self._folders.has(job.key):
+                            break  # it can't mean this run
                         job.end(message["end"], message["message"])
                         return
                     if job.note(message):
                         self._changed.notify_all()  # while it is held, its core is free for another
             if not job.over:
-                log.warning("the worker of job %s died", job.key)
+                log.warning("the worker of job %s died, or sent what it should not", job.key)
         except OSError as error:
             log.warning("a worker for job %s could not be started: %s", job.key, error)
         worker.reap()

@@ -17,7 +17,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,9 +25,9 @@ from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Condition, Event, Lock, Thread, local
 from time import monotonic, sleep
-from typing import Any, BinaryIO, Literal, NotRequired, final
+from typing import IO, Annotated, Any, BinaryIO, Literal, NotRequired, final
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from ..errors import Cancelled, RecipeError, sentence_of
@@ -35,7 +35,7 @@ from ..experiment.data import no_files
 from ..experiment.pipeline import Workbench
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, save_result
-from ..files import FileShelf
+from ..files import MAX_JSON_BYTES, FileShelf
 from ..learning.progress import Progress
 from ..threads import ONE_THREAD
 from .job import Job
@@ -48,13 +48,15 @@ SECONDS_BETWEEN_LOOKS = 1.0  # of a sweep's worker, for its parent
 
 log = logging.getLogger(__name__)
 
+Step = Annotated[int, Field(ge=0, lt=2**53)]  # a larger one could not be drawn
+
 
 @final
 class ProgressMessage(TypedDict):
     """What a worker sends while it runs an experiment."""
 
-    progress: tuple[str, int, int, float | None, str]
-    losses: list[tuple[str, int, float, str]]
+    progress: tuple[str, Step, Step, float | None, str]
+    losses: list[tuple[str, Step, float, str]]
     held: NotRequired[bool]
     picture: NotRequired[Snapshot | None]
 
@@ -135,11 +137,11 @@ class WorkerProcess:
         self._process = None
 
 
-def read_messages(stream: Iterable[bytes]) -> Iterator[ProgressMessage | EndMessage]:
+def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
     """Read a worker's lines, up to the first that is not a message: whatever wrote it can't be trusted any more."""
-    for line in stream:
+    while line := stream.readline(MAX_JSON_BYTES):
         if not line.endswith(b"\n"):
-            return  # it was cut off when the process died
+            return  # it was cut off when the process died, or has no end
         try:
             message = MESSAGE.validate_python(json.loads(line))
         except (ValueError, RecursionError) as error:  # pydantic's errors are ValueErrors

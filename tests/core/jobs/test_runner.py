@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -22,8 +23,10 @@ from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.jobs import job, worker
 from nlwfa_core.jobs import runner as jobs
+from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.models.files import MODEL_FILES
 from nlwfa_core.models.nlwfa import NLWFA
 from tests.core.small import posix, recipe_of
 from tests.waiting import PATIENCE_SECONDS, wait_for
@@ -142,6 +145,17 @@ def test_a_result_that_is_not_sound_is_made_again(runner: Runner, tmp_path: Path
     runner.submit(recipe_of(), "me")
     assert over(runner, key).state == "done"
     assert load_result(folder).recipe == recipe_of()
+
+
+def test_a_result_with_a_time_beyond_all_floats_is_no_result(tmp_path: Path) -> None:
+    recipe, folder = recipe_of(), tmp_path / recipe_of().key()
+    folder.mkdir()
+    for name in MODEL_FILES:
+        (folder / name).touch()
+    for seconds, sound in ((1, True), (10**400, False)):
+        record = {"recipe": json.loads(recipe.to_json()), "seconds": {"learning": seconds}}
+        (folder / "result.json").write_text(json.dumps(record))
+        assert (RunFolders(tmp_path).job(recipe.key()) is not None) == sound
 
 
 def test_a_result_whose_folder_was_removed_is_made_again(runner: Runner, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from threading import Event, Lock
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from nlwfa_core.experiment.pipeline import prepare, run
 from nlwfa_core.experiment.recipe import LearningRecipe, Recipe
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.job import Job
-from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.jobs.runner import ATTEMPTS, Runner
 from nlwfa_core.learning.progress import BITS, Progress
 from tests.core.small import recipe_of
 from tests.waiting import PATIENCE_SECONDS, wait_for
@@ -205,6 +206,56 @@ def test_a_worker_that_sends_nonsense_is_replaced(tmp_path: Path, monkeypatch: p
         for recipe in (SMALL, SMALL.changed(learning=LearningRecipe(rank=2))):
             runner.submit(recipe, "me")
             wait_for(lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "done")
+    finally:
+        runner.close()
+
+
+PROGRESS = b'{"progress": ["learning", %s, 10, 0.5, "loss"], "losses": [["learning", %s, 0.5, "loss"]]}\n'
+
+
+@pytest.mark.parametrize(
+    ("written", "stays"),
+    [
+        (Random(0).randbytes(500) + b"\n", True),
+        (b'{"end": "done", "mess', False),  # it died while writing
+        (b"x" * 5000, True),  # a line without an end
+        (PROGRESS % (b"3", b"1" + b"0" * 400) * 2, True),
+        (PROGRESS % (b"1" + b"0" * 400, b"3") * 2, True),
+        (PROGRESS % (b"-1", b"0"), True),
+        (PROGRESS % (b"3", b"3") + b'{"end": "done", "message": null}\n', True),  # there is no result
+        (b'{"end": "done", "message": null}\n' * 3, True),
+        (b'{"recipe": {}}\n', True),
+    ],
+)
+def test_whatever_a_worker_writes_its_server_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bytes, stays: bool
+) -> None:
+    """The run ends with an error, the process is replaced, and the next run is served."""
+    (tmp_path / "written").write_bytes(written)
+    program = tmp_path / "worker.py"
+    program.write_text(
+        "import pathlib, sys\n"
+        f"home = pathlib.Path({str(tmp_path)!r})\n"
+        "for attempt in range(100):\n"
+        "    if not (home / str(attempt)).exists():\n"
+        "        break\n"
+        "(home / str(attempt)).touch()\n"
+        f"if attempt < {ATTEMPTS}:\n"
+        "    sys.stdout.buffer.write((home / 'written').read_bytes())\n"
+        "    sys.stdout.flush()\n"
+        f"    {'sys.stdin.read()' if stays else 'sys.exit()'}\n"
+        "for order in sys.stdin:\n"
+        '    print(\'{"end": "failed", "message": "served"}\', flush=True)\n'
+    )
+    popen = subprocess.Popen
+    monkeypatch.setattr(worker.subprocess, "Popen", lambda command, **options: popen([command[0], str(program)], **options))
+    monkeypatch.setattr(worker, "MAX_JSON_BYTES", 1000)
+    runner = Runner(tmp_path / "home", num_workers=1)
+    try:
+        for recipe, message in ((SMALL, worker.died(ATTEMPTS)), (SMALL.changed(learning=LearningRecipe(rank=2)), "served")):
+            runner.submit(recipe, "me")
+            wait_for(lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "failed")
+            assert runner.status(recipe.key()).message == message
     finally:
         runner.close()
 
