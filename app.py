@@ -14,6 +14,7 @@ with render_lock.hold():
     st.logo(ASSETS / "logo.svg", size="large", icon_image=ASSETS / "icon.svg")
     st.html(ASSETS / "lab.css")
     server.prepare()
+    url_parameters.keep_history()
     page = navigation()
     with errors_as_messages():
         check_settings()
@@ -29,5 +30,6 @@ with render_lock.hold():
             visitor.sign_in_control()
         runs.visit(recipe, *pins.pinned().values())
         url_parameters.write(*share_link.OURS)
+        sidebar.remember_values()
         lessons.panel(page.url_path or "start")
         page.run()

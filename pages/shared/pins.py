@@ -7,7 +7,7 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.fields import recipe_code, recipe_of
-from pages.shared import cache, training
+from pages.shared import cache, training, url_parameters
 from pages.shared.widgets import error_toast, escape_markdown, notes
 
 NAMES = ("A", "B")
@@ -71,9 +71,9 @@ def pin_controls(recipe: Recipe) -> None:
 
 
 def _take_from_address() -> None:
-    """Read the link's pins, once a session."""
+    """Read the link's pins, once a session and after Back."""
     for name in NAMES:
-        if _key(name) not in st.session_state:
+        if url_parameters.came_back() or _key(name) not in st.session_state:
             code, st.session_state[_key(name)] = st.query_params.get(name.lower(), ""), None
             if code:
                 try:
@@ -86,7 +86,8 @@ def _put_into_address() -> None:
     for name in NAMES:
         run, parameter = st.session_state.get(_key(name)), name.lower()
         if run is not None:
-            st.query_params[parameter] = recipe_code(run)
+            if st.query_params.get(parameter) != (code := recipe_code(run)):
+                st.query_params[parameter] = code
         elif parameter in st.query_params:
             del st.query_params[parameter]
 

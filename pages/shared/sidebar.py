@@ -32,7 +32,7 @@ from nlwfa_core.learning.names import (
 from nlwfa_core.sources.files import FORMATS
 from nlwfa_core.sources.registry import SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
-from pages.shared import uploads
+from pages.shared import uploads, url_parameters
 from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
@@ -65,12 +65,14 @@ VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 IN_A_SCRIPT = "a script from Take away can use other values"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_TOLERANCE, LARGEST_SEED = 10.0, 1e-6, 0.99, 0.99, 2**31 - 1
 CONVERGED = "controls.converged"  # whether the epochs of the refinement followed its optimiser
+ENTRIES = "controls.entries"
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
 # A caption below these explains the chosen value; they need no help.
 CAPTIONED = ("source", "statistic", "transform", "learner", "optimizer", "start")
 
 SidebarState = tuple[Recipe, dict[str, Any]]
+Entry = tuple[tuple[str, str], ...]  # the parameters of an entry in the browser's history
 
 
 def recipe_controls() -> Recipe:
@@ -135,6 +137,19 @@ def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
         )
 
 
+def remember_values() -> None:
+    """Remember the values of all controls, including hidden ones, for when Back returns to this address."""
+    entries: dict[Entry, dict[str, Any]] = st.session_state.setdefault(ENTRIES, {})
+    entries.pop(entry := _entry(), None)
+    entries[entry] = saved_values()
+    for oldest in list(entries)[:-MAX_CHANGES]:
+        del entries[oldest]
+
+
+def _entry() -> Entry:
+    return tuple(sorted(st.query_params.to_dict().items()))
+
+
 def saved_values() -> dict[str, Any]:
     """The values of all controls, including hidden ones."""
     return dict(st.session_state[VALUES])
@@ -191,7 +206,9 @@ def _apply_preset() -> None:
 
 
 def _restore() -> None:
-    """Restore the values of controls that have been hidden."""
+    """Restore the values of controls that have been hidden; after Back, those that were hidden at that entry."""
+    if url_parameters.came_back():
+        st.session_state.update(st.session_state.get(ENTRIES, {}).get(_entry(), {}))
     for key, value in st.session_state.get(VALUES, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
@@ -239,10 +256,13 @@ def _upload_fields(source: str) -> dict[str, str]:
     hashes = {}
     for key in UPLOADS:
         linked = st.query_params.get(key, "")
+        if linked and url_parameters.came_back():
+            st.session_state.pop(key, None)
         name = st.session_state.setdefault(key, linked if SHA256.fullmatch(linked) else "")
         hashes[key] = name
         if source == "upload" and name:
-            st.query_params[key] = name
+            if linked != name:
+                st.query_params[key] = name
         elif key in st.query_params:
             del st.query_params[key]
     return hashes
@@ -332,7 +352,7 @@ def _control(key: str, label: str = "") -> dict[str, Any]:
     written there before the control is bound. Afterwards the browser keeps the two equal, and Streamlit refuses this.
     """
     value = st.session_state.get(key)
-    if value is not None and value != DEFAULTS[key] and key not in st.query_params:
+    if value is not None and value != DEFAULTS[key] and key not in st.query_params and not url_parameters.came_back():
         with suppress(StreamlitAPIException):
             st.query_params[key] = str(value)
     text = label or LABELS[key]

@@ -1,11 +1,31 @@
-"""URL parameters that belong to no widget: read once a session, then written back in each run.
+"""The address: its history in the browser, and the parameters that belong to no widget.
 
-Streamlit drops the parameters of widgets that are not on the page; parameters written here stay.
+Those are read once a session, and again after Back or Forward; they are written back in each run. Streamlit drops the parameters of
+widgets that are not on the page; parameters written here stay.
 """
 
 from __future__ import annotations
 
 import streamlit as st
+
+from pages.shared.server import ASSETS
+
+_address = st.components.v2.component("nlwfa.address", js=(ASSETS / "address" / "address.js").read_text(encoding="utf-8"))
+
+
+def keep_history() -> None:
+    """Let the browser's history have one entry for each page and each step of a lesson. After Back, read the parameters again."""
+    with st.container(key="address"):
+        _address(key="nlwfa.address", height=1)
+    if came_back():
+        for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
+            del st.session_state[key]
+
+
+def came_back() -> bool:
+    """Whether this run follows the browser's Back or Forward: then the address decides."""
+    context = st.runtime.scriptrunner.get_script_run_ctx()
+    return context is not None and context.is_history_navigation
 
 
 def value(name: str) -> str:
@@ -23,7 +43,8 @@ def write(*names: str) -> None:
     """Write these parameters into the address."""
     for name in names:
         if text := value(name):
-            st.query_params[name] = text
+            if st.query_params.get(name) != text:
+                st.query_params[name] = text
         elif name in st.query_params:
             del st.query_params[name]
 

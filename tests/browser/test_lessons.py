@@ -49,6 +49,7 @@ def asked(page: Page) -> dict[str, str]:
 def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> None:
     with watched(page) as found:
         visit(page, lab)
+        entries = page.evaluate("history.length")
         press(page, "start.lesson.rank")
         step(page, "Predict the rank")
         expect(heading(page, "data")).to_be_visible()
@@ -76,6 +77,23 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
         press(page, "lesson.close")
         expect(keyed(page, "lesson")).to_have_count(0)
         assert not {"lesson", "step"} & set(asked(page))
+        # Six steps of one person, six entries: the browser's Back returns the way one came, with the recipe of each place.
+        assert page.evaluate("history.length") == entries + 6
+        for title, path in (("Now brackets", "hankel"), ("Why rank 3 fails", "train"), ("Now brackets", "hankel")):
+            page.go_back()
+            step(page, title)
+            expect(heading(page, path)).to_be_visible()
+        page.go_back()
+        step(page, "Reveal it")
+        page.go_back()
+        step(page, "Predict the rank")
+        assert asked(page)["grammar"] == "6"
+        page.go_back()
+        expect(heading(page, "start")).to_be_visible()
+        settled(page)
+        assert asked(page)["rank"] == "5" and "grammar" not in asked(page)
+        page.go_forward()
+        step(page, "Predict the rank")
     assert found == {"requests": [], "errors": [], "dialogs": []}
 
 
