@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core.limits import check_settings
-from pages.shared import lessons, pins, runs, server, share_link, sidebar, url_parameters, visitor
+from pages.shared import lessons, pins, runs, server, share_link, sidebar, training, url_parameters, visitor
 from pages.shared.navigation import navigation
 from pages.shared.render_lock import render_lock
 from pages.shared.server import ASSETS
@@ -20,6 +20,8 @@ with render_lock.hold():
         check_settings()
         share_link.view()
         tools = st.sidebar.container(key="tools", gap="xsmall")
+        lessons.enter_by_link()
+        url_parameters.write(lessons.LESSON, lessons.STEP)  # first: what a step sets belongs to its entry in the browser's history
         recipe = sidebar.recipe_controls()
         with st.sidebar:
             share_link.hide_others()
@@ -32,4 +34,5 @@ with render_lock.hold():
         url_parameters.write(*share_link.OURS)
         sidebar.remember_values()
         lessons.panel(page.url_path or "start")
+        training.running_elsewhere(recipe, page.url_path or "start")
         page.run()

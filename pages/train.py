@@ -23,6 +23,7 @@ for title, formula in formulas.steps(recipe) if kind.networks else formulas.thir
 training.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
 result = cache.result(recipe)
 if result is None:
+    training.last_result(recipe)
     st.stop()
 
 widgets.warnings(*(f"{name}: {text}" for text in result.report.messages))

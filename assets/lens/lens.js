@@ -541,7 +541,12 @@ class Lens {
         pen.fillRect(px + 0.5, py + 0.5, sx - 1, sy - 1);
         if (sx < VALUES_FROM || sy < LABELS_FROM) continue;
         pen.fillStyle = isBright(this.inks[level]) ? "#111" : "#fff";
-        pen.fillText(written(value, 3), px + sx / 2, py + sy / 2 + 0.5, sx - 4);
+        // A cell at the edge shows its whole number or none: half of 0.3 would be a 3.
+        const text = written(value, 3);
+        const [left, right] = [Math.max(px, plot.left), Math.min(px + sx, plot.left + plot.width)];
+        const isCut = right - left < sx - 1;
+        if (isCut && pen.measureText(text).width > right - left - 4) continue;
+        pen.fillText(text, isCut ? (left + right) / 2 : px + sx / 2, py + sy / 2 + 0.5, sx - 4);
       }
     }
   }

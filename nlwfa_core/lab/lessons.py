@@ -2,8 +2,8 @@
 
 A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
 lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
-`do: label | fields`, models), a blank line, the text, and optionally a question, which begins with `? `, and its answer. The text
-is Markdown; the lab's authors write it, never its users.
+`recipe: fields`, `do: label | fields`, models, look), a blank line, the text, and optionally a question, which begins with `? `,
+and its answer. The text is Markdown; the lab's authors write it, never its users.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..experiment.recipe import Recipe
 
 START = PRESETS["first-steps"][1]
 HEADING = ("title", "minutes", "summary", "recipe", "strings")
-STEP = ("page", "show", "do", "models")
+STEP = ("page", "show", "recipe", "do", "models", "look")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ class Step:
     actions : tuple of Action
     models : tuple of Recipe
         Models that are shipped, so that they need no training at this step.
+    recipe : Recipe or None
+        What the step's text speaks about, set when the step is entered: the fields of its line `recipe`, otherwise those of its
+        first action, otherwise the recipe of the step before. None in a lesson that starts from no recipe.
+    look : str
+        The key of the element that the step points at, scrolled into view; empty if it is at the top of the page.
     question, answer : str
         Empty if the step has no question.
     """
@@ -70,6 +75,8 @@ class Step:
     show: tuple[str, ...]
     actions: tuple[Action, ...]
     models: tuple[Recipe, ...]
+    recipe: Recipe | None
+    look: str
     question: str
     answer: str
 
@@ -144,19 +151,25 @@ def read_lesson(name: str, text: str) -> Lesson:
         raise FormatError("a lesson needs at least one step: a line that begins with ##", end + 1)
     if stray := [index for index in range(end + 1, starts[0]) if lines[index].strip()]:
         raise FormatError("there is text before the first step", stray[0] + 1)
-    steps = [_step(lines[start:stop], start + 1, base) for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    steps: list[Step] = []
+    for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
+        steps.append(_step(lines[start:stop], start + 1, base, steps[-1].recipe if steps else base))
     return Lesson(name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps))
 
 
-def _step(lines: list[str], first: int, base: Recipe | None) -> Step:
+def _step(lines: list[str], first: int, base: Recipe | None, before: Recipe | None) -> Step:
     blank = next((index for index, line in enumerate(lines) if not line.strip()), len(lines))
     values: dict[str, str] = {}
-    actions, models = [], []
+    actions, models, recipe = [], [], None
     for line, key, value in _pairs(lines[1:blank], first + 1, STEP):
         if key == "do":
             label, _, fields = value.partition("|")
-            recipe = _set(base or START, fields, line)
-            actions.append(Action(label.strip(), tuple(_fields(fields, line).items()), recipe if base else None))
+            after = _set(base or START, fields, line)
+            actions.append(Action(label.strip(), tuple(_fields(fields, line).items()), after if base else None))
+        elif key == "recipe":
+            if base is None:
+                raise FormatError("only a lesson whose heading has a recipe or strings can set one in a step", line)
+            recipe = _set(base, value, line)
         elif key == "models":
             models += list(_models(value, base or START, line))
         else:
@@ -176,7 +189,9 @@ def _step(lines: list[str], first: int, base: Recipe | None) -> Step:
     text = "\n".join(body[:cut]).strip()
     if not text or (questions and not answer):
         raise FormatError("a step needs text, and an answer if it asks a question", first)
-    return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), question, answer)
+    recipe = recipe or (actions[0].recipe if actions else before)
+    look = values.get("look", "")
+    return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), recipe, look, question, answer)
 
 
 def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:

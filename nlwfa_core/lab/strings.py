@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..experiment.data import Data, tests_on_training_strings
+from ..experiment.data import LARGEST_SHARE, Data, tests_on_training_strings
 from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
 from ..sources.registry import SOURCES
@@ -48,7 +48,8 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
         return f"{counted}: test strings have their own file; validation strings are set aside at random from the training file."
-    return f"{counted}: validation and test strings are set aside at random, each at most a fifth of all."
+    share = "one string for each" if sum(data.sizes) < 1 / LARGEST_SHARE else "each at most a fifth of all"
+    return f"{counted}: validation and test strings are set aside at random, {share}."
 
 
 def length_counts(sample: Sample) -> IntArray:

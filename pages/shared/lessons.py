@@ -1,16 +1,30 @@
-"""The lesson above a page: a step's text, the buttons that set its recipe, and its question."""
+"""The lesson above a page: a step's text, the recipe that it speaks about, the buttons that change it, and its question.
+
+Entering a step sets its recipe. A recipe of the visitor's own, which no lesson and no preset has set, can be brought back.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import streamlit as st
 
-from nlwfa_core import RecipeError
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment.fields import FIELDS
+from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.lab.lessons import Action, Lesson, Step
 from pages.shared import cache, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
+from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast
 
 LESSON, STEP, GO = "lesson", "step", "lessons.go"
+MINE = "lessons.mine"  # the name and index of a step, and the values of the controls before it was entered
+VISIT = "lessons.visit"  # how many steps have been entered
+COMPARED = (1, 2, 3, 5, 10)  # ranks that a step on Compare shows at first
+
+_look = st.components.v2.component("nlwfa.look", js=(ASSETS / "look" / "look.js").read_text(encoding="utf-8"))
 
 
 def current() -> tuple[Lesson, int] | None:
@@ -29,10 +43,47 @@ def current() -> tuple[Lesson, int] | None:
 
 
 def open_lesson(name: str, index: int = 0) -> None:
-    """Go to a step, and to its page. For callbacks."""
+    """Go to a step, to its page, and to its recipe. For callbacks."""
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
+    st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
+    st.session_state.pop(MINE, None)
+    step, before = cache.lessons()[name].steps[index], sidebar.current()
+    if step.recipe is None:
+        return
+    if before.key() not in _recipes_of_the_lab():
+        st.session_state[MINE] = (name, index, sidebar.saved_values())
+    _set_scene(step)
+
+
+def enter_by_link() -> None:
+    """Set the recipe of a link's step, if the link has no field of a recipe. Only in a session's first run."""
+    position = None if sidebar.CURRENT in st.session_state or set(FIELDS) & set(st.query_params) else current()
+    if position and position[0].steps[position[1]].recipe:
+        _set_scene(position[0].steps[position[1]])
+
+
+def _set_scene(step: Step) -> None:
+    """Set the recipe of a step and, on Compare, the models that it compares."""
+    if step.recipe is None:
+        return
+    sidebar.set_recipe(step.recipe)
+    if page_of(step) == "compare" and step.models:
+        ranks = {recipe.learning.rank for recipe in step.models}
+        st.session_state["learners"] = list(dict.fromkeys(recipe.learning.learner for recipe in step.models))
+        st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks]
+        st.session_state["opponents"], st.session_state["against"] = [], "rank"
+
+
+@st.cache_resource(show_spinner=False)
+def _recipes_of_the_lab() -> frozenset[str]:
+    """Keys of the recipes that lessons and presets set: nobody misses them."""
+    recipes: list[Recipe | None] = [recipe for _, recipe in PRESETS.values()]
+    for lesson in cache.lessons().values():
+        for step in lesson.steps:
+            recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
+    return frozenset(recipe.key() for recipe in recipes if recipe is not None)
 
 
 def close() -> None:
@@ -77,15 +128,30 @@ def panel(page: str) -> None:
                 f"**{step.question}** :grey[· answer]", key=f"lesson.answer.{lesson.name}.{index}", icon=":material/lightbulb:"
             ):
                 st.markdown(step.answer)
+        mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
+        if mine and mine[:2] == (lesson.name, index):
+            with st.container(horizontal=True, vertical_alignment="center", key="lesson_mine"):
+                st.caption("This step has set its own strings and options.", width="content")
+                st.button("Keep mine", key="lesson.mine", icon=":material/undo:", type="tertiary", on_click=_keep_mine)
         with st.container(horizontal=True, key="lesson_do"):
             _actions(step, page)
             st.space("stretch")
             _move(lesson, index)
+    if step.look and page_of(step) == page:
+        with st.container(key="look"):
+            data = {"key": re.sub("[^a-zA-Z0-9_-]", "-", step.look), "visit": st.session_state.get(VISIT, 0)}
+            _look(key="nlwfa.look", data=data, height=1)
 
 
 def _actions(step: Step, page: str) -> None:
+    """Buttons that set the recipe; the one whose recipe is set has a tick."""
+    now = sidebar.current().key()
     for number, action in enumerate(step.actions):
-        st.button(action.label, key=f"lesson.do.{number}", icon=":material/tune:", on_click=_do, args=(action,))
+        icon = ":material/check:" if action.recipe and action.recipe.key() == now else ":material/tune:"
+        st.button(action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(action,))
+    offered = {now, *(action.recipe.key() for action in step.actions if action.recipe)}
+    if step.recipe and step.recipe.key() not in offered:
+        st.button("Set this step up", key="lesson.scene", icon=":material/tune:", on_click=_set_scene, args=(step,))
     if page_of(step) != page:
         label = f"Go to {title(page_of(step))}"
         st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
@@ -101,6 +167,10 @@ def _move(lesson: Lesson, index: int) -> None:
             st.button("Next lesson", key="lesson.following", type="primary", help=text, on_click=open_lesson, args=(following,))
     else:
         st.button("Next", key="lesson.next", type="primary", on_click=open_lesson, args=(lesson.name, index + 1))
+
+
+def _keep_mine() -> None:
+    sidebar.set_values(st.session_state.pop(MINE)[2])
 
 
 def _there() -> None:

@@ -8,14 +8,19 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import visitor
+from pages.shared.server import ASSETS
 
 FOLDER = Path(__file__).resolve().parents[1]
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
 PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "take_away", "history", "status")
 
+_menu = st.components.v2.component("nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8"))
+
 
 def navigation() -> Any:
     """Draw the page bar and return the page to run. A hidden page says that it is hidden if it is opened by URL."""
+    with st.container(key="menu"):
+        _menu(key="nlwfa.menu", height=1)
     offered = offered_pages()
     pages = [
         st.Page(

@@ -15,13 +15,14 @@ from nlwfa_core.jobs.snapshots import Snapshot, picture_of
 from nlwfa_core.lab.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.strings.words import Alphabet, Words
-from pages.shared import cache, runs
+from pages.shared import cache, runs, sidebar
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 POLL_SECONDS = 0.4
+ELSEWHERE_SECONDS = 2.0
 MAX_BARS = 2
 EPOCHS = (1, 10, 100)
 STAGES = {
@@ -64,6 +65,47 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
                 _start(missing, paused=True)
     if active:
         st.fragment(_watch, run_every=POLL_SECONDS)(active, key, show_losses)
+
+
+def running_elsewhere(recipe: Recipe, page: str) -> None:
+    """Draw a line for what this visitor trains and this page does not show, with a button that stops it."""
+    if _elsewhere(recipe, page):
+        st.fragment(_watch_elsewhere, run_every=ELSEWHERE_SECONDS)(recipe, page)
+
+
+def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
+    """The visitor's waiting and running jobs that the page does not watch: it may show the recipe itself and its other learners."""
+    jobs = [status for status in runs.mine().values() if status.state in ("queued", "running")]
+    if page == "compare":
+        return [status for status in jobs if status.recipe.data != recipe.data]
+    shown = {recipe.with_learner(learner).key() for learner in HANKEL_LEARNERS} if page == "train" else set()
+    shown |= {recipe.key()} if page == "predict" else set()
+    return [status for status in jobs if status.recipe.key() not in shown]
+
+
+@errors_as_messages()
+def _watch_elsewhere(recipe: Recipe, page: str) -> None:
+    jobs = _elsewhere(recipe, page)
+    if not jobs:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="elsewhere"):
+        left = "" if jobs[0].seconds_left is None else f", about {duration(jobs[0].seconds_left)} left"
+        more = f", and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+        doing = "waits for its turn" if jobs[0].state == "queued" else "is paused" if jobs[0].held else f"is training{left}"
+        st.markdown(f":material/model_training: **{escape_markdown(jobs[0].recipe.title)}** {doing}{more}", width="content")
+        stop = [status.recipe for status in jobs]
+        st.button("Stop it" if len(jobs) == 1 else "Stop all", key="elsewhere.stop", on_click=_cancel, args=stop, type="tertiary")
+
+
+def last_result(recipe: Recipe) -> None:
+    """If a recipe has no result, say so, and offer the visitor's last one on the same strings."""
+    for status in runs.mine().values():
+        if status.state == "done" and status.recipe.data == recipe.data and status.recipe.learning.kind.needs_hankel:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption("These settings have no result yet.", width="content")
+                label = f"Back to {escape_markdown(status.recipe.title)}"
+                st.button(label, key="train.last", type="tertiary", on_click=sidebar.set_recipe, args=(status.recipe,))
+            return
 
 
 def loss_charts(
@@ -170,7 +212,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
         st.progress(*_bar(status))
     waiting = sorted((status.position, status) for status in going if status.position)
     if waiting:
-        st.caption(_queue(len(waiting), *waiting[0]))
+        st.caption(escape_markdown(_queue(len(waiting), *waiting[0])))
     if show_losses:
         status = going[0]
         losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in status.losses.items()}
@@ -227,6 +269,10 @@ def _queue(number: int, position: int, status: JobStatus) -> str:
     >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
     ('1st', '2nd', '3rd', '4th', '11th', '21st')
     """
+    running = [job for job in runs.mine().values() if job.state == "running"]
+    if position == 1 and running:
+        left = "" if running[0].seconds_left is None else f" (about {duration(running[0].seconds_left)})"
+        return f"Starts when your other training ends: {running[0].recipe.title}{left}."
     first = "Waiting" if number == 1 else f"{number} waiting, the first one"
     when = "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
     return f"{first}: {_ordinal(position)} of {status.num_queued} in the queue{when}."

@@ -21,6 +21,7 @@ from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from pages.shared.server import ASSETS
 
 MAX_TYPED = 1000  # characters
+MAX_SENT = 100_000  # characters that the browser sends, so that the page can say that there are too many
 TRAINING_HELP = (
     "Whether training is finished. – means that this is not known: the learner is trained otherwise, or the run is of a version of "
     "the lab that did not record it."
@@ -123,7 +124,8 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     table |= {score.short_title: score_column(scores, score) for score in scores_in(scores)}
     columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
     columns["training"] = st.column_config.Column(help=TRAINING_HELP)
-    draw_table(table, key, "Scores of the models on the test strings", columns)
+    with st.container(key=f"{key}.table"):
+        draw_table(table, key, "Scores of the models on the test strings", columns)
     for sentence in verdicts(rows):
         st.markdown(f"**{escape_markdown(sentence)}**")
     first = scores[0]
@@ -186,17 +188,21 @@ def _values(column: Column) -> Any:
     return pd.array(values, dtype="float64")
 
 
-def typed_text(label: str, default: str, key: str, help: str = "") -> str:
-    """Draw a text field that reruns the script at each pause in typing. Returns its text, at most `MAX_TYPED` characters.
+def typed_text(label: str, default: str, key: str, help: str = "", scope: str = "") -> str:
+    """Draw a text field that reruns the script at each pause in typing. Returns its text; raises RecipeError if it is too long.
 
-    The text is `default` until the visitor types, and is kept while the visitor looks at another page.
+    The text is `default` until the visitor types, and is kept while the visitor looks at another page. Each `scope`, for example an
+    alphabet, has a text of its own: what was typed in one may mean nothing in another.
     """
-    state_key = f"typing.{key}"
+    state_key = f"typing.{key}.{scope}"
     saved: dict[str, Any] | None = st.session_state.get(state_key)
-    text, version = (saved["text"], saved["version"]) if saved else (default, f"default {default}")
-    data = {"label": label, "help": help, "text": text, "version": version, "longest": MAX_TYPED}
+    text, version = (saved["text"], saved["version"]) if saved else (default, f"default {scope} {default}")
+    data = {"label": label, "help": help, "text": text, "version": version, "longest": MAX_SENT}
     typed = _live_text_field(key=key, data=data, on_typed_change=lambda: None).typed
     if isinstance(typed, dict) and typed.get("version") == version and isinstance(typed.get("text"), str):
-        text = typed["text"][:MAX_TYPED]
+        text = typed["text"][:MAX_SENT]
         st.session_state[state_key] = {"text": text, "version": version}
+    if len(text) > MAX_TYPED:
+        number = f"{len(text):,}" if len(text) < MAX_SENT else f"{MAX_SENT:,} or more"
+        raise RecipeError(f"{label} may have at most {MAX_TYPED:,} characters on this page; got {number}")
     return text

@@ -45,8 +45,8 @@ def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     """Draw the string and everything about it. This is redrawn without the rest of the page at each pause in typing."""
     proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
-    text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP)
     try:
+        text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP, " ".join(data.alphabet.symbols))
         word = data.alphabet.encode(text)
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")

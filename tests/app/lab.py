@@ -17,7 +17,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from nlwfa_core import Recipe
-from pages.shared import runs
+from pages.shared import cache, runs
 from pages.shared.navigation import PAGES
 from tests import quick
 from tests.waiting import PATIENCE_SECONDS, wait_for
@@ -92,7 +92,8 @@ def learned(page: str, **parameters: Any) -> AppTest:
 
 def type_text(app: AppTest, text: str) -> AppTest:
     """Writes into the Predict page's field; what it does in a browser is tested there."""
-    app.session_state["typing.predict.string"] = {"text": text, "version": "typed"}
+    symbols = " ".join(cache.data(recipe_of(app).data).alphabet.symbols)
+    app.session_state[f"typing.predict.string.{symbols}"] = {"text": text, "version": "typed"}
     return app.run()
 
 

@@ -52,25 +52,57 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
     assert all(runs.runner().status(recipe.key()).state == "done" for recipe in step.models)
 
 
-def test_steps_go_on_to_their_pages_and_back():
-    app = open_lab(**QUICK)
-    app.button(key="start.lesson.rank").click().run()
-    titles = [app.main.title[0].value]
-    for _ in LESSONS["rank"].steps[1:]:
-        app.button(key="lesson.next").click().run()
-        assert not complaints(app)
-        titles.append(app.main.title[0].value)
-    assert titles == ["Data", "The Hankel matrix", "The Hankel matrix", "Train", "Predict", "Train", "Compare"]
-    assert recipe_of(app).learning.rank == QUICK["rank"]  # going on sets nothing
-    app.button(key="lesson.back").click().run()
-    assert app.main.title[0].value == "Train"
-    app.button(key="lesson.next").click().run()
-    assert app.button(key="lesson.following").help == LESSONS["dyck"].title
-    app.button(key="lesson.following").click().run()
-    assert heading(app) == LESSONS["dyck"].steps[0].title and app.main.title[0].value == "Train"
-    for _ in LESSONS["dyck"].steps:
-        app.button(key="lesson.next").click().run()
+def keys(app):
+    """The keys of what is drawn."""
+    return {re.sub(r"^\$\$ID-[0-9a-f]+-", "", block.proto.id) for block in app if getattr(getattr(block, "proto", None), "id", "")}
+
+
+def test_next_alone_shows_what_each_step_speaks_about():
+    """Words in italics that begin with a capital are headings, labels and buttons of the page."""
+    app = open_lab(**QUICK | {"rank": 7})
+    app.button(key="start.lesson.hankel-matrix").click().run()
+    titles, missing = {}, []
+    for name, place in STEPS:
+        step = LESSONS[name].steps[place]
+        assert not complaints(app) and heading(app) == step.title
+        titles.setdefault(name, []).append(app.main.title[0].value)
+        if step.recipe:
+            missing += [(name, place, "recipe")] * (recipe_of(app).key() != step.recipe.key())
+        untrained = [button.key for button in app.button if (button.key or "").endswith(".start") and "others" not in button.key]
+        missing += [(name, place, key) for key in untrained if name != "your-own"]
+        seen = "\n".join(text for text in markdown_texts(app) if text != step.text)
+        words = re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text)
+        missing += [(name, place, word) for word in words if word not in seen]
+        missing += [(name, place, step.look)] * bool(step.look and step.look not in keys(app))
+        end = place + 1 == len(LESSONS[name].steps)
+        following = "lesson.following" if end and name != STEPS[-1][0] else "lesson.next"
+        app.button(key=following).click().run()
+    assert missing == []
+    assert titles["rank"] == ["Data", "The Hankel matrix", "The Hankel matrix", "Train", "Predict", "Train", "Compare"]
     assert "lesson" not in app.query_params and not [entry for entry in app.button if entry.key == "lesson.next"]
+
+
+def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
+    app = open_lab(**QUICK | {"rank": 7})
+    mine = recipe_of(app)
+    app.button(key="start.lesson.rank").click().run()
+    assert recipe_of(app).key() == LESSONS["rank"].steps[0].recipe.key()
+    app.button(key="lesson.mine").click().run()
+    assert recipe_of(app) == mine and not [button for button in app.button if button.key == "lesson.mine"]
+    app.button(key="lesson.next").click().run()
+    app.button(key="lesson.next").click().run()
+    assert not [button for button in app.button if button.key == "lesson.mine"]  # what a step has set is nobody's own
+    app.button(key="lesson.back").click().run()
+    assert heading(app) == "Reveal it" and recipe_of(app).data.source == "tomita"
+
+
+def test_a_link_of_a_step_alone_shows_what_the_step_speaks_about():
+    app = open_lab("train", lesson="rank", step=4)
+    assert recipe_of(app).key() == LESSONS["rank"].steps[3].recipe.key() and "train.scores.table" in keys(app)
+    app = open_lab("train", **QUICK, lesson="rank", step=4)
+    assert recipe_of(app).learning.rank == QUICK["rank"]  # a link with a recipe shows that
+    app.button(key="lesson.do.0").click().run()
+    assert recipe_of(app).key() == LESSONS["rank"].steps[3].recipe.key()
 
 
 def test_after_the_last_lesson_there_is_none():

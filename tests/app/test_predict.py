@@ -8,7 +8,7 @@ from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.models import sampling
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
-from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text, written
+from tests.app.lab import QUICK, complaints, figure, given_to, go, learned, open_lab, recipe_of, trained, type_text, written
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
 
@@ -90,3 +90,16 @@ def test_the_sampler_tells_of_negative_mass() -> None:
     assert drawn.num_negative
     app.selectbox(key="predict.sampler").set_value("SP").run()
     assert any("draws some scores were negative" in entry.value.replace("\\", "") for entry in app.warning)
+
+
+def test_a_string_that_is_too_long_is_refused_not_cut():
+    app = type_text(open_lab("predict", **QUICK), "[" * 20_000)
+    assert complaints(app) == ["String may have at most 1,000 characters on this page; got 20,000"]
+
+
+def test_each_alphabet_has_a_string_of_its_own():
+    app = type_text(open_lab("predict", **QUICK), "[[]]")
+    app.selectbox(key="source").set_value("tomita").run()
+    assert not complaints(app) and given_to(app, "nlwfa_typing")["text"] != "[[]]"
+    app.selectbox(key="source").set_value("dyck").run()
+    assert given_to(app, "nlwfa_typing")["text"] == "[[]]"

@@ -151,3 +151,25 @@ def test_the_page_says_whether_the_training_is_finished() -> None:
         "both.non": "not finished",
     }
     assert not complaints(app)
+
+
+def test_what_trains_for_other_settings_is_named_on_every_page_and_can_be_stopped() -> None:
+    app = open_lab("train", **ENDLESS | {"data_seed": 1155})
+    app.button(key="train.start").click().run()
+    assert not [button for button in app.button if button.key == "elsewhere.stop"]  # the page itself shows it
+    app.number_input(key="rank").set_value(3).run()
+    for page in ("train", "data", "history"):
+        go(app, page)
+        assert not complaints(app)
+        assert any("both\\.non, k \\= 2** " in entry.value for entry in app.main.markdown)
+    go(app, "train").button(key="train.start").click().run()
+    app.button(key="elsewhere.stop").click().run()
+    assert not [button for button in app.button if button.key == "elsewhere.stop"]
+    app.button(key="train.cancel").click().run()
+
+
+def test_settings_without_a_result_lead_back_to_the_last_one() -> None:
+    app = trained(open_lab("train", **SP))
+    app.number_input(key="rank").set_value(3).run()
+    app.button(key="train.last").click().run()
+    assert recipe_of(app).learning.rank == 2 and not complaints(app)

@@ -54,6 +54,16 @@ def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
     assert recipe.data.upload == recipe.data.upload_test == hashlib.sha256(lesson.strings).hexdigest()
 
 
+def test_a_step_says_what_it_speaks_about_or_takes_it_from_the_step_before() -> None:
+    head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
+    steps = ["## A\npage: data\n\nText.\n", "## B\npage: data\nrecipe: rank=3\ndo: More | rank=4\nlook: x\n\nText.\n"]
+    steps += ["## C\npage: data\n\nText.\n", "## D\npage: data\ndo: More | rank=4\n\nText.\n"]
+    lesson = read_lesson("name", head + "".join(steps))
+    assert [step.recipe.learning.rank for step in lesson.steps if step.recipe] == [2, 3, 3, 4]
+    assert [step.look for step in lesson.steps] == ["", "x", "", ""]
+    assert read_lesson("name", HEAD + steps[3]).steps[0].recipe is None
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -70,6 +80,7 @@ def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
         (HEAD + "## One\npage: data\ndo: Go | ranks=3\n\nText\n", 8, "'ranks' is not a field"),
         (HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n", 8, "expected field=value; got 'rank'"),
         (HEAD + "## One\npage: data\ndo: Go | rank=0\n\nText\n", 8, "rank must be at least 1; got '0'"),
+        (HEAD + "## One\npage: data\nrecipe: rank=3\n\nText\n", 8, "only a lesson whose heading has a recipe"),
         (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "expected learner@rank; got 'SP'"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "only one question"),
     ],

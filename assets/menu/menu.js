@@ -1,0 +1,11 @@
+// On a phone the menu lies over the page: it closes after a tap on a page.
+const PHONE = "(max-width: 768px)"; // Streamlit's own limit
+
+export default function () {
+  if (window.nlwfaMenu) return;
+  window.nlwfaMenu = true;
+  addEventListener("click", (event) => {
+    if (!matchMedia(PHONE).matches || !event.target.closest?.('[data-testid="stSidebarNavLink"]')) return;
+    setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click());
+  });
+}
