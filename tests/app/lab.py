@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class VisitedServer(PagesManager):
 
 app_test.PagesManager = VisitedServer
 # AppTest reads what every installed package says of itself for each session, which takes five times as long as drawing a page.
-manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 config.set_option("client.showErrorDetails", "full")
 
 
