@@ -14,13 +14,14 @@ from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.errors import FormatError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.fields import with_fields
-from nlwfa_core.experiment.pipeline import build_hankel, run
+from nlwfa_core.experiment.pipeline import build_hankel, reference_models, run
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.lab.strings import most_frequent
 from nlwfa_core.learning.names import depends_on_processor
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
+from nlwfa_core.metrics.scores import Scores, evaluate
 from nlwfa_core.strings.words import Words
 
 LESSONS = read_lessons(ASSETS / "lessons")
@@ -133,6 +134,25 @@ def brackets(depth: int, rank: int, learner: str = "SP") -> float:
     return float(result(learner=learner, rank=rank).model.weights(Words.of([(0,) * depth + (1,) * depth]))[0])
 
 
+def exact_brackets(depth: int) -> float:
+    true_model = load_data(START.data).true_model
+    assert true_model is not None
+    return float(true_model.weights(Words.of([(0,) * depth + (1,) * depth]))[0])
+
+
+@cache
+def references() -> dict[str, Scores]:
+    data = load_data(START.data)
+    return {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
+
+
+def model_singular_values(learner: str, rank: int) -> list[str]:
+    """Of the matrix of a model's weights f(uv), over the basis of its recipe."""
+    basis = build_hankel(load_data(START.data).train, START.hankel).basis
+    weights = result(learner=learner, rank=rank).model.weights(basis.prefixes.products(basis.suffixes))
+    return [f"{value:.3f}" for value in np.linalg.svd(weights.reshape(len(basis.prefixes), -1), compute_uv=False)]
+
+
 def said(lesson: Lesson, step: int, *sentences: str) -> None:
     text = " ".join((lesson.steps[step].text + " " + lesson.steps[step].answer).split())
     for sentence in sentences:
@@ -218,18 +238,28 @@ def test_numbers_of_the_race() -> None:
     said(lesson, 0, f"fac.non and tran.non score {three[0]:.1f}, both.non {three[2]:.2f}; {best:.2f} is the best possible")
     assert linear.log2_pauto == np.inf and linear.num_negative == 0 and f"{three[0]:.1f}" == f"{three[1]:.1f}"
 
+    others = {name: scores.log2_pauto for name, scores in references().items()}
+    said(lesson, 0, f"a uniform model scores {others['uniform']:.3f} and a 5-gram {others['5-gram']:.3f}")
+    variation = [score("total_variation", learner=name, rank=5) for name in ("SP", *NETWORKS)]
+    said(lesson, 0, "{:.3f} for SP, then {:.3f}, {:.3f} and {:.3f}".format(*variation))
+    assert three[2] < others["5-gram"] - 0.05 and min(three[:2]) > others["5-gram"] - 0.05
+
     depth_four = {name: brackets(4, 5, name) for name in ("SP", *NETWORKS)}
-    truth = load_data(START.data).true_model
-    assert truth is not None
-    exact = float(truth.weights(Words.of([(0,) * 4 + (1,) * 4]))[0])
-    said(lesson, 1, f"it gives `[[[[]]]]` {depth_four['both.non']:.3f}, and the truth is {exact:.3f}")
+    said(lesson, 1, f"it gives `[[[[]]]]` {depth_four['both.non']:.3f}, and the truth is {exact_brackets(4):.3f}")
     assert depth_four["SP"] == 0 and max(abs(depth_four[name]) for name in ("fac.non", "tran.non")) < 1e-6
+    said(lesson, 1, f"fails, too: {brackets(5, 5, 'both.non'):.6f}, and the truth is {exact_brackets(5):.3f}")
+    spectra = {name: model_singular_values(name, 5) for name in ("SP", *NETWORKS)}
+    sample = [f"{value:.3f}" for value in singular_values(7)]
+    assert float(spectra["SP"][4]) > 0.01 and float(spectra["SP"][5]) == 0 == float(spectra["fac.non"][5])
+    said(lesson, 1, f"sixth singular value is {spectra['both.non'][5]}, and that of the data {sample[5]}")
+    said(lesson, 1, f"and {spectra['tran.non'][5]} (tran.non), whose seventh is {spectra['tran.non'][6]} (the data's: {sample[6]})")
 
     wer = [score("wer", learner=name, rank=5) for name in NETWORKS]
     said(lesson, 2, f"{linear.wer:.3f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
     said(lesson, 2, f"SP only guesses after {linear.share_tied:.0%} of the prefixes".replace("%", " %"))
     assert min(result(learner=name, rank=5).scores.num_negative for name in NETWORKS) > 0
-    said(lesson, 2, "each network does so for some")
+    said(lesson, 2, "each network does so for some", f"The 5-gram, with {references()['5-gram'].wer:.3f}, beats all four")
+    assert references()["5-gram"].wer < min(linear.wer, *wer)
 
 
 def test_numbers_of_few_and_of_many_states() -> None:
@@ -237,9 +267,13 @@ def test_numbers_of_few_and_of_many_states() -> None:
     assert score("log2_pauto", learner="SP", rank=3) == np.inf == score("log2_pauto", learner="SP", rank=10)
     far = [score("log2_pauto", learner=name, rank=3) for name in ("fac.non", "tran.non")]
     seeds = [score("log2_pauto", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1, 2)]
-    said(lesson, 3, "far off ({:.1f} and {:.1f})".format(*far), "{:.1f}, {:.1f} or {:.1f} here, by seed".format(*seeds))
+    said(lesson, 3, "far off ({:.1f} and {:.1f})".format(*far), "depends on the seed: {:.1f}, {:.1f} or {:.1f} here".format(*seeds))
+    said(lesson, 3, f"worse than the uniform model ({references()['uniform'].log2_pauto:.3f})")
+    assert max(seeds[:2]) < references()["uniform"].log2_pauto < seeds[2]
     many = result(learner="SP", rank=10).scores
-    said(lesson, 3, f"best possible score, {many.true_log2_pauto:.2f}; SP still gives {many.num_zero} strings 0")
+    said(lesson, 3, f"best possible score, {many.true_log2_pauto:.2f}, but SP is as good: its TV is {many.total_variation:.3f}")
+    said(lesson, 3, f"that of both.non {score('total_variation', learner='both.non', rank=10):.3f}")
+    said(lesson, 3, f"its ∞ comes from the {many.num_zero} strings that it gives 0")
     assert all(abs(score("log2_pauto", learner=name, rank=10) - many.true_log2_pauto) < 0.005 for name in NETWORKS)
     wer = [score("wer", learner=name, rank=10) for name in NETWORKS]
     said(lesson, 3, f"{many.wer:.2f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
@@ -261,11 +295,20 @@ def test_numbers_of_the_groups() -> None:
     for learner in ("SP", "both.non"):
         assert score("num_negative", learner=learner, rank=5, transform="sqrt") == 0
     assert score("num_zero", learner="SP", rank=5, transform="sqrt") == five.num_zero
-    assert float(two("both.non", 2, transform="sqrt")) > float(two("both.non", 2)) + 0.02
-    said(lesson, 4, f"SP {two('SP', 2, **refined)} without any zero, both.non {two('both.non', 2, **refined)}")
+    roots = [score("total_variation", learner=name, rank=5, transform="sqrt") for name in ("both.non", "SP")]
+    said(lesson, 4, "TV {:.2f} against {:.3f}".format(*roots))
+    third = [two(name, 2, **refined) for name in ("SP", "both.non")]
+    said(lesson, 4, "SP {}, without any zero but worse than the uniform model; both.non {}".format(*third))
+    assert score("log2_pauto", learner="SP", rank=5, **refined) > references()["uniform"].log2_pauto
     assert score("num_zero", learner="SP", rank=5, **refined) == 0
     rates = [score("wer", learner="both.non", **BEST), score("wer", learner="SP", rank=5, statistic="prefix")]
     said(lesson, 5, "word error rate {:.2f} against {:.2f} for SP".format(*rates))
+    said(lesson, 5, f"Prefixes alone take it to {score('wer', learner='both.non', rank=5, statistic='prefix'):.2f}")
+    deep = {
+        depth: float(result(learner="both.non", **BEST).model.weights(Words.of([(0,) * depth + (1,) * depth]))[0])
+        for depth in (5, 6, 7)
+    }
+    assert all(abs(weight / exact_brackets(depth) - 1) < 0.45 for depth, weight in deep.items())
 
 
 def test_numbers_of_the_lesson_on_the_square() -> None:
