@@ -268,7 +268,7 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         *body,
         *_zeros(experiment, runs, x_title),
         *_judged_claims(experiment, runs, lines, x_title),
-        *_beside_controls(experiment, runs, x_title),
+        *_beside_controls(experiment, {**runs, CONTROLS: list(select(measured, settings=CONTROLS))}, x_title),
     ], files
 
 
