@@ -43,13 +43,13 @@ def test_seeds_give_means_and_bands():
 
 
 def test_a_seed_may_draw_other_strings():
-    app = open_lab("compare", **QUICK | {"data_seed": 32, "learners": "SP", "ranks": 2, "seeds": 2})
+    app = open_lab("compare", **QUICK | {"data_seed": 132, "learners": "SP", "ranks": 2, "seeds": 2})
     assert app.button(key="compare.start").label == "Train 1 of 1 models"
     app.segmented_control(key="compare.new_strings").set_value(True).run()
     assert app.button(key="compare.start").label == "Train 2 of 2 models"
     trained(app, "compare.start")
     assert not complaints(app)
-    assert list(tables(app)[1]["seed of the strings"]) in ([32, 33], [33, 32])
+    assert list(tables(app)[1]["seed of the strings"]) in ([132, 133], [133, 132])
 
 
 def test_curves_against_the_number_of_strings():
