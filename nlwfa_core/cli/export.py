@@ -38,7 +38,7 @@ def export(
 
     check_one_of("--to", to, TARGETS)
     if force and out is None:
-        raise RecipeError("--force needs --out: without a file to write, there is nothing to replace")
+        raise RecipeError("--force has no effect without --out: there is no file to replace")
     check_new_file(out, force)
     saved = read_model(model)
     automaton = saved.model
@@ -69,7 +69,7 @@ def sample(
     from ..models.sampling import draw
 
     if force and out is None:
-        raise RecipeError("--force needs --out: without a file to write, there is nothing to replace")
+        raise RecipeError("--force has no effect without --out: there is no file to replace")
     check_new_file(out, force)
     saved = read_model(model)
     drawn = draw(saved.model, num_strings, seed, max_length)

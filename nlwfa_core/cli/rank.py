@@ -47,7 +47,7 @@ def rank(
     from ..sources.prefixes import write_ranking
 
     if force and out is None:
-        raise RecipeError("--force needs --out: without a file to write, there is nothing to replace")
+        raise RecipeError("--force has no effect without --out: there is no file to replace")
     check_new_file(out, force)
     if out is not None and any(path.exists() and out.exists() and out.samefile(path) for path in (prefixes, targets) if path):
         raise RecipeError(f"the ranking must not replace the file of prefixes or of targets; got {out} for both")
