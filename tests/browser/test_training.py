@@ -47,6 +47,7 @@ def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     expect(keyed(page, "train.live.picture").locator("canvas").first).to_be_visible()
     page.reload()
     expect(heading(page, "train")).to_be_visible()
+    at_rest(page)
     assert epoch(page) == before
     expect(keyed(page, "train.start")).to_have_count(0)
     press(page, "train.step.10")  # whoever reloads is somebody new, and still may
