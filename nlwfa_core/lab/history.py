@@ -117,7 +117,7 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
 
 
 def _differences(runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: Mapping[str, str]) -> list[str]:
-    """Say of each run in which options it differs from others of the same name; empty for a name of its own."""
+    """List the options that tell each run from others of the same name. Empty for a run whose name no other has."""
     groups: dict[str, list[Recipe]] = {}
     for run, recipe in zip(runs, recipes, strict=True):
         if recipe is not None:

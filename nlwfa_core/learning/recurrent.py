@@ -28,7 +28,7 @@ MAX_GRADIENT_NORM = 1.0
 class Network(nn.Module):
     """A network of an embedding, one recurrent layer and a softmax.
 
-    The beginning of a string is a symbol of its own, read from a state of zeros.
+    Each string begins with a special symbol, read from a state of zeros.
     """
 
     def __init__(self, kind: str, num_symbols: int, num_states: int, dropout: float) -> None:

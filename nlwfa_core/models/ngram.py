@@ -43,7 +43,7 @@ class NGram(ChainModel):
 
     p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), where c counts occurrences, T(h) is the number of distinct symbols that
     follow the history h, and h' is h without its oldest symbol. For the empty history, the uniform distribution over Σ and the end
-    takes the place of p(a | h'). In histories, the beginning of a string is a symbol of its own.
+    takes the place of p(a | h'). In histories, a special symbol marks the beginning of a string.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int = 100) -> Drawn:
     """Draw strings symbol by symbol; the same seed draws the same strings.
 
-    The time is proportional to the sum of the squared lengths, because the model computes each prefix anew from λ.
+    The time is proportional to the sum of the squared lengths, because the model computes the scores of each prefix from λ on.
 
     Raises
     ------

@@ -192,7 +192,7 @@ def typed_text(label: str, default: str, key: str, help: str = "", scope: str = 
     """Draw a text field that reruns the script at each pause in typing. Returns its text; raises RecipeError if it is too long.
 
     The text is `default` until the visitor types, and is kept while the visitor looks at another page. Each `scope`, for example an
-    alphabet, has a text of its own: what was typed in one may mean nothing in another.
+    alphabet, has its own text: a string over one alphabet may not be valid in another.
     """
     state_key = f"typing.{key}.{scope}"
     saved: dict[str, Any] | None = st.session_state.get(state_key)

@@ -206,10 +206,10 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
     x_title = AGAINST[sweep.against]
     alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
     st.plotly_chart(metric_figure(curve_points, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
-    if sweep.num_seeds > 1:
+    if any(spread.count > 1 for points in curve_points.values() for spread in points.values()):
         one = ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
         st.caption(
-            f"Each line is the mean over {sweep.num_seeds} seeds, and its band is the 95 % interval of that mean (Student's t): "
+            f"A line of several seeds is their mean, and its band is the 95 % interval of that mean (Student's t): "
             "where the mean over many more seeds would be. With few seeds it is wide, and the chart may cut it off. A seed whose "
             "score is not finite is left out of the mean, and there is no band there; ∞ at the top edge marks where that "
             f"happened. Reference models have no band{one}."
