@@ -9,6 +9,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
 PORT ?= 8501
+# An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
+TORCH_INDEX ?=
 
 .PHONY: lab test screens map results lock audit clean
 
@@ -33,7 +35,7 @@ map: .venv/dev
 
 .venv/lab: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 

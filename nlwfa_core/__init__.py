@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .learning.values import fit_values
     from .metrics.intervals import intervals, paired_differences, string_scores
     from .metrics.ranking import Targets, rank_next, score_ranking
-    from .metrics.scores import TestSet, evaluate
+    from .metrics.scores import Scores, TestSet, evaluate
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
     from .models.nlwfa import NLWFA
@@ -66,6 +66,7 @@ HOMES = {
     "RefinementRecipe": "experiment.recipe",
     "Sample": "strings.sample",
     "SavedModel": "models.files",
+    "Scores": "metrics.scores",
     "Targets": "metrics.ranking",
     "TestSet": "metrics.scores",
     "WFA": "models.wfa",
@@ -131,6 +132,7 @@ __all__ = [
     "RefinementRecipe",
     "Sample",
     "SavedModel",
+    "Scores",
     "Targets",
     "TestSet",
     "WFA",

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache, wraps
+from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -58,6 +59,32 @@ class FormatError(RecipeError):
 
 class Cancelled(Exception):
     """Raised by a learner when its `cancelled` callback returns true. Not an error: nobody did anything wrong."""
+
+
+class MissingExtra(ImportError):
+    """Something needs libraries that are not installed; the message says which, and which extra of the package has them."""
+
+
+def check_extra(extra: str, *libraries: str) -> None:
+    """Raise MissingExtra unless the libraries of one of the package's extras are installed.
+
+    Parameters
+    ----------
+    extra : str
+        Its name in pyproject.toml, such as "lab".
+    libraries : str
+        Names to import.
+
+    Examples
+    --------
+    >>> check_extra("lab", "streamlite")
+    Traceback (most recent call last):
+    nlwfa_core.errors.MissingExtra: streamlite is not installed; pip install 'nlwfa-lab[lab]' installs it
+    """
+    if missing := [name for name in libraries if find_spec(name) is None]:
+        names, it = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1]))), "it" if len(missing) == 1 else "them"
+        are = "is" if len(missing) == 1 else "are"
+        raise MissingExtra(f"{names} {are} not installed; pip install 'nlwfa-lab[{extra}]' installs {it}")
 
 
 def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:

@@ -27,6 +27,9 @@ from .errors import RecipeError
 SHA256 = re.compile("[0-9a-f]{64}")  # in hexadecimal digits: names of uploaded files, keys of recipes
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20
+# The folder of app.py, pages and assets: the top of a checkout or, once installed, one inside the package.
+_INSTALLED = Path(__file__).with_name("_lab")
+LAB_FOLDER = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1]
 
 
 def make_directory(directory: Path) -> None:

@@ -33,6 +33,7 @@ from ..strings.trie import Trie
 from ..strings.words import Alphabet, Words
 from ..version import __version__
 from .export import export, sample
+from .lab import lab
 from .learn import fit, select_rank
 from .options import Options, takes_fields
 from .rank import rank
@@ -75,6 +76,7 @@ app.command("fit-values")(fit_values)
 app.command("score-values")(score_values)
 app.command()(export)
 app.command()(sample)
+app.command()(lab)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

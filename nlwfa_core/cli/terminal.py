@@ -22,7 +22,7 @@ import typer
 from pydantic import ValidationError
 
 from .. import limits
-from ..errors import Cancelled, FormatError, RecipeError, alternatives, did_you_mean, sentence_of
+from ..errors import Cancelled, FormatError, MissingExtra, RecipeError, alternatives, did_you_mean, sentence_of
 from ..files import MAX_JSON_BYTES, from_json, read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
@@ -99,7 +99,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         return _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
         return _fail(_usage_message(error, sys.argv[1:] if arguments is None else arguments))
-    except RecipeError as error:
+    except (RecipeError, MissingExtra) as error:
         return _fail(str(error))
     except SystemExit:
         return 0  # from typer, when a reader such as `head` closes the pipe before the help text ends

@@ -9,3 +9,7 @@
 
 Models and whole results are not here: they stay in their folders, from which lost rows can be restored.
 """
+
+from ..errors import check_extra
+
+check_extra("cli", "sqlalchemy", "alembic", "filelock")

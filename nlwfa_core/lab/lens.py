@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PIL import Image
 from scipy import sparse
 
 from ..errors import RecipeError
@@ -350,6 +349,8 @@ def _levels(values: FloatArray, lowest: float, highest: float, floor: float | No
 
 
 def _png(levels: np.ndarray[Any, np.dtype[np.uint8]]) -> bytes:
+    from PIL import Image
+
     file = io.BytesIO()
     Image.fromarray(levels).save(file, "png", optimize=False, compress_level=6)
     return file.getvalue()

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from ..errors import RecipeError
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe
-from ..files import FileShelf
+from ..files import LAB_FOLDER, FileShelf
 from ..jobs.sweep import run_missing
 from ..learning.names import HANKEL_LEARNERS, depends_on_processor
 from .lessons import Lesson, read_lessons
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
+ASSETS = LAB_FOLDER / "assets"
 
 
 def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:

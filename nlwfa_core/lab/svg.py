@@ -13,9 +13,9 @@ from html import escape
 from itertools import chain
 
 import numpy as np
-from PIL import Image
 from scipy import sparse
 
+from ..errors import check_extra
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import FitReport
 from ..learning.progress import RELATIVE, curve_from_one
@@ -175,8 +175,12 @@ def _curve(epochs: Iterable[int], losses: Iterable[float], relative: bool) -> di
 def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
     """Draw a matrix as a picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
 
-    In large matrices a pixel shows the largest entry that it covers, as on the Hankel page. Small matrices are enlarged.
+    In large matrices a pixel shows the largest entry that it covers, as on the Hankel page. Small matrices are enlarged. Raises
+    MissingExtra without Pillow.
     """
+    check_extra("plot", "PIL")
+    from PIL import Image
+
     values = pool(matrix, pixels, pixels).values
     image = np.full((*values.shape, 3), 255, dtype=np.uint8)
     magnitudes = np.abs(values)

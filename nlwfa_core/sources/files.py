@@ -29,7 +29,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
-from ..files import read_capped
+from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
@@ -52,7 +52,7 @@ from .recognition import (
 )
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
-VERBS = Path(__file__).resolve().parents[2] / "assets" / "verbs.txt"
+VERBS = LAB_FOLDER / "assets" / "verbs.txt"
 
 HEAD_BYTES = 400  # of which an encoding or a binary file is recognised
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -13,8 +13,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ...errors import check_extra
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+check_extra("lab", "plotly")
 
 
 def plain(texts: Sequence[str]) -> list[str]:

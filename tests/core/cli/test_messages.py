@@ -37,9 +37,10 @@ MESSAGES = {
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'mse'",
     "learn": (
         "No such command 'learn'; the commands are fit, select-rank, rank, reproduce, sweep, fit-values, score-values, export, "
-        "sample, score, weights, next, generate. See nlwfa --help."
+        "sample, lab, score, weights, next, generate. See nlwfa --help."
     ),
     "generate english -o new": ("No such command 'english'; the commands are dyck, automaton, squared. See nlwfa generate --help."),
+    "lab --port 0": "--port must be between 1 and 65,535; got 0",
     "generate dyck": "--out is needed (the file to write). See nlwfa generate dyck --help.",
     "reproduce dyck --out new": "experiment must be one of dyck-rank, dyck-samples, verbs, squared, spice-4; got 'dyck'",
     "reproduce dyck-rank --jobs 0 --out new": "--jobs must be at least 1; got '0'. See nlwfa reproduce --help.",
