@@ -1,6 +1,6 @@
 """Turn the history's runs into tables and text: a table of many runs, and one run's scores, curves and diagnostics.
 
-A row of the history may have been written by another version, so whatever can't be read becomes None or "–" here.
+Another version of the lab may have written a row of the history, so a value that this version can't read becomes None or "–".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
 from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
 from .tables import DIAGNOSTIC_TITLES, Numbers, Table, format_diagnostic, format_score
 
-MAX_DIFFERENCES = 3  # that stand beside a run's name
+MAX_DIFFERENCES = 3  # differing options that are listed beside a run's name
 SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
 
 
@@ -34,17 +34,17 @@ def run_name(run: Run) -> str:
 
 
 def state_word(state: str) -> str:
-    """Say a state in a word that people understand."""
+    """Return the word that pages show for a run's stored state: "waiting" for "queued"; all other states are shown as stored."""
     return STATE_WORDS.get(state, state)
 
 
 def reason(run: Run) -> str:
-    """Say why a run failed or stopped; empty for runs that are done or in progress."""
+    """Explain why a run failed or stopped; empty for runs that are done or in progress."""
     return "" if run.state == "done" else run.message or REASONS.get(run.state, "")
 
 
 def recipe_of(run: Run) -> Recipe | None:
-    """Read a run's recipe; None if this version can't."""
+    """Read a run's recipe; None if this version of the lab can't read it."""
     try:
         return run.read_recipe()
     except (RecipeError, TypeError):
@@ -52,7 +52,7 @@ def recipe_of(run: Run) -> Recipe | None:
 
 
 def is_from_upload(run: Run) -> bool:
-    """Whether a run's strings were uploaded: the history holds only their hash."""
+    """Return whether a run's strings come from an uploaded file, of which the history holds only the hash."""
     return run.source == "upload"
 
 
@@ -81,13 +81,13 @@ def total_seconds(run: Run) -> float | None:
 def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None) -> Table:
     """Make a table with a row for each run: test scores, options that differ, seeds, time and version.
 
-    Runs of the same name have what tells them apart beside it.
+    If several runs have the same name, the column "difference" lists the options that differ between them.
 
     Parameters
     ----------
     runs : sequence of Run
     order : str
-        As in `listing.Query`; if it is a score, the score gets a column.
+        The order of the runs, as in `listing.Query`. If they are ordered by a score, that score is the first of the score columns.
     zone : str, optional
         The reader's time zone, for example "Europe/Paris".
     titles : mapping of str to str, optional
@@ -117,7 +117,7 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
 
 
 def _differences(runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: Mapping[str, str]) -> list[str]:
-    """List the options that tell each run from others of the same name. Empty for a run whose name no other has."""
+    """For each run, list the options by which it differs from other runs with the same name; empty if the name is unique."""
     groups: dict[str, list[Recipe]] = {}
     for run, recipe in zip(runs, recipes, strict=True):
         if recipe is not None:
@@ -152,7 +152,7 @@ def scores_of(run: Run) -> Scores | None:
 
 
 def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
-    """Read a run's curves: stage -> (measure, epochs, losses), for `figures.live.loss_options`."""
+    """Read a run's loss curves as a dict: stage of training -> (measure of loss, epochs, losses)."""
     return {
         stage: (curve["measure"], curve["epochs"], [float(loss) for loss in curve["losses"]])
         for stage, curve in (run.curves or {}).items()
@@ -160,12 +160,12 @@ def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
 
 
 def training_lines(run: Run) -> list[tuple[str, str]]:
-    """Read the state and the summary of each stage of a run's training; rows of older versions have none."""
+    """Read how each stage of a run's training ended, as pairs of a state and a summary; empty for rows of older versions."""
     return [(curve["state"], curve["summary"]) for curve in (run.curves or {}).values() if "state" in curve and "summary" in curve]
 
 
 def diagnostics_table(run: Run) -> Table:
-    """Make a table of a run's diagnostics; without columns if the run is not done."""
+    """Make a table of a run's diagnostics, with the columns diagnostic and value; an empty table if the run is not done."""
     if not run.diagnostics:
         return {}
     values = {field: run.diagnostics.get(field) for field in DIAGNOSTIC_TITLES}
@@ -176,7 +176,7 @@ def diagnostics_table(run: Run) -> Table:
 
 
 def messages(run: Run) -> list[str]:
-    """Collect what the lab reported when the run finished: notes, then warnings."""
+    """Collect the sentences that were stored when the run finished: notes, then warnings, each once."""
     return list(dict.fromkeys([*(run.sentences or []), *(run.diagnostics or {}).get("warnings", [])]))
 
 

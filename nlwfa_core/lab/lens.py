@@ -1,7 +1,9 @@
 """Prepare a Hankel matrix for the browser: a picture with exact cells, its prefixes as points, its singular values as bars.
 
-First come approximations of the matrix (its truncated SVD, or the strings' weights under a model) and their residuals, then the
-payloads of the lens and of the bars. Everything that a picture needs is sent once, so hovering and moving the rank make no request.
+"The lens" is the component on the Hankel page that shows the matrix (`assets/lens/lens.js`); a payload is the JSON sent to it. This
+module first computes approximations of the matrix (its truncated SVD, or the strings' weights under a model) and their residuals,
+then the payloads of the lens and of the bars. Each picture is sent once with all its data, so hovering and moving the rank make no
+request.
 
 A pixel of the picture is a level, not a colour, so the page's theme decides how it looks: 0 is blank, 1 … 127 stand for log₁₀ of a
 positive entry, 129 … 255 for log₁₀ of a negative entry's magnitude. Arrays are sent as base64 of their little-endian bytes.
@@ -28,10 +30,10 @@ from .states import Projection, prefix_states, project
 from .strings import word_labels
 
 MAX_MODEL_CELLS = 250_000  # computing the weights of this many strings uv takes about a second
-CHUNK_CELLS = 2**21  # of a dense matrix, in memory at one time
-MAX_PIXELS = 1000  # on each side of the picture
-MAX_EXACT_CELLS = 60_000  # sent with the picture: less than a megabyte
-MAX_WINDOW = 120  # rows and columns of exact values sent at one request
+CHUNK_CELLS = 2**21  # cells of a dense matrix that are in memory at one time
+MAX_PIXELS = 1000  # width and height of the picture
+MAX_EXACT_CELLS = 60_000  # if a matrix has no more cells, their exact values are sent with the picture: less than a megabyte
+MAX_WINDOW = 120  # rows and columns of exact values that are sent in answer to one request
 LEVELS = 127
 ROUNDING = 1e-14  # singular values below this share of the largest are rounding errors
 MOST_TICKS = 6
@@ -45,14 +47,16 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """L Rᵀ, or a sparse matrix minus L Rᵀ, without storing the dense matrix.
+    """Represents L Rᵀ, or a sparse matrix minus L Rᵀ, without storing the dense matrix.
 
     Attributes
     ----------
     left : array, shape (num_rows, k)
+        L.
     right : array, shape (num_columns, k)
+        R.
     minuend : sparse array, shape (num_rows, num_columns), or None
-        If given, the matrix is `minuend` − L Rᵀ.
+        The matrix is L Rᵀ if this is None, otherwise `minuend` − L Rᵀ.
     """
 
     left: FloatArray
@@ -79,7 +83,7 @@ Matrix = sparse.csr_array | LowRank
 
 @dataclass(frozen=True)
 class MatrixChoice:
-    """The matrix that the lens shows: a block of H, an approximation of it, or the difference.
+    """Names the matrix that the lens shows: a block of H, an approximation Ĥ of it, or the difference.
 
     Attributes
     ----------
@@ -88,9 +92,9 @@ class MatrixChoice:
     layer : str
         One of LAYERS.
     rank : int
-        Of Ĥ.
+        The rank of Ĥ.
     model : str
-        The key of the run whose f(uv) is Ĥ; empty if Ĥ is the truncated SVD.
+        The key of the run whose model gives Ĥ, as f(uv); empty if Ĥ is the truncated SVD.
     """
 
     symbol: int = -1
@@ -100,7 +104,7 @@ class MatrixChoice:
 
     @property
     def after(self) -> Word:
-        """The word that follows each prefix of the basis in a row: λ or σ."""
+        """Return the word that follows the prefix in each row: λ for H_λ, σ for H_σ."""
         return () if self.symbol < 0 else (self.symbol,)
 
     def block(self, hankel: HankelMatrix) -> sparse.csr_array:
@@ -108,7 +112,7 @@ class MatrixChoice:
         return hankel.block if self.symbol < 0 else hankel.symbol_block(self.symbol)
 
     def matrix(self, hankel: HankelMatrix, svd: TruncatedSVD, model: LearnedModel | None) -> Matrix:
-        """Compute H, Ĥ or H − Ĥ. Raises RecipeError as `model_block` does."""
+        """Compute H, Ĥ or H − Ĥ. Raises RecipeError for the reasons that `model_block` does."""
         block = self.block(hankel)
         if self.layer == "H":
             return block
@@ -119,7 +123,8 @@ class MatrixChoice:
 def reconstruction(block: sparse.csr_array, svd: TruncatedSVD, rank: int) -> LowRank:
     """Approximate a block by Ĥ = H V Vᵀ, where V holds the first `rank` right singular vectors of H_λ.
 
-    For H_λ this is the truncated SVD (if rows have no weights); for H_σ, what a model of that rank can represent of its rows.
+    For H_λ this is the truncated SVD (if rows have no weights). For H_σ it is the part of its rows that a model of this rank can
+    represent.
     """
     V = svd.right[:, :rank]
     return LowRank(block @ V, V)
@@ -161,7 +166,7 @@ def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> 
 
 
 def part(matrix: Matrix, rows: slice, columns: slice) -> FloatArray:
-    """Compute a part of a matrix, dense."""
+    """Compute some rows and columns of a matrix as a dense array."""
     if isinstance(matrix, LowRank):
         return matrix.rows(rows.start, rows.stop)[:, columns]
     return matrix[rows][:, columns].toarray()
@@ -176,9 +181,9 @@ class Pooled:
     values : array, shape (at most max_rows, at most max_columns)
         The entry of largest magnitude in each tile, with its sign.
     row_factor, column_factor : int
-        Rows and columns of a tile; 1 and 1 if the matrix is small enough.
+        The number of the matrix's rows and columns in a tile; 1 and 1 if the matrix is small enough.
     shape : (int, int)
-        Of the whole matrix.
+        The shape of the whole matrix.
     """
 
     values: FloatArray
@@ -188,7 +193,9 @@ class Pooled:
 
 
 def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
-    """Pool by largest magnitude: a mean would hide the few large entries that matter.
+    """Reduce a matrix to at most max_rows × max_columns tiles, each with the entry of largest magnitude in it.
+
+    A mean would hide the few large entries that matter.
 
     >>> pool(sparse.csr_array(np.array([[1.0, -3.0], [0.0, 2.0]])), 1, 1).values.tolist()
     [[-3.0]]
@@ -197,7 +204,8 @@ def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
     row_factor, column_factor = -(-num_rows // max_rows), -(-num_columns // max_columns)
     entries = matrix.tocoo()
     rows, columns = entries.row // row_factor, entries.col // column_factor
-    largest = np.zeros((2, -(-num_rows // row_factor), -(-num_columns // column_factor)))  # of positive, of negative entries
+    # largest[0]: the largest positive entry in each tile; largest[1]: the largest magnitude of a negative entry
+    largest = np.zeros((2, -(-num_rows // row_factor), -(-num_columns // column_factor)))
     np.maximum.at(largest[0], (rows, columns), entries.data)
     np.maximum.at(largest[1], (rows, columns), -entries.data)
     values = np.where(largest[0] >= largest[1], largest[0], -largest[1])
@@ -221,7 +229,7 @@ def _pooled(matrix: Matrix) -> Pooled:
 
 
 def floor_of(block: sparse.csr_array) -> float:
-    """Return a tenth of the smallest entry, as a power of ten: smaller entries of an approximation are drawn as 0."""
+    """Return a power of ten below a tenth of the smallest |entry|; the picture of an approximation draws smaller entries as 0."""
     sizes = np.abs(block.data[block.data != 0])
     return float(10 ** (np.floor(np.log10(sizes.min(initial=1.0))) - 1))
 
@@ -232,7 +240,7 @@ def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]
     Parameters
     ----------
     floor : float, optional
-        Smaller magnitudes are blank; for matrices that are nowhere exactly 0.
+        Entries with smaller magnitudes are left blank. An approximation needs this, because none of its entries is exactly 0.
     """
     pooled = _pooled(matrix)
     magnitudes = np.abs(pooled.values)
@@ -253,7 +261,7 @@ def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]
 
 
 def window(matrix: Matrix, row: int, column: int, num_rows: int, num_columns: int) -> dict[str, Any]:
-    """Make the payload of a part of a matrix: exact values, clipped to the matrix and to MAX_WINDOW on each side."""
+    """Make the payload of a part of a matrix: the exact values of at most MAX_WINDOW rows and columns from (row, column) on."""
     rows = slice(*_within(row, num_rows, matrix.shape[0]))
     columns = slice(*_within(column, num_columns, matrix.shape[1]))
     values = part(matrix, rows, columns)
@@ -261,7 +269,7 @@ def window(matrix: Matrix, row: int, column: int, num_rows: int, num_columns: in
 
 
 def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, choice: MatrixChoice) -> dict[str, Any]:
-    """Make the payload of a basis: labels of rows and columns, the sum of each row, and the colours."""
+    """Make the payload of a basis: labels of rows and columns, the sum of each row of `choice`, and the colours."""
     sums = np.asarray(choice.block(hankel).sum(axis=1)).ravel()
     return {
         "prefixes": word_labels(hankel.basis.prefixes, alphabet, choice.after),
@@ -295,9 +303,15 @@ def _beginning(word: Word, end: int, num_marks: int) -> Word | None:
 
 
 def points_payload(vectors: FloatArray, title: str) -> dict[str, Any]:
-    """Make the payload of points: the principal components of the vectors' directions. Rows of nan have no point.
+    """Make the payload of a plane of points: the first two principal components of the vectors' directions.
 
-    `zeros` are the rows of zero vectors, which share one marked point.
+    Rows of nan have no point. In the payload, `zeros` are the rows of zero vectors, which share one marked point.
+
+    Parameters
+    ----------
+    vectors : array, shape (num_prefixes, size)
+        A row for each prefix: its row in the matrix, or its state.
+    title : str
 
     Raises
     ------
@@ -318,7 +332,7 @@ def points_payload(vectors: FloatArray, title: str) -> dict[str, Any]:
 
 
 def packed(values: Any, kind: str) -> str:
-    """Encode an array's bytes in a numpy type as base64, row by row.
+    """Convert an array to a numpy type, and encode its bytes, row by row, as base64.
 
     >>> packed([1, 2], "<u2")
     'AQACAA=='
@@ -331,7 +345,7 @@ def _base64(data: bytes) -> str:
 
 
 def _decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
-    """Find the whole powers of ten around the magnitudes."""
+    """Find the exponents of the powers of ten below and above all magnitudes; if there is a floor, the lower one is the floor's."""
     if not magnitudes.size:
         return -1.0, 0.0
     highest = float(np.ceil(np.log10(magnitudes.max()) - 1e-6))  # 1 may be 1 + 2e-16
@@ -357,7 +371,10 @@ def _png(levels: np.ndarray[Any, np.dtype[np.uint8]]) -> bytes:
 
 
 def _cells(matrix: sparse.csr_array) -> dict[str, str]:
-    """Encode cells by row bounds, columns, and codes of distinct values: few frequencies differ."""
+    """Encode the cells of a sparse matrix: bounds of rows, columns, distinct values, and each cell's index among these values.
+
+    Frequencies have few distinct values, so this is smaller than one number for each cell.
+    """
     matrix = sparse.csr_array(matrix)
     matrix.sort_indices()
     values, codes = np.unique(matrix.data, return_inverse=True)
@@ -383,9 +400,9 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     Returns
     -------
     dict
-        "heights": one for each value, from 0.01 to 1, or 0 for rounding errors; "names"; "kept": the share of the squared norm by
-        rank, the last one for all ranks beyond the computed values; "said": a sentence with {rank} and {kept}; "ticks": pairs of a
-        text and a height; "colours".
+        "heights": one for each value, from 0.01 to 1, or 0 for rounding errors. "names": the label of each value. "kept": the share
+        of the matrix's squared norm that ranks 1, 2, … keep; the last share is for all ranks beyond the computed values. "said": a
+        sentence for the browser to fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
     """
     values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)
@@ -403,7 +420,7 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
 
 
 def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
-    """Say how large the matrix's numerical rank is, in Markdown."""
+    """Write a sentence in Markdown that says how large the matrix's numerical rank is."""
     count = len(svd.singular_values)
     is_bound = svd.numerical_rank == count < min(hankel.block.shape)
     before, after = ("at least ", ": no more values are computed for this page") if is_bound else ("", "")

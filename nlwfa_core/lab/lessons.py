@@ -1,9 +1,9 @@
-"""Read lessons from Markdown files, whose steps refer to the lab's pages and controls, into frozen values.
+"""Read lessons from Markdown files. Each step of a lesson opens a page of the lab and may set controls of the sidebar.
 
 A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
 lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
-`recipe: fields`, `do: label | fields`, models, look), a blank line, the text, and optionally a question, which begins with `? `,
-and its answer. The text is Markdown; the lab's authors write it, never its users.
+`recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question, which begins
+with `? `, and its answer. The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEP = ("page", "show", "recipe", "do", "models", "look")
 
 @dataclass(frozen=True)
 class Action:
-    """A button of a step, which sets fields of the recipe.
+    """Describes a button in a step of a lesson, which sets fields of the recipe.
 
     Attributes
     ----------
@@ -48,23 +48,23 @@ class Action:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a lesson.
+    """Holds one step of a lesson.
 
     Attributes
     ----------
     title, text : str
     pages : tuple of str
-        The pages of the step, by preference: the first that the lab has is opened.
+        Pages in order of preference: the first one that exists in the lab is opened.
     show : tuple of str
-        The sidebar's controls that the step needs; if empty, all of them.
+        The controls that the sidebar shows; if empty, all of them.
     actions : tuple of Action
     models : tuple of Recipe
-        Models that are shipped, so that they need no training at this step.
+        Recipes whose trained models are shipped with the lab, so that nobody waits at this step.
     recipe : Recipe or None
-        What the step's text speaks about, set when the step is entered: the fields of its line `recipe`, otherwise those of its
-        first action, otherwise the recipe of the step before. None in a lesson that starts from no recipe.
+        The recipe that the sidebar is set to when the step opens, because the text is about it: that of the step's line `recipe`,
+        otherwise of its first action, otherwise of the step before. None in a lesson that starts from no recipe.
     look : str
-        The key of the element that the step points at, scrolled into view; empty if it is at the top of the page.
+        The key of the element to scroll into view; empty if the step is about the top of the page.
     question, answer : str
         Empty if the step has no question.
     """
@@ -83,12 +83,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson with its steps.
+    """Holds a lesson with its steps.
 
     Attributes
     ----------
     name : str
-        The file's name without number and ending; the address contains it.
+        The file's name without its leading number and its ending; links to the lesson contain it.
     title, summary : str
     minutes : int
     strings : bytes
@@ -105,7 +105,9 @@ class Lesson:
 
 
 def read_lessons(folder: Path) -> dict[str, Lesson]:
-    """Read all lessons of a folder: name -> lesson, in the order of the file names. A leading number only sets the order.
+    """Read all lessons of a folder: name -> lesson, in the order of the file names.
+
+    A number at the beginning of a file name only determines this order and is no part of the lesson's name.
 
     Raises
     ------
@@ -123,12 +125,12 @@ def read_lessons(folder: Path) -> dict[str, Lesson]:
 
 
 def read_lesson(name: str, text: str) -> Lesson:
-    """Read a lesson from its file's text.
+    """Read a lesson from the text of its file.
 
     Raises
     ------
     FormatError
-        With the number of the line that has the error.
+        If the text has an error; it contains the number of the line.
     """
     lines = text.split("\n")
     if lines[0].strip() != "---" or "---" not in lines[1:]:
@@ -219,7 +221,7 @@ def _set(recipe: Recipe, text: str, line: int) -> Recipe:
 
 
 def _models(text: str, base: Recipe, line: int) -> Iterator[Recipe]:
-    """Read `SP@3 both.non@5 num_strings=200`: learners at ranks, all with the fields beside them."""
+    """Read models such as `SP@3 both.non@5 num_strings=200`: a recipe for each learner@rank, all with the fields name=value."""
     words = text.split()
     fields = " ".join(word for word in words if "=" in word)
     for word in words:

@@ -1,4 +1,4 @@
-"""Measure the memory of processes and the size of folders. Linux reports memory in /proc; on other systems it is unknown.
+"""Measure the memory of processes and the size of folders. Memory is read from Linux's /proc; on other systems it is unknown.
 
 Source: https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html and proc_meminfo.5.
 """
@@ -17,16 +17,16 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 @dataclass(frozen=True)
 class Memory:
-    """The machine's memory in bytes: all of it, and what is still available to programs."""
+    """Holds the machine's memory in bytes: the total, and the part that is still available to programs."""
 
     total: int
     available: int
 
 
 def resident_bytes(pids: Iterable[int], proc: Path = PROC) -> int | None:
-    """Sum the resident memory of processes in bytes. Shared pages count once for each; processes that have ended count 0.
+    """Sum the resident memory of processes, in bytes; None if the system does not report it.
 
-    None if the system does not report it.
+    Memory that several processes share counts once for each of them; a process that has ended counts 0.
     """
     if not (proc / "self" / "statm").exists():
         return None
@@ -68,7 +68,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def format_bytes(number: float | None) -> str:
-    """Write a number of bytes, in powers of 1000.
+    """Write a number of bytes with a unit (1 kB = 1000 bytes); None is "unknown".
 
     >>> format_bytes(999), format_bytes(74_000_000), format_bytes(1_234_567_890), format_bytes(None)
     ('999 bytes', '74 MB', '1.2 GB', 'unknown')

@@ -14,7 +14,7 @@ from ..metrics.seeds import badness
 from ..sources.registry import SOURCES
 from .tables import DIAGNOSTIC_TITLES, Column, Numbers, Table, format_diagnostic, format_score, score_column
 
-# Flat name of a field (`experiment.fields`), or "bounded" -> the option's label on pages, in tables and in reports.
+# Name of a field of a recipe, as in `experiment.fields`, or "bounded" -> the option's label on pages, in tables and in reports.
 LABELS = {
     "source": "source",
     "num_strings": "training strings",
@@ -63,13 +63,13 @@ LABELS = {
     "restarts": "additional random starts",
     "refinement_seed": "seed of the refinement",
 }
-NO_EFFECT = "–"  # in place of the value of an option that changes nothing in a recipe
-UNREADABLE = "?"  # in place of an option that another version of the lab wrote
+NO_EFFECT = "–"  # written in place of an option's value if the option has no effect in that recipe
+UNREADABLE = "?"  # written in place of the options of a recipe that this version of the lab can't read
 
 
 @lru_cache(maxsize=1024)
 def options(recipe: Recipe) -> Mapping[str, str]:
-    """Write every option of a recipe under its label; "–" if the option changes nothing in this recipe."""
+    """Write every option of a recipe as text: label -> value, or "–" if the option has no effect in this recipe."""
     return {
         LABELS[FLAT_NAMES.get((part, field), field)]: _option_text(value) if _matters(recipe, part, field) else NO_EFFECT
         for part, values in recipe
@@ -78,7 +78,7 @@ def options(recipe: Recipe) -> Mapping[str, str]:
 
 
 def _matters(recipe: Recipe, part: str, field: str) -> bool:
-    """Whether an option can change the result."""
+    """Return whether changing an option of this recipe can change the result."""
     if part == "data":
         owners = [name for name, source in SOURCES.items() if field in source.options]
         return not owners or recipe.data.source in owners
@@ -88,20 +88,20 @@ def _matters(recipe: Recipe, part: str, field: str) -> bool:
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:
-    """Name the options whose values differ among the recipes in which they have an effect."""
+    """List the labels of the options that differ between recipes; recipes in which an option has no effect do not count for it."""
     by_recipe = [options(recipe) for recipe in recipes]
     return [name for name in by_recipe[0] if len({values[name] for values in by_recipe} - {NO_EFFECT}) > 1] if by_recipe else []
 
 
 def with_title(value: str, titles: Mapping[str, str]) -> str:
-    """An option's value; that of an uploaded file with the title under which it was uploaded, if there is one, and its hash."""
+    """Return an option's value; if it is the hash of an uploaded file whose title is known, the title followed by the hash."""
     return f"{titles[value]} ({value})" if titles.get(value) else value
 
 
 def difference_table(
     recipes: Mapping[str, Recipe], all_options: bool = False, titles: Mapping[str, str] | None = None
 ) -> dict[str, list[str]]:
-    """Make a table with a column for each recipe and a row for each option, or for each that differs.
+    """Make a table with a column for each recipe, and a row for each option or only for each that differs.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def difference_table(
 
 
 def option_column(texts: Iterable[str]) -> Column:
-    """Make a column of an option's values: of numbers if all that are known and have an effect are numbers.
+    """Make a column of an option's values: a column of numbers if every value except "–" and "?" is a number, otherwise of text.
 
     >>> option_column(["10", "–"]).values, option_column(["SP", "–"])
     ((10.0, None), ['SP', '–'])
@@ -144,9 +144,9 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     ----------
     outcomes : mapping of str to Outcome
     metric : str
-        One of `metrics.scores.RANK_METRICS`; it orders the runs.
+        The score by which the runs are ordered: one of `metrics.scores.RANK_METRICS`.
     all_options : bool
-        Also show options that are the same in all runs.
+        Whether to show options that are the same in all runs, too.
     """
     order = ranking(outcomes, metric)
     ordered = [outcomes[name] for name in order]
@@ -155,7 +155,7 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     by_run = [options(recipe) for recipe in recipes]
     marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
     if all(outcome.validation is None for outcome in ordered):
-        marks = [""] * len(order)  # nothing has put them in order
+        marks = [""] * len(order)  # without validation strings there is no order
     table: Table = {"run": order, "place": marks}
     table |= {name: option_column(values[name] for values in by_run) for name in option_names}
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
@@ -170,9 +170,9 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
 
 
 def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:
-    """Map each axis to the runs' values: the options that differ, and three scores on the test strings."""
+    """Make the axes of parallel coordinates, title -> a value for each run: the options that differ, and the main test scores."""
     recipes = [outcome.recipe for outcome in outcomes.values()]
-    names = [name for name in differing(recipes) if name != LABELS["bounded"]]  # follows from other options
+    names = [name for name in differing(recipes) if name != LABELS["bounded"]]  # because it follows from other options
     by_run = [options(recipe) for recipe in recipes]
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:

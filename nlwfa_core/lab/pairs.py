@@ -1,6 +1,6 @@
-"""Two models on the same test strings, score by score, and the intervals of single scores, made ready to show.
+"""Tabulate how two models differ on the same test strings, and write the confidence intervals of single scores.
 
-What an interval covers, and what it does not, is said in `metrics.intervals`.
+`metrics.intervals` explains which sources of randomness an interval covers.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals
 from ..metrics.scores import SCORE_OF, SCORES, Scores
 from .tables import Numbers, Table, format_score
 
-# Stored scores that are further from those of today were computed over another test set, by an earlier version.
+# If a stored score differs by more than this from the same score computed now, it belongs to another test set.
 SAME_SCORE = 1e-6
 COVERS = (
-    "How far a score would move with other test strings, by resampling these. Other training strings or another seed may move it "
-    "further. Intervals that overlap do not say that two models are level: Compare has the interval of their difference."
+    "An interval shows how much a score would change with other test strings, estimated by resampling these. Other training "
+    "strings or another seed may change it more. Overlapping intervals do not mean that two models are level: Compare shows the "
+    "interval of their difference."
 )
 CAPTION = (
     f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings, the same for both models. Level: the interval holds 0, "
@@ -25,12 +26,12 @@ CAPTION = (
 
 
 def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScores]) -> Table:
-    """Make a table with a row for each score: both models, their difference, its interval, and who is ahead.
+    """Make a table with a row for each score: both models' values, their difference, its 95 % interval, and which model is ahead.
 
     Raises
     ------
     RecipeError
-        If the models were scored on other test strings.
+        If the two models were scored on different test strings.
     """
     differences = paired_differences(*models)
     fields = [score for score in SCORES if score.field in differences]
@@ -49,7 +50,7 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
 
 
 def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
-    """Write the ends of an interval.
+    """Write the lower and the upper end of an interval.
 
     >>> interval_text(Interval(0.2, 0.1, math.inf)), interval_text(Interval(-0.2, -0.3, 0.1), signed=True)
     ('0.100 to ∞', '−0.300 to +0.100')
@@ -63,13 +64,13 @@ def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -
 
 
 def _signed(value: float, form: str) -> str:
-    """Write a difference with its sign, a real minus."""
+    """Write a difference with its sign, with "−" (U+2212) for minus."""
     text = format_score(abs(value), form)
     return text if not value or math.isnan(value) else f"{'+' if value > 0 else '−'}{text}"
 
 
 def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
-    """Compute the intervals of a run's scores: field -> interval. Without those that were stored for another test set."""
+    """Compute the intervals of a run's scores: field -> interval. Scores that were stored for another test set are left out."""
     return {
         field: interval
         for field, interval in intervals(model).items()
@@ -78,7 +79,7 @@ def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
 
 
 def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str = "wer") -> str:
-    """Say the intervals of one score of several models in a sentence; empty if none is known.
+    """Write the intervals of one score of several models as a sentence; empty if no model has an interval.
 
     >>> interval_sentence({"SP": {"wer": Interval(0.41, 0.39, 0.43)}, "GRU": {}})
     'WER, 95 % intervals over the test strings: SP 0.390 to 0.430.'

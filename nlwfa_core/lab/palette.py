@@ -1,4 +1,4 @@
-"""Give each model one colour, dash and marker in all figures, and figures their scales of colours."""
+"""Define the colour, dash and marker that each model has in all figures, and the colour scales of figures."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COLOURS = {
     "uniform": "#8A8A8A",
     "n-gram": "#8A8A8A",
 }
-LINEAR_LOSS = "SP, same rank"  # a line in charts of losses
+LINEAR_LOSS = "SP, same rank"  # the name of SP's line in charts of losses
 DASHES = {"true model": "solid", "uniform": "dot"} | dict.fromkeys(("n-gram", "HMM", "GRU", "LSTM", LINEAR_LOSS), "dash")
-PATTERNS = {"uniform": ".", "n-gram": "/"}  # of bars
+PATTERNS = {"uniform": ".", "n-gram": "/"}  # Plotly's fill patterns of bars
 MARKERS = {
     "SP": "circle",
     "fac.non": "square",
@@ -31,12 +31,12 @@ MARKERS = {
     "GRU": "star",
     "LSTM": "cross",
 }
-OTHERS = "others"  # the class of what is too rare for a class of its own
+OTHERS = "others"  # the class of all prefixes whose own class is too rare to have a colour
 GREY_CLASS = "#999999"
-EMPTY_WORD = "#009E73"  # λ, where prefixes have the colours of classes
+EMPTY_WORD = "#009E73"  # the colour of λ where prefixes are coloured by class
 CLASSES = ("#0072B2", "#E69F00", EMPTY_WORD, "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", GREY_CLASS)
 ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
-GREY = "#7a8699"  # readable on white and on black, and not the colour of any class
+GREY = "#7a8699"  # is readable on white and on black, and is not the colour of any class
 # Sequential scales whose first colours are dark enough to be visible on a white page.
 BLUES = ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170")
 REDS = ("#fcc5b0", "#fca58a", "#fb8767", "#f4674a", "#e44a36", "#cd3027", "#b01c20", "#8f121b", "#6b0a14")
@@ -44,7 +44,7 @@ MONOSPACE = {"family": "Source Code Pro, monospace"}  # for strings, so that bra
 
 
 def kind_of(name: str) -> str:
-    """Return the name under which a model has its colour.
+    """Return the name under which a model's colour, dash and marker are listed here.
 
     >>> kind_of("5-gram"), kind_of("SP")
     ('n-gram', 'SP')
@@ -58,7 +58,9 @@ def colour_of(name: str) -> str:
 
 
 def class_colours(names: Iterable[str]) -> dict[str, str]:
-    """Return the colour of each class of prefixes, in the order of a legend: λ first, "others" last, both always in one colour.
+    """Assign a colour to each class of prefixes: class -> colour, in the order of a legend.
+
+    λ comes first and "others" last; these two have the same colours in every figure.
 
     >>> class_colours(["others", "b", "λ", "a", "b"])
     {'λ': '#009E73', 'a': '#0072B2', 'b': '#E69F00', 'others': '#999999'}

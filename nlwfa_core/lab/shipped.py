@@ -1,6 +1,6 @@
-"""Train the results that are shipped with the lab, so that a class of thirty need not wait: those of the lessons and the presets.
+"""Train the models of the lessons and the presets, which are shipped with the lab so that a class of thirty need not wait.
 
-`python -m nlwfa_core.lab.shipped` trains what is missing in `assets/results`; `--all` trains everything again.
+`python -m nlwfa_core.lab.shipped` trains those that `assets/results` lacks; `--all` trains all of them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ASSETS = LAB_FOLDER / "assets"
 
 
 def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
-    """Key -> recipe of each result to ship. Left out: models that come out differently on another type of processor."""
+    """Return the recipes of all results to ship, key -> recipe; not those whose numbers depend on the type of processor."""
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
@@ -36,17 +36,20 @@ def _depends_on_processor(recipe: Recipe) -> bool:
 
 
 def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -> list[str]:
-    """Train what is missing in a folder, and remove results that are no longer shipped.
+    """Train the results to ship that a folder lacks, and delete its results that are no longer shipped.
 
     Parameters
     ----------
+    folder : Path
+    lessons : iterable of Lesson
+        The lessons whose models are shipped, beside those of the presets.
     again : bool
-        Train everything.
+        Whether to delete and train all of them, not only those that are missing.
 
     Returns
     -------
     list of str
-        The runs that were trained.
+        The learner, rank and source of each run that was trained.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     lessons = tuple(read_lessons(ASSETS / "lessons").values())
     new_results = make_results(ASSETS / "results", lessons, options.all)
-    print(*new_results, f"{len(new_results)} trained, {len(shipped_recipes(lessons))} in {ASSETS / 'results'}", sep="\n")
+    print(*new_results, f"{len(new_results)} trained; {len(shipped_recipes(lessons))} in {ASSETS / 'results'}", sep="\n")
     return 0
 
 

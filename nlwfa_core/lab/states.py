@@ -1,4 +1,4 @@
-"""Prepare states for pictures: principal components, the colours of prefixes, and two models' states in one frame.
+"""Prepare states for figures: principal components, the colours of prefixes, and two models' states in one coordinate system.
 
 A colour can show what a model predicts after a prefix. `figures.states` draws the points.
 
@@ -33,8 +33,8 @@ COLOURINGS = {
     "row weight": "log₁₀ of the share of training strings that begin with it",
 }
 MAX_CLASSES = 7
-TIED = "a tie"  # several symbols share the highest score
-NO_SCORES = "no scores"  # all scores after the prefix are 0, or one is not finite
+TIED = "a tie"  # the class of prefixes after which several symbols share the highest score
+NO_SCORES = "no scores"  # the class of prefixes after which all scores are 0, or one is not finite
 
 
 def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
@@ -44,9 +44,10 @@ def prefix_states(model: LearnedModel, prefixes: Words) -> FloatArray:
 
 
 def next_probabilities(model: Model, prefixes: Words) -> FloatArray:
-    """Normalise |scores| of what follows each prefix to sum to 1, the end last: shape (num_prefixes, num_symbols + 1).
+    """Compute next-symbol probabilities after each prefix: shape (num_prefixes, num_symbols + 1), with the end of the string last.
 
-    A row is 0 if all its scores are 0 or one is not finite.
+    They are the absolute values of the model's scores, divided by their sum. A row is 0 if all its scores are 0 or one is not
+    finite.
     """
     trie = Trie.of(prefixes, model.num_symbols)
     return next_shares(scaled_next_scores(model, trie)[0][trie.ends])[0]
@@ -65,7 +66,7 @@ def next_entropy(shares: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The principal components of some states, onto which other states can be projected.
+    """Holds the principal components of some states, onto which these and other states can be projected.
 
     Attributes
     ----------
@@ -93,7 +94,9 @@ class Projection:
 
 
 def project(states: FloatArray, num_components: int = 3, unit_length: bool = False) -> Projection:
-    """Find the principal components of states, shape (n, num_states); axes beyond the number of states explain 0.
+    """Find the principal components of states, shape (n, num_states).
+
+    If there are fewer directions of variance than `num_components`, the remaining axes explain a share of 0.
 
     Raises
     ------
@@ -112,7 +115,9 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
 def colouring(
     kind: str, prefixes: Words, alphabet: Alphabet, model: Model | None = None, train: Sample | None = None
 ) -> list[int] | list[float] | list[str]:
-    """Compute the colour of each prefix: a number, or the name of a class (the largest classes; the rest are "others").
+    """Compute what determines the colour of each prefix: a number, or the name of a class.
+
+    At most MAX_CLASSES classes keep their names, the most frequent ones; all other prefixes are in the class "others".
 
     Raises
     ------
@@ -155,7 +160,7 @@ def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """B's points moved onto A's, both in the larger of the two numbers of dimensions.
+    """Holds the points of two models A and B after B's points were moved onto A's, in the larger of their numbers of dimensions.
 
     Attributes
     ----------
@@ -174,7 +179,9 @@ class Alignment:
 
 
 def align(target: FloatArray, points: FloatArray) -> Alignment:
-    """Move points, shape (n, k'), onto target points, shape (n, k), row by row.
+    """Move points, shape (n, k'), as close as possible to target points, shape (n, k): row i of one to row i of the other.
+
+    All points are translated, rotated or reflected, and scaled together (Procrustes analysis).
 
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     >>> turned = align(square, 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5)
@@ -184,7 +191,7 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
     Raises
     ------
     RecipeError
-        If their numbers differ, or a point is not finite.
+        If there is not the same number of points in both, at least 1, or a point is not finite.
     """
     if target.ndim != 2 or points.ndim != 2 or len(target) != len(points) or not len(target):
         raise RecipeError(f"aligning needs equal numbers of points, at least 1; got shapes {target.shape} and {points.shape}")
@@ -195,7 +202,7 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
     middle = a.mean(axis=0)
     A, B = a - middle, b - b.mean(axis=0)
     size_a, size_b = float(np.linalg.norm(A)), float(np.linalg.norm(B))
-    # The size of points that all coincide is a rounding error, and there is nothing to turn.
+    # If all points of a model coincide, their spread is a rounding error and they have no direction to rotate.
     if size_a <= _rounding(a) or size_b <= _rounding(b):
         return Alignment(a, np.tile(middle, (len(a), 1)), 0.0, 0.0 if size_a <= _rounding(a) else 1.0)
     turn, similarity = aligning_turn(B / size_b, A / size_a)

@@ -1,6 +1,6 @@
-"""Describe strings for the pages: labels, counts, the most frequent strings, and the strings that a page proposes.
+"""Describe strings for the pages: labels, counts, the most frequent strings, and strings to suggest to the user.
 
-Left out: counting for learning, which is the prefix tree's (`strings.trie`) and the Hankel matrix's (`hankel.estimate`).
+Strings are counted for learning in `strings.trie` and `hankel.estimate`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MAX_LABEL = 24
 OCCURRENCES = {
     "string": "training strings that equal uv",
     "prefix": "training strings that begin with uv",
-    "factor": "places in training strings where uv occurs",
+    "factor": "positions in training strings where uv occurs",
 }
 
 
 def word_labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
-    """Write words, each followed by `after`; long labels are shortened in the middle."""
+    """Write words as text, each extended by the word `after`; long labels are shortened in the middle."""
     texts = [alphabet.decode(word + after) for word in words]
     half = MAX_LABEL // 2
     return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in texts]
@@ -53,7 +53,7 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
 
 
 def length_counts(sample: Sample) -> IntArray:
-    """Count the strings of each length, starting at 0, with duplicates: shape (longest + 1,)."""
+    """Count the strings of each length 0, 1, …, duplicates included: shape (longest + 1,)."""
     totals = np.zeros(int(sample.words.lengths.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, sample.words.lengths, sample.counts)
     return totals
@@ -75,7 +75,7 @@ def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
 
 
 def most_frequent(sample: Sample, number: int) -> dict[str, object]:
-    """Make the columns string, count and share of all strings for the most frequent ones; ties in order of first appearance."""
+    """Tabulate the most frequent strings with their count and their share of all strings; ties in order of first appearance."""
     order = np.argsort(-sample.counts, kind="stable")[:number]
     return {
         "string": word_labels(sample.words.take(order), sample.alphabet),
@@ -102,7 +102,7 @@ def word_to_follow(sample: Sample, length: int = 3) -> Word:
 
 
 def occurrences(sample: Sample, word: Word, statistic: str) -> int:
-    """Count how often strings equal a word, begin with it, or contain it, depending on the statistic: what a student would count.
+    """Count by a plain search how many strings equal a word or begin with it, or how often it occurs, depending on the statistic.
 
     >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
     >>> [occurrences(sample, (0,), statistic) for statistic in ("string", "prefix", "factor")]
@@ -123,7 +123,7 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
 
 
 def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
-    """Say how to count the frequency in a cell by hand.
+    """Explain how to count by hand the frequency in the Hankel matrix's cell of a word uv.
 
     >>> count_by_hand(Sample.of(Words.of([(0,), (1,)]), Alphabet(("a", "b"))), (0,), HankelRecipe())
     'training strings that equal uv: 1, of 2: 1 / 2 = 0.5'

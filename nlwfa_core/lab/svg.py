@@ -1,6 +1,7 @@
 """Draw figures as files without a plotting library: line charts and bars as SVG text, a matrix as PNG bytes.
 
-Used by reports, notebooks and the reproduction's pages. Figures can be read without colour: markers and dashes differ as well.
+Reports, notebooks and the reproduction's pages use them. Models also differ in their markers and dashes, so figures can be read
+without colour.
 """
 
 from __future__ import annotations
@@ -25,17 +26,24 @@ from ..strings.words import FloatArray
 from .lens import pool
 from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, GREY, LINEAR_LOSS, MARKERS, MUTED, REDS, colour_of, kind_of
 
-# Pixels. The widths are those of a panel in a chart of one, two, and more panels.
+# Sizes in pixels. PANEL_WIDTHS: the width of each panel in a chart with one, two, and three or more panels.
 PANEL_WIDTHS, HEIGHT, LEFT, TOP, BOTTOM, GAP = (540, 400, 240), 300, 70, 70, 60, 24
 STROKES = {"solid": "none", "dot": "2 4", "dash": "8 5"}
 TEXT, GRID, FRAME = "#222222", "#dddddd", "#888888"
 MAX_SINGULAR_VALUES, MAX_TICKS = 50, 16
-SMALLEST_LOSS = 1e-15  # on a logarithmic axis; smaller losses, negative ones too, are rounding errors
+SMALLEST_LOSS = 1e-15  # losses below this, negative ones too, are rounding errors and are drawn here on a logarithmic axis
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a chart: series by name, x -> values over seeds, or a single value."""
+    """One of a chart's coordinate systems.
+
+    Attributes
+    ----------
+    title : str
+    series : mapping
+        Name of a line -> x -> the mean and standard deviation of y over seeds, or a single value.
+    """
 
     title: str
     series: Mapping[str, Mapping[int, Spread]]
@@ -43,7 +51,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps data to pixels, linearly or logarithmically. Values outside low … high are moved to the edge."""
+    """Maps values from low … high to pixels from start … end, linearly or logarithmically; values outside are moved to the edge."""
 
     low: float
     high: float
@@ -65,15 +73,15 @@ def line_chart(
     log_x: bool = True,
     log_y: bool = False,
 ) -> str:
-    """Draw an SVG document of panels side by side over one y-axis.
+    """Draw an SVG document of panels side by side that share one y-axis.
 
-    Lines join the means, and bands extend one standard deviation to both sides. A seed's value that is not finite is drawn as ∞ at
-    the upper edge.
+    Lines join the means, and bands show one standard deviation above and below. If a value is not finite for some seed, an ∞ is
+    drawn at the upper edge.
 
     Parameters
     ----------
     title, description : str
-        For screen readers.
+        What screen readers say instead of the figure.
     log_x : bool
         Whether the x-axis is logarithmic; each x then has its own tick, unless there are too many.
     log_y : bool
@@ -149,7 +157,12 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
     Parameters
     ----------
     linear_loss : float, optional
-        SP's loss at the same rank (`learning.spectral.linear_loss`), for a line beside the factorisation's.
+        SP's loss at the same rank (`learning.spectral.linear_loss`), drawn as a line if the factorisation was trained.
+
+    Returns
+    -------
+    dict
+        Measure of loss -> SVG document.
     """
     figures = {}
     for measure in dict.fromkeys(log.measure for log in report.logs):
@@ -165,7 +178,7 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
 
 
 def _curve(epochs: Iterable[int], losses: Iterable[float], relative: bool) -> dict[int, Spread]:
-    """The points of a curve; with relative losses for logarithmic axes."""
+    """Make the points of a loss curve, epoch -> loss. Relative losses, which get logarithmic axes, are at least SMALLEST_LOSS."""
     points = [(epoch, loss) for epoch, loss in zip(epochs, losses, strict=True) if math.isfinite(loss)]
     if relative:
         points = [(epoch, max(loss, SMALLEST_LOSS)) for epoch, loss in curve_from_one(points)]
@@ -173,10 +186,10 @@ def _curve(epochs: Iterable[int], losses: Iterable[float], relative: bool) -> di
 
 
 def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
-    """Draw a matrix as a picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
+    """Draw a matrix as a PNG picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
 
-    In large matrices a pixel shows the largest entry that it covers, as on the Hankel page. Small matrices are enlarged. Raises
-    MissingExtra without Pillow.
+    In a matrix of more than `pixels` rows or columns, a pixel shows the largest entry of those that it covers. A smaller matrix is
+    enlarged by a whole factor, up to `pixels`. Raises MissingExtra without Pillow.
     """
     check_extra("plot", "PIL")
     from PIL import Image
@@ -241,7 +254,7 @@ def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: S
 
 
 def _colour(name: str, names: Sequence[str]) -> str:
-    """The colour of a series: a model's own, otherwise that of a class, in order."""
+    """Return the colour of a series: a model has its own; other names take the colours of classes, in their order."""
     if name == LINEAR_LOSS:
         return GREY
     return colour_of(name) if kind_of(name) in COLOURS else CLASSES[names.index(name) % len(CLASSES)]
@@ -277,7 +290,7 @@ def _text(x: float, y: float, text: str, anchor: str = "middle", colour: str = T
 
 
 def _axis(points: Sequence[tuple[float, float]], log: bool) -> tuple[float, float, list[float]]:
-    """Lowest value, highest value, and ticks between, for means and standard deviations."""
+    """Choose an axis for points (mean, standard deviation): return its lowest value, its highest value and its ticks."""
     if log:
         means = [mean for mean, _ in points if mean > 0] or [1.0]
         least = math.floor(math.log10(min(means)))

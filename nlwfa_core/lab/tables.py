@@ -43,7 +43,7 @@ class Numbers:
     Attributes
     ----------
     values : tuple of (float or None)
-        None is a missing number, nan an undefined one.
+        A missing number is None; an undefined one is nan.
     texts : tuple of str
         One for each value.
     """
@@ -53,7 +53,7 @@ class Numbers:
 
     @classmethod
     def written(cls, values: Iterable[float | None], write: Callable[[float | None], str]) -> Self:
-        """Write each value.
+        """Make a column of values whose texts are made by the function `write`.
 
         >>> Numbers.written([0.5, None], format_score).texts
         ('0.500', '–')
@@ -71,14 +71,16 @@ class Numbers:
 Column = Numbers | list[str]
 Table = dict[str, Column]
 
-# For captions below scores.
+# A sentence for captions below scores.
 BETTER = "Lower is better, except for " + ", ".join(
     f"{score.short_title} (1 is best)" for score in SCORES if score.higher_is_better
 )
 
 
 def format_score(value: float | None, form: str = ".3f") -> str:
-    """Write a score: ∞ and "undefined" so that nobody overlooks them, "–" if it is not known. `form` is that of a `Score`.
+    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, and "–" for None.
+
+    `form` is a Python format specification, as in the field `form` of a `Score`.
 
     >>> format_score(0.5), format_score(float("inf")), format_score(None), format_score(1234, ",.0f")
     ('0.500', '∞', '–', '1,234')
@@ -95,7 +97,7 @@ def format_score(value: float | None, form: str = ".3f") -> str:
 
 
 def scores_in(rows: Iterable[Scores]) -> tuple[Score, ...]:
-    """The scores that a table of these rows has: those of prefixes only where there are any."""
+    """Select the scores that a table of these rows needs: scores of single prefixes only if one of the rows has them."""
     entries = list(rows)
     return tuple(
         score
@@ -105,12 +107,12 @@ def scores_in(rows: Iterable[Scores]) -> tuple[Score, ...]:
 
 
 def score_column(scores: Iterable[Scores], score: Score) -> Numbers:
-    """Make the column of a score, one number for each `Scores`."""
+    """Make a column of one score, with one number for each `Scores`."""
     return Numbers.written((getattr(entry, score.field) for entry in scores), lambda value: format_score(value, score.form))
 
 
 def format_significant(value: float | None) -> str:
-    """Write four significant digits.
+    """Write a number with four significant digits.
 
     >>> format_significant(0.123456), format_significant(float("-inf")), format_significant(None)
     ('0.1235', '−∞', '–')
@@ -118,7 +120,7 @@ def format_significant(value: float | None) -> str:
     return format_score(value, ".4g")
 
 
-# A factorisation that took less time was computed for another learner: some learners differ in their second step only.
+# A factorisation that took fewer seconds was not computed but reused: some learners share it and differ only in their second step.
 SHARED_SECONDS = 1e-3
 
 
@@ -132,7 +134,7 @@ def as_sentence(text: str) -> str:
 
 
 def weight_table(models: Mapping[str, Model], word: Word) -> Table:
-    """Make the columns model, f(x) and log₂ f(x); a negative weight has no logarithm."""
+    """Make a table with the columns model, f(x) and log₂ f(x), one row for each model; a negative weight has no logarithm."""
     words = Words.of([word])
     weights = {name: float(model.weights(words)[0]) for name, model in models.items()}
     logs: list[tuple[float | None, str]] = []
@@ -166,7 +168,7 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
 
 
 def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
-    """Say how the outputs of nonlinear models are read: one sentence for all models with the same reading."""
+    """Explain how the outputs of nonlinear models become weights of strings, in one sentence for all models that do it alike."""
     names_by_sentence: dict[str, list[str]] = {}
     for name, model in models.items():
         if isinstance(model, NLWFA):
@@ -194,13 +196,22 @@ def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
 def points_table(
     prefixes: Words, alphabet: Alphabet, coordinates: FloatArray, colours: Sequence[object], title: str
 ) -> dict[str, Sequence[object]]:
-    """Make the columns prefix, component 1 … and the colour's value, for the points of a figure of states."""
+    """Tabulate the points of a figure of states: their prefixes, their coordinates ("component 1" …), and their colours as `title`.
+
+    Parameters
+    ----------
+    coordinates : array, shape (num_prefixes, num_components)
+    colours : sequence
+        For each prefix a number or the name of a class, as `states.colouring` returns them.
+    title : str
+        The title of the last column.
+    """
     components = {f"component {index + 1}": column.tolist() for index, column in enumerate(coordinates.T)}
     return {"prefix": word_labels(prefixes, alphabet), **components, title: colours}
 
 
 def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> Table:
-    """Make the columns prefix, state 1 … k and f(prefix), one row for each prefix of the string."""
+    """Make a table with the columns prefix, state 1 … state k and f(prefix), and one row for each prefix of the string."""
     prefixes = prefixes_of(word)
     states, weights = prefix_states(model, prefixes), model.weights(prefixes)
     columns = {f"state {index + 1}": column for index, column in enumerate(states.T)} | {"f(prefix)": weights}
@@ -209,7 +220,7 @@ def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> Tab
 
 
 def scores_csv(rows: Mapping[str, Scores]) -> bytes:
-    """Write a CSV file with one line for each model: all fields of its scores, in full precision."""
+    """Write a CSV file with one line for each model: its name and all fields of its `Scores`, in full precision."""
     buffer = io.StringIO()
     names = [field.name for field in fields(Scores)]
     writer = csv.writer(buffer, lineterminator="\n")
@@ -237,7 +248,7 @@ def spread_table(rows: Mapping[str, Sequence[Scores]]) -> Table:
 
 
 def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
-    """Names of a comparison's runs, no longer than what tells them apart.
+    """Name each run of a comparison by learner and rank, and by number of strings and seed only if these vary.
 
     >>> run_names(Grid(num_seeds=2), [Point("SP", 3, 1)])
     {Point(learner='SP', value=3, seed=1): 'SP, k = 3, seed 2'}
@@ -251,7 +262,7 @@ def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
 
 
 def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
-    """Say what stands out in a table of scores: models that lose to a baseline or an opponent, and networks that lose to SP."""
+    """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or, nonlinear ones, by SP."""
     learner_scores = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     wer, sentences = SCORE_OF["wer"].short_title, []
@@ -276,7 +287,7 @@ def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: Floa
     Parameters
     ----------
     outputs, target : arrays, shape (num_words,)
-        As in `pautomac_score`.
+        Weights under the model, and true probabilities, as in `pautomac_score`.
     substitutes : array, shape (num_words,), optional
         The words' probabilities under a 3-gram of the training strings; without them, the convention "trigram" is left out.
     """
@@ -291,7 +302,7 @@ def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: Floa
     return {
         "convention": names,
         "what it does": rules,
-        # Tables draw no numbers above 2⁵³, which have their digits in the next column.
+        # Streamlit's tables can't show numbers above 2⁵³. Their logarithm is in the next column.
         "perplexity": Numbers.of((2.0**log2 if log2 < 53 else log2 * math.inf, _perplexity(log2)) for log2 in logs),
         "log₂": Numbers.written(logs, format_score),
         "words affected": Numbers.written(numbers, lambda number: format_score(number, ",.0f")),
@@ -300,7 +311,7 @@ def conventions_table(outputs: FloatArray, target: FloatArray, substitutes: Floa
 
 
 def _perplexity(log2: float) -> str:
-    """Write 2 to a power; digits beyond a million mean nothing, and powers beyond 2¹⁰²³ do not fit into a double."""
+    """Write a perplexity 2^log2: as a number up to 2²⁰, above that as a power, because its digits would mean nothing."""
     if not math.isfinite(log2):
         return format_score(log2)
     return f"{2**log2:.1f}" if log2 < 20 else f"2^{log2:.0f}"
@@ -325,7 +336,7 @@ DIAGNOSTIC_TITLES = {
 
 
 def format_diagnostic(field: str, value: float | None, short_length: int | None = None) -> str:
-    """Write a field of `Diagnostics`; nonlinear models have no closed form for some of them.
+    """Write a field of `Diagnostics` as text; None, for what nonlinear models have no closed form for, is "not computed".
 
     >>> format_diagnostic("spectral_radius", 0.25), format_diagnostic("total_mass", None), format_diagnostic("share_zero", 0.125)
     ('0.25', 'not computed', '12.5%')
@@ -339,7 +350,7 @@ def format_diagnostic(field: str, value: float | None, short_length: int | None 
 
 
 def time_sentence(seconds: Mapping[str, float]) -> str:
-    """Say how long each stage took.
+    """Write the seconds that each stage of a run took.
 
     >>> time_sentence({"data": 0.1, "learning": 2.0, "factorisation": 1e-5, "transitions": 0.25})
     'Time: data 0.10 s · factorisation reused from another run · transitions 0.25 s'
@@ -369,7 +380,7 @@ def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
 
 
 def drawn_table(draws: Drawn, alphabet: Alphabet) -> Table:
-    """Make the columns string, count, expected count (number of strings × probability of being drawn) and f(x)."""
+    """Make a table with the columns string, count, expected count (number of strings × probability of being drawn) and f(x)."""
     expected = (draws.num_strings * draws.chances).tolist()
     return {
         "string": [alphabet.decode(word) for word in draws.words],

@@ -100,8 +100,8 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
         st.markdown(f"**{title}**")
         st.latex(formula)
     notes = " ".join([*([ROUNDING_NOTE] if calculation.has_rounding else []), *calculation.notes])
-    rounding = f"Every number is exact and rounded to {digits} significant digits only when it is written"
-    st.caption(f"{escape_markdown(notes)} {rounding}: with the rounded numbers, a calculator may give other last digits.")
+    rounding = f"All numbers are computed in full precision and written with {digits} significant digits"
+    st.caption(f"{escape_markdown(notes)} {rounding}, so a calculator fed with the written numbers may give other last digits.")
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)
 

@@ -1,10 +1,11 @@
-"""Write runs as files that people can take away.
+"""Write runs as files to download.
 
-- `script`: a Python program that repeats it.
-- `notebook`: the same as a Jupyter notebook, with formulas, figures and tables.
-- `report`: the results as one HTML page.
+- `script`: a Python program that repeats the run.
+- `notebook`: the same program as a Jupyter notebook, with formulas, figures and tables.
+- `report`: the run's results as one HTML page.
 - `automata`: linear models as text for PAutomaC, OpenFst, Graphviz and other programs.
 - `files`: model, strings and figures as files.
 
-Each returns text or bytes, the same for the same run; pages offer them as downloads. Bundles of runs are in `history.bundles`.
+Each module returns text or bytes, which are always the same for the same run. Bundles of several runs are made in
+`history.bundles`.
 """

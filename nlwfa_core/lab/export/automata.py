@@ -51,13 +51,13 @@ def pautomac(wfa: WFA) -> str:
 def openfst(wfa: WFA) -> str:
     """Write OpenFst's text form of an acceptor over the log semiring: `fstcompile --acceptor --arc_type=log64`.
 
-    Weights are −ln of the automaton's. State 0 is a new initial state, with an arc of label 0 (ε) to state i + 1 for each α₀[i].
-    The label of symbol σ is σ + 1.
+    An arc's weight is −ln of the automaton's weight. State i becomes state i + 1: state 0 is a new initial state, with an arc of
+    label 0 (ε) to state i + 1 for each α₀[i]. The label of symbol number σ is σ + 1.
 
     Raises
     ------
     RecipeError
-        If a weight is negative or not finite: it has no logarithm, and OpenFst has no semiring of all real numbers.
+        If a weight is negative or not finite: such a weight has no logarithm, and OpenFst has no semiring of all real numbers.
     """
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     lowest = min(float(part.min(initial=0)) for part in parts)
@@ -71,18 +71,18 @@ def openfst(wfa: WFA) -> str:
 
 
 def weights_json(wfa: WFA, alphabet: Alphabet) -> str:
-    """Write α₀, the A_σ, α∞ (with all digits) and the symbols, for your own programs. f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
+    """Write α₀, the A_σ, α∞ (with all digits) and the symbols as JSON. A string's weight is α₀ᵀ A_{x₁} … A_{x_t} α∞."""
     arrays = {"initial": wfa.initial, "transitions": wfa.transitions, "termination": wfa.termination}
     return json.dumps(json.loads(to_json({"symbols": list(alphabet.symbols), **arrays})), ensure_ascii=False) + "\n"
 
 
 def dot(wfa: WFA, alphabet: Alphabet, share: float = 0.02) -> str:
-    """Write a drawing for Graphviz, with one arc per pair of states and one line per symbol. Weights have three digits.
+    """Write a graph for Graphviz: one arc for each pair of states, labelled with a line for each symbol. Weights have three digits.
 
     Parameters
     ----------
     share : float
-        Transition weights below this share of the largest are left out. A comment says how many.
+        Transitions with |weight| below this share of the largest are left out. A comment in the file says how many.
     """
     arcs, hidden = [], 0
     smallest = share * float(np.abs(wfa.transitions).max(initial=0))

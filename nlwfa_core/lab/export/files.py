@@ -1,4 +1,4 @@
-"""Make the files of a run by name: the model, its strings, and figures. `files.zipped` makes an archive of them."""
+"""Make the files of a run's download, name -> bytes: its model, its strings and its figures. `files.zipped` makes one archive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac,
 
 
 def model_files(result: Result) -> dict[str, bytes]:
-    """Write the model as `load_model` reads it, and linear models also as text for other programs where possible."""
+    """Write a run's model in the form that `load_model` reads; a linear model also as text, in all formats that can express it."""
     with TemporaryDirectory() as folder:
         info = {"recipe": result.recipe.model_dump(mode="json")}
         save_model(Path(folder), SavedModel(result.model, result.alphabet, info))
@@ -40,7 +40,7 @@ def model_files(result: Result) -> dict[str, bytes]:
 
 
 def refusals(model: WFA) -> tuple[str, ...]:
-    """Say why some formats for other programs can't hold a linear model, in one sentence per format."""
+    """Explain why a linear model can't be written for other programs: one sentence for each format of AUTOMATA that refuses it."""
     sentences = []
     for write in AUTOMATA.values():
         try:
@@ -51,7 +51,7 @@ def refusals(model: WFA) -> tuple[str, ...]:
 
 
 def _automata(model: WFA) -> dict[str, bytes]:
-    """Write the model in those of the other programs' formats that can express it."""
+    """Write a linear model in those formats of AUTOMATA that can express it."""
     files = {}
     for name, write in AUTOMATA.items():
         try:
@@ -62,7 +62,7 @@ def _automata(model: WFA) -> dict[str, bytes]:
 
 
 def data_files(data: Data) -> dict[str, bytes]:
-    """Write the strings in PAutomaC's format, the symbols' names by number, and the true probabilities if they are known."""
+    """Write the strings in PAutomaC's format, the names of the symbols, and the true probabilities and automaton if known."""
     files = {"train.txt": _strings(_repeated(data.train), data)}
     if data.validation is not None:
         files["validation.txt"] = _strings(_test_words(data.validation), data)
@@ -76,7 +76,7 @@ def data_files(data: Data) -> dict[str, bytes]:
 
 
 def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
-    """Draw the figures of the matrix, its singular values and the losses."""
+    """Draw a run's Hankel matrix and its singular values (if there is a matrix), and its loss curves."""
     files = {}
     if hankel is not None:
         files["hankel.png"] = heat_map_png(hankel.block)
@@ -87,12 +87,12 @@ def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes
 
 
 def _test_words(test: TestSet) -> Words:
-    """Test strings with repetitions, or in the order of the solution, if there is one."""
+    """Return the test strings in the order of their true probabilities if these are known, otherwise as often as each occurs."""
     return test.words if test.target_is_true else _repeated(test.sample)
 
 
 def _repeated(sample: Sample) -> Words:
-    """Each string as often as the sample has it."""
+    """Return each string of a sample as often as it occurs."""
     return sample.words.take(np.repeat(np.arange(len(sample.words)), sample.counts))
 
 

@@ -1,7 +1,7 @@
 """Write a run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures and tables between them.
 
-The notebook is written as JSON (format 4.5), without the library nbformat, whose cells get random names: the same recipe always
-gives the same bytes. As in `script`, it contains no text written by a user.
+The notebook is written as JSON (format 4.5), so that the same recipe always gives the same bytes; the library nbformat would give
+cells random names. As in `script`, it contains no text written by a user.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 
 
 def notebook(recipe: Recipe) -> str:
-    """Write the notebook as JSON text."""
+    """Write a notebook that repeats a run, as JSON text."""
     files = ", files=files" if recipe.data.uploads else ""
     linear = ", linear_loss(hankel, recipe.learning.rank)" if recipe.learning.kind.networks else ""
     cells = [

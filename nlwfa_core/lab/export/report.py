@@ -63,21 +63,21 @@ def report(
     link: str = "",
     titles: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the HTML text.
+    """Write the report of a run as HTML.
 
     Parameters
     ----------
     result : Result
     data : Data
-        The strings of its recipe.
+        The strings of the run's recipe.
     hankel : HankelMatrix or None
-        The matrix of its recipe; None for learners that need none.
+        The Hankel matrix of the run's recipe; None for learners that need none.
     references : mapping of str to Scores
-        Reference models' scores on the same test strings.
+        Name of a reference model -> its scores on the same test strings.
     link : str
-        An address that opens the lab with this recipe.
+        A link that opens the lab with this recipe; empty for none.
     titles : mapping of str to str, optional
-        SHA-256 -> the name that an uploaded file has for people.
+        SHA-256 -> title of an uploaded file.
     """
     name = result.recipe.title
     diagnostics = result.diagnostics
@@ -101,7 +101,7 @@ def report(
         *_pictures(result, hankel),
         "<h2>Recipe</h2>",
         _rows(settings.items()),
-        "<h2>Where this comes from</h2>",
+        "<h2>Software and run</h2>",
         _rows([("NL-WFA Lab", __version__), ("Python", platform.python_version()), *((lib, _version(lib)) for lib in LIBRARIES)]),
         f'<p class="muted">Recipe <code>{escape(result.recipe.key())}</code>. '
         + " · ".join(f"{escape(stage)} {seconds:.2f} s" for stage, seconds in result.seconds.items())
@@ -151,7 +151,7 @@ def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:
 
 
 def _scores(rows: Mapping[str, Scores]) -> str:
-    """A table with one row per model and one column per score that any of them has; below it, what each score means."""
+    """Make a table with a row for each model and a column for each score that one of them has, followed by the scores' meanings."""
     columns = [score for score in SCORES if any(getattr(scores, score.field) is not None for scores in rows.values())]
     lines = [
         [escape(name), *(format_score(getattr(scores, score.field), score.form) for score in columns)]
@@ -172,7 +172,7 @@ def _scores(rows: Mapping[str, Scores]) -> str:
 
 
 def _intervals(result: Result, data: Data) -> list[str]:
-    """The model's scores with their intervals over the test strings; nothing if these are not the strings of its scores."""
+    """List the model's scores with their 95 % intervals; empty if its scores were computed over other test strings than these."""
     known = run_intervals(result.scores, string_scores(result.model, data.test))
     if not known:
         return []
@@ -193,7 +193,7 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _version(library: str) -> str:
-    """The version of an installed library. Importing torch only to ask for it would take seconds."""
+    """Return the version of an installed library without importing it, because importing torch would take seconds."""
     try:
         return version(library)
     except PackageNotFoundError:

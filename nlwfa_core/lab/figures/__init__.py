@@ -2,7 +2,7 @@
 
 In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or the number of strings),
 `parallel` (one line for each run), `states` (states as points, a string's way through them), `graph` (a WFA), `live` (curves and
-points that move during training, as ECharts options). The two functions here are what all of them share.
+points that move during training, as ECharts options). This file has two functions that all of them use.
 
 Only this package imports Plotly. Colours, dashes and markers are in `lab.palette`.
 """
@@ -27,6 +27,6 @@ def plain(texts: Sequence[str]) -> list[str]:
 
 
 def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
-    """Give a figure its height in pixels, narrow margins and further settings; the figure is changed and returned."""
+    """Set a figure's height in pixels, narrow margins, and any other settings of its layout. Changes the figure and returns it."""
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
     return figure

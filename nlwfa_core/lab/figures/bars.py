@@ -15,7 +15,7 @@ PIN_PATTERNS = {"A": "\\", "B": "x"}
 
 
 def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
-    """Draw counts; names that are strings make a categorical axis."""
+    """Draw counts as bars. Names that are strings give a categorical x-axis, in their order; numbers give a numeric one."""
     labels = plain(names) if names and isinstance(names[0], str) else list(names)
     figure = go.Figure(go.Bar(x=labels, y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
     figure.update_xaxes(title=x_title, type="category" if names and isinstance(names[0], str) else None)
@@ -24,7 +24,7 @@ def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: s
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
-    """Draw next-symbol probabilities of several models side by side; bars of pinned models ("A: SP, k = 3") are hatched."""
+    """Draw next-symbol probabilities of several models side by side. Models that a user pinned ("A: SP, k = 3") are hatched."""
     figure = go.Figure()
     for name, values in shares.items():
         pin, _, learner = name.rpartition(": ")

@@ -1,6 +1,7 @@
-"""Draw a WFA as a graph: states on a circle, an arrow where a weight is large enough, negative weights in the warning colour.
+"""Draw a WFA as a graph: states on a circle, an arrow for each weight that is large enough, negative weights in the warning colour.
 
-A learned WFA is unique up to a change of basis only, and with it the graph: M⁻¹ A_σ M for each A_σ gives the same weights.
+The graph of a learned WFA is not unique: replacing each A_σ by M⁻¹ A_σ M (a change of basis) leaves the weights of all strings the
+same, but changes the arrows.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from ..palette import ACCENT, GREY, MARK, MONOSPACE
 from ..tables import Numbers, Table, format_significant
 from . import layout
 
-MAX_STATES = 15  # with more, lines hide each other whatever the threshold
+MAX_STATES = 15  # a graph with more states is not drawn: its lines would hide each other whatever the threshold
 ROUNDING = 1e-12  # weights below this share of the largest are never drawn
-MAX_READABLE = 18  # transitions
+MAX_READABLE = 18  # transitions in a graph at the threshold that is suggested
 MAX_LABELS = 30
 NODE_PIXELS = 34
 BEND, LOOP = 0.13, 0.27
@@ -32,7 +33,7 @@ SIDES = {
 
 @dataclass(frozen=True)
 class Edge:
-    """The transitions of one sign between two states that are large enough to be drawn: symbol and weight of each."""
+    """Holds the transitions from one state to another that are drawn as one arrow: symbol and weight of each, all of one sign."""
 
     source: int
     target: int
@@ -46,7 +47,7 @@ def largest_weight(wfa: WFA) -> float:
 
 
 def edges(wfa: WFA, smallest: float) -> list[Edge]:
-    """Collect the transitions with |weight| ≥ smallest that are not rounding errors, by source, target and sign.
+    """Collect the transitions with |weight| ≥ smallest, without rounding errors, into one `Edge` for each source, target and sign.
 
     >>> wfa = WFA(np.ones(2), np.array([[[0.5, -0.2], [0.0, 0.01]]]), np.ones(2))
     >>> [(edge.source, edge.target, edge.negative, edge.weights) for edge in edges(wfa, 0.1)]
@@ -70,7 +71,7 @@ def readable_share(wfa: WFA) -> float:
 
 
 def weights_table(wfa: WFA, alphabet: Alphabet, smallest: float) -> Table:
-    """Make the columns from, symbol, to and weight, the largest |weight| first; all initial and final weights come last."""
+    """Tabulate the transitions with |weight| ≥ smallest, the largest first, and below them all initial and final weights."""
     rows = [(e.source, e.target, symbol, weight) for e in edges(wfa, smallest) for symbol, weight in e.weights]
     rows.sort(key=lambda row: -abs(row[3]))
     cells = [(f"{i + 1}", alphabet.symbols[symbol], f"{j + 1}", weight) for i, j, symbol, weight in rows]
@@ -179,7 +180,7 @@ TURN = np.array([[0.57, 0.82], [-0.82, 0.57]])  # 55° clockwise
 
 
 def _curve(edge: Edge, positions: FloatArray) -> FloatArray:
-    """Compute a curve from one state to another, shape (n, 2): bent to the left, more if negative; loops point outwards."""
+    """Compute an arrow as a curve, shape (n, 2). It bends to the left, more if its weights are negative; loops point outwards."""
     t = np.linspace(0.0, 1.0, 41)[:, None]
     start, end = positions[edge.source], positions[edge.target]
     if edge.source == edge.target:

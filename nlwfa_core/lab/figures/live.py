@@ -1,4 +1,7 @@
-"""Make ECharts options of the curves and points that move during training: ECharts updates in place, Plotly redraws."""
+"""Make ECharts options of the loss curves and the plane of states that change during training.
+
+ECharts updates a figure in place, whereas Plotly would draw it anew each time.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,36 @@ from ...jobs.snapshots import Snapshot
 from ...learning.progress import BITS, RELATIVE, curve_from_one
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MUTED, class_colours
 
-# Near zero the loss is a rounding error and may even be negative, but a logarithmic axis needs a lower end.
+# Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a positive lower end.
 LOWEST_LOSS = 1e-15
 STAGE_COLOURS = {"factorisation": ACCENT, "transitions": COLOURS["fac.non"], "refinement": COLOURS["tran.non"]}
 LOSS_NOTES = {
-    RELATIVE: "The relative loss is the squared error over the targets' squared norm: 1 is as good as answering 0 everywhere.",
-    BITS: "Bits per symbol are those of the validation strings, the end counted; epoch 0 is the model before refinement.",
+    RELATIVE: "The relative loss is the squared error divided by the targets' squared norm: outputs of 0 everywhere have loss 1.",
+    BITS: "Bits per symbol are measured on the validation strings; the end of each string counts as a symbol. Epoch 0 is the model "
+    "before refinement.",
 }
 
 
 LINEAR_NOTE = (
-    "The dashed line is the loss of SP at the same rank: that of the best linear factorisation. Below it, tanh describes the rows "
-    "better than any linear model with as many states."
+    "The dashed line is the loss of SP at the same rank, which is the lowest loss of a linear factorisation. Where the curve is "
+    "below this line, the network with tanh describes the rows better than any linear model with as many states."
 )
 
 
 def loss_options(
     curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], measure: str = RELATIVE, linear_loss: float | None = None
 ) -> dict[str, Any]:
-    """Make the options of curves of one measure: stage -> (epochs, losses). The axes are logarithmic for relative losses only.
+    """Make the options of loss curves that have the same measure. Relative losses have logarithmic axes, other losses linear ones.
 
-    A logarithmic axis begins at epoch 1. A stage that was solved exactly has no epochs: it is a point there.
+    A logarithmic axis begins at epoch 1. A stage that was solved exactly, without epochs, is drawn as a point at epoch 1.
 
     Parameters
     ----------
+    curves : mapping
+        Stage of training -> (epochs, losses).
     linear_loss : float, optional
-        SP's loss at the same rank (`learning.spectral.linear_loss`), for a dashed line if the factorisation is among the stages.
+        SP's loss at the same rank (`learning.spectral.linear_loss`), drawn as a dashed line if the factorisation is among the
+        stages.
     """
     relative = measure == RELATIVE
     series: list[dict[str, Any]] = []
@@ -66,23 +73,25 @@ def loss_options(
 
 
 def _linear_line(loss: float, last: int) -> dict[str, Any]:
-    """A dashed horizontal line with its name on it."""
+    """Make a dashed horizontal line at a loss, labelled with its name."""
     text = {"show": True, "formatter": LINEAR_LOSS, "position": [4, -18], "align": "left", "color": GREY, "textBorderWidth": 0}
     return {
         "type": "line",
         "name": LINEAR_LOSS,
         "data": [{"value": [1, loss], "label": text}, [max(last, 1), loss]],
-        "symbolSize": 0.1,  # without symbols there are no labels
+        "symbolSize": 0.1,  # ECharts draws labels only for points that have a symbol
         "color": GREY,
         "lineStyle": {"width": 2, "type": "dashed"},
     }
 
 
 def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
-    """Make the options of states in the plane; points glide from one picture to the next.
+    """Make the options of a figure of states in the plane; ECharts animates the points from one figure to the next.
 
     Parameters
     ----------
+    picture : Snapshot
+        The positions of the states at one epoch.
     labels : sequence of str
         The prefix of each point.
     classes : sequence of str

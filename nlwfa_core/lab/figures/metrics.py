@@ -14,7 +14,7 @@ from ..palette import DASHES, MARKERS, colour_of, kind_of
 from . import layout
 
 BAND = f"{CONFIDENCE:.0%} interval"
-Curve = Mapping[int, Spread]  # rank or number of strings -> score over seeds
+Curve = Mapping[int, Spread]  # rank or number of strings -> mean and standard deviation of a score over seeds
 
 
 def metric_figure(
@@ -23,16 +23,17 @@ def metric_figure(
     metric: str,
     x_title: str = "rank k",
 ) -> go.Figure:
-    """Draw each learner's mean over seeds as a line, with a band of its 95 % t interval; ∞ is marked at the upper edge.
+    """Draw each learner's mean score over seeds as a line with a band, its 95 % t interval; ∞ is marked at the upper edge.
 
-    An interval of two or three seeds may be far wider than the differences between learners: the axis then shows only a part of it.
+    With two or three seeds, an interval may be far wider than the differences between learners: the axis then shows only a part of
+    it.
 
     Parameters
     ----------
     curves : mapping
-        Learner -> x -> score over seeds.
+        Learner -> x -> score over seeds, where x is the rank or the number of strings.
     references : mapping
-        Reference model -> its score (drawn as a horizontal line), or x -> its score.
+        Reference model -> its score (drawn as a horizontal line), or its score for each x.
     """
     spreads = [spread for points in curves.values() for spread in points.values()]
     finite = [spread.mean for spread in spreads if spread.mean is not None]
@@ -62,7 +63,10 @@ def metric_figure(
 
 
 def _visible(lines: Sequence[float], intervals: Sequence[Interval]) -> tuple[float, float, bool]:
-    """The lowest and highest value to show, and whether bands are cut there: they take at most twice the height of the lines."""
+    """Choose the y-axis: return its lowest value, its highest value, and whether bands are cut off there.
+
+    The axis is at most twice as high as the lines need.
+    """
     if not lines:
         return 0.0, 1.0, False
     low, high = min(lines), max(lines)
@@ -82,14 +86,14 @@ def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, floa
             go.Scatter(x=list(finite), y=list(finite.values()), mode="lines", name=name, line=look, hovertemplate=hover)
         )
     elif np.isfinite(line):
-        # What `add_hline` adds, which takes five times as long.
+        # The same shape as `add_hline` would add, in a fifth of its time.
         figure.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=line, y1=line, yref="y", line=look)
         corner = {"x": 1, "xref": "x domain", "xanchor": "right", "y": line, "yref": "y", "yanchor": "bottom"}
         figure.add_annotation(text=f"{name} {line:.3f}", showarrow=False, **corner)
 
 
 def _add_band(figure: go.Figure, name: str, points: Curve) -> None:
-    """Add the band of a curve: its intervals, and nothing wide where a point has none; none if no point has one."""
+    """Add the intervals of a curve as a band. It has width 0 at points without an interval, and is left out if no point has one."""
     ends = {
         x: spread.interval() or Interval(spread.mean, spread.mean, spread.mean)
         for x, spread in points.items()

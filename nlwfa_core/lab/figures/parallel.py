@@ -1,4 +1,4 @@
-"""Draw many runs at once: an axis for each option or score, a line for each run."""
+"""Draw parallel coordinates of many runs: a vertical axis for each option or score, and a line for each run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..palette import BLUES, scale
 from . import layout, plain
 
 MAX_TICKS = 8
-TEXT_COLOURS = {False: "#1b2430", True: "#e8edf3"}  # of the theme, because lines cross the text
+TEXT_COLOURS = {False: "#1b2430", True: "#e8edf3"}  # whether the theme is dark -> colour of text; it must contrast with the lines
 
 
 def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_by: str, dark: bool = False) -> go.Figure:
     """Draw parallel coordinates.
 
-    On an axis of words, words are in the order of their first appearance, followed by numbers in ascending order. On an axis of
-    numbers, values that are not finite are above all others, at ∞.
+    An axis whose values are texts lists words in the order of their first appearance, then numbers in ascending order. On an axis
+    of numbers, values that are not finite are drawn above all others, at ∞.
 
     Parameters
     ----------
     axes : mapping
         Name -> one value for each run.
     colour_by : str
-        The axis of numbers that colours the lines; lines of low values have the strongest contrast.
+        The axis, one of numbers, whose values determine the colours of the lines; low values have the strongest contrast.
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
     index, text = list(axes).index(colour_by), TEXT_COLOURS[dark]
@@ -74,7 +74,7 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
 
 
 def _size(text: str) -> float:
-    """Return the number that a text is; for a word, −∞."""
+    """Convert a text to a number; −∞ if it is a word."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Draw states as points along their principal components, with a string's way through them or over another model's states."""
+"""Draw states as points along their principal components, also with the path of one string, or with another model's states."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from . import layout, plain
 
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
 MAX_SVG_POINTS = 3000  # beyond that, points are drawn by WebGL
-SECOND_COLOUR = "#E69F00"  # of the model whose states are moved onto the first one's
+SECOND_COLOUR = "#E69F00"  # colour of the second model in an overlay, whose states are moved onto those of the first
 STEP_MS, MOVE_MS = 800, 400
-CONTROLS = 150  # pixels below the axes
+CONTROLS = 150  # pixels below the axes for the slider and its buttons
 
 
 def states_figure(
@@ -31,19 +31,28 @@ def states_figure(
     three: bool = False,
     num_zero: int = 0,
 ) -> go.Figure:
-    """Draw states of prefixes along their principal components; numbers are coloured on a scale, strings as classes.
+    """Draw the states after prefixes as points along their principal components.
 
     Parameters
     ----------
     coordinates : array, shape (n, num_components)
+    projection : Projection
+        The principal components, for the titles of the axes and the position of the zero vector.
+    names : sequence of str
+        The prefix of each point.
+    colours : sequence
+        A number for each point, coloured on a continuous scale, or the name of a class.
+    colour_title : str
     trajectory : (array, shape (steps, num_components), names), optional
-        One string's states, connected by a line.
+        The projected states of one string's prefixes, connected by a line.
+    three : bool
+        Whether to draw three components rather than two.
     num_zero : int
-        How many of the states are the zero vector. It is marked, because only the projection makes it look like other points.
+        How many of the states are the zero vector, which is marked if there are any: in the projection it looks like other points.
     """
     names = plain(names)
     figure = go.Figure()
-    # With Scattergl, Plotly's legend shows the last class in the colour of the first.
+    # Scattergl is used only for many points: with it, Plotly's legend shows the last class in the colour of the first.
     scatter: Any = go.Scatter3d if three else go.Scatter if len(coordinates) <= MAX_SVG_POINTS else go.Scattergl
     size = 4 if three else 7
 
@@ -123,7 +132,7 @@ def overlay_figure(
     titles: tuple[str, str],
     three: bool = False,
 ) -> go.Figure:
-    """Draw two models' states of the same prefixes in one frame, with a thin line between the two points of each prefix.
+    """Draw two models' states after the same prefixes in one figure, with a thin line between the two points of each prefix.
 
     Parameters
     ----------
@@ -171,9 +180,9 @@ def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: d
 
 
 def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], three: bool = False) -> go.Figure:
-    """Add one string's way through a figure of states as an animation, with a slider over its prefixes, Play and Pause.
+    """Add an animation to a figure of states: a string's states one after the other, with a slider, Play and Pause.
 
-    All frames are in the figure, so playing them makes no request to the server.
+    The figure contains all frames, so playing them makes no request to the server.
 
     Parameters
     ----------

@@ -5,6 +5,6 @@
 - `by_hand`: a string's weight, with every matrix and every product.
 - `spectral`: spectral learning step by step, ending with a weight by hand.
 
-Nothing here learns or scores: the numbers are those of the models and of `learning.spectral`. How a network's outputs become
-weights, in formulas too, is in `models.reading`.
+The numbers are taken from the models and from `learning.spectral`; nothing is learned or scored here. `models.reading` defines how
+a network's outputs become weights, and writes this as formulas.
 """

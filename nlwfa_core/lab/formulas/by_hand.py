@@ -1,8 +1,8 @@
 """Write out the weight of a string by hand: every matrix and every product, to be checked with a pocket calculator.
 
-For a WFA, these are α₀, one product per symbol, and a sum. An NL-WFA has layers in its maps and in its decoder; its `Reading`
-determines how its outputs are used. All numbers are computed exactly as the models compute them, in double precision, and are
-rounded only when they are written, as plain text or as formulas. Other models are not supported.
+The weight under a WFA takes α₀, one matrix product per symbol, and a sum. An NL-WFA has layers in its maps and in its decoder, and
+its `Reading` determines how outputs become a weight. All numbers are computed exactly as the models compute them, in double
+precision, and are rounded only when they are written, as plain text or as formulas. Other models are not supported.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ...strings.trie import Trie
 from ...strings.words import Alphabet, FloatArray, Word, Words
 from . import latex
 
-MAX_NUMBERS = 20_000  # of a whole calculation: nobody checks more by hand
-MAX_LINES = 24  # of a formula; the text has all lines
-ROUNDING_NOTE = "≈0 marks rounding errors: numbers below 10⁻¹² of the largest in their matrix."
+MAX_NUMBERS = 20_000  # in a whole calculation: nobody checks more by hand
+MAX_LINES = 24  # of a formula; the plain text has all lines
+ROUNDING_NOTE = "≈0 marks rounding errors: numbers smaller than 10⁻¹² times the largest in their matrix."
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One line of a calculation: its name, the expression that gives it, and its numbers.
+    """Holds one intermediate result of a calculation: its name, the expression that gives it, and its numbers.
 
     Attributes
     ----------
     name, expression : str
-        As text: "z1", "z0 · A_a"; parameters of the model have no expression.
+        In plain text, for example "z1" and "z0 · A_a". Parameters of the model have no expression.
     formula : str
         "name = expression" or "name", in LaTeX.
     values : array, shape (rows, columns)
@@ -47,7 +47,7 @@ class Block:
     values: FloatArray
 
     def lines(self, digits: int) -> Iterator[str]:
-        """The block as plain text: a heading and the rows."""
+        """Write the block as plain text: a heading, then one line for each row of numbers."""
         rows, columns = self.values.shape
         yield f"{self.name}{' = ' if self.expression else ''}{self.expression}  ({rows} × {columns})"
         level = latex.rounding_level(self.values)
@@ -57,7 +57,7 @@ class Block:
             yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
 
     def latex(self, digits: int) -> str:
-        """The block as a line of `latex.aligned`."""
+        """Write the block as LaTeX, one of the lines that `latex.aligned` takes."""
         name, equals, expression = self.formula.partition(" = ")
         numbers = latex.matrix(self.values, digits=digits)
         if max(self.values.shape) > latex.MAX_ENTRIES:
@@ -67,7 +67,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Term:
-    """A term of the last line: numbers to multiply, and for each the size up to which it is a rounding error."""
+    """Holds a term of the last line: numbers to multiply and, in `levels`, the size up to which each is a rounding error."""
 
     name: str
     numbers: tuple[float, ...]
@@ -76,19 +76,24 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Calculation:
-    """The calculation of f(x).
+    """Holds the calculation of a string's weight f(x) step by step.
 
     Attributes
     ----------
     string : str
-        x, as text.
-    parameters, steps : tuples of Block
-        The model's numbers that the string needs, in the order of their use; and the blocks computed from them.
+        The string x, as text.
+    parameters : tuple of Block
+        The parameters of the model that the string needs, in the order of their use.
+    steps : tuple of Block
+        The intermediate results.
     states : tuple of Block
-        The states among the steps: of the empty string, and after each symbol.
+        Those of the steps that are states: the state of the empty string, and the state after each symbol.
     terms : tuple of Term
-    is_product, is_squared : bool
-        Whether the terms are multiplied, rather than added; whether their sum is squared.
+        The terms of the last line, which gives the weight.
+    is_product : bool
+        Whether the terms are multiplied; otherwise they are added.
+    is_squared : bool
+        Whether the sum of the terms is squared.
     weight : float
         f(x).
     notes : tuple of str
@@ -111,7 +116,7 @@ class Calculation:
 
     @property
     def has_rounding(self) -> bool:
-        """Whether some of the numbers are only rounding errors, which are written as ≈0."""
+        """Return whether some of the numbers are only rounding errors, which are written as ≈0."""
         return any(
             0 < size <= latex.rounding_level(block.values)
             for block in (*self.parameters, *self.steps)
@@ -119,12 +124,12 @@ class Calculation:
         )
 
     def text(self, digits: int = 4) -> str:
-        """The whole calculation as plain text, with numbers rounded to this many significant digits."""
+        """Write the whole calculation as plain text, with `digits` significant digits."""
         total = "product of all" if self.is_product else "square of the sum" if self.is_squared else "sum of the products"
         lines = [
             f"f({self.string}), by hand",
-            f"Every number is exact and rounded to {digits} significant digits only when it is written:",
-            "with the rounded numbers, a calculator may give other last digits.",
+            f"All numbers are computed in full precision and written with {digits} significant digits,",
+            "so a calculator fed with the written numbers may give other last digits.",
             *([ROUNDING_NOTE] if self.has_rounding else []),
             *self.notes,
             "",
@@ -145,7 +150,7 @@ class Calculation:
         return "\n".join(lines) + "\n"
 
     def latex(self, digits: int = 4) -> tuple[str, str, str]:
-        """The calculation as three formulas: parameters, steps and weight. Long ones are cut in the middle."""
+        """Write the calculation as three LaTeX formulas: parameters, steps and weight. Long ones are shortened in the middle."""
         terms = [
             r" \cdot ".join(_factor(latex.entry(*factor, digits)) for factor in zip(term.numbers, term.levels, strict=True))
             for term in self.terms
@@ -158,7 +163,8 @@ class Calculation:
 
 
 def _plain(value: float, level: float, digits: int) -> str:
-    """
+    """Write a number as plain text; a number other than 0 whose size is at most `level` is a rounding error, ≈0.
+
     >>> _plain(0.25, 0.0, 4), _plain(-1 / 3, 0.0, 3), _plain(-0.0, 0.0, 4), _plain(1e-17, 1e-12, 4)
     ('0.25', '-0.333', '0', '≈0')
     """
@@ -166,12 +172,12 @@ def _plain(value: float, level: float, digits: int) -> str:
 
 
 def _factor(formula: str) -> str:
-    """Write a factor, in brackets if it would otherwise be ambiguous."""
+    """Put a factor in brackets if a product with it would otherwise be ambiguous."""
     return f"({formula})" if formula.startswith(("-", r"{\approx}")) or "cdot" in formula else formula
 
 
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
-    """Calculate f(word), step by step.
+    """Calculate the weight of a word step by step.
 
     Raises
     ------
@@ -185,19 +191,19 @@ def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
         calculation = automaton.chain(word) if automaton.reading.is_chain else automaton.sum(word)
     if calculation.num_numbers > MAX_NUMBERS:
         raise RecipeError(
-            f"By hand, this would be {calculation.num_numbers:,} numbers; at most {MAX_NUMBERS:,} are written. Take fewer states "
-            "or a shorter string."
+            f"This calculation by hand would have {calculation.num_numbers:,} numbers; at most {MAX_NUMBERS:,} can be written. Use "
+            "a model with fewer states or a shorter string."
         )
     return calculation
 
 
-Layer = tuple[str, str, FloatArray]  # its name as text, its name in LaTeX, its weights
-Name = tuple[str, str]  # as text, in LaTeX
+Layer = tuple[str, str, FloatArray]  # a layer's name as text, its name in LaTeX, its weights
+Name = tuple[str, str]  # a name as text, and in LaTeX
 
 
 @dataclass(frozen=True, eq=False)
 class _Automaton:
-    """A model as layers with names. A WFA's only layer is its transitions; it decodes with α∞."""
+    """Represents a WFA or an NL-WFA as named layers. A WFA's map has one layer, A_σ; its decoder has none; its output is α∞."""
 
     model: WFA | NLWFA
     alphabet: Alphabet
@@ -244,7 +250,7 @@ class _Automaton:
         end = self.model.num_symbols
         symbols = tuple(range(self.model.num_maps)) if self.reading.looks_ahead else tuple(dict.fromkeys(word))
         scores = self.model.next_scores(trie := Trie.of(Words.of([word]), end))[trie.paths]
-        divided = self.reading.normalised and self.reading.link != "softmax"  # whose values sum to 1
+        divided = self.reading.normalised and self.reading.link != "softmax"  # values of a softmax sum to 1 already
         name, formula = self._output_name(r"\mathbf{O}", "O")
         walk = self._walk(word)
         steps: list[Block] = []
@@ -270,7 +276,7 @@ class _Automaton:
             f"Outputs: {LINKS[self.reading.link].sentence}. The columns of p are the symbols in the alphabet's order, then the end."
         )
         if divided:
-            notes.append("p: absolute values, divided by their sum.")
+            notes.append("p holds the absolute values of the scores, divided by their sum.")
         return Calculation(
             self.alphabet.decode(word),
             self._parameters(symbols, Block(name, "", formula, self.output)),
@@ -287,13 +293,13 @@ class _Automaton:
         return ["The maps have no biases."] if isinstance(self.model, NLWFA) else []
 
     def _parameters(self, symbols: Sequence[int], output: Block) -> tuple[Block, ...]:
-        """The blocks of α₀, of the layers of some maps and of the decoder, and of the output's columns."""
+        """Make the blocks of the parameters: α₀, the layers of the symbols' maps, the layers of the decoder, and the output."""
         layers = [layer for symbol in symbols for layer in self._map(symbol)] + self._hidden()
         initial = Block("α₀ᵀ", "", r"\alpha_0^\top", self.model.initial.reshape(1, -1))
         return initial, *(Block(name, "", formula, weights) for name, formula, weights in layers), output
 
     def _map(self, symbol: int) -> list[Layer]:
-        """The layers of a symbol's map: one matrix A_σ, or the layers of G_σ."""
+        """Return the layers of a symbol's map: the matrix A_σ alone, or the layers of the network G_σ."""
         is_end = symbol == self.model.num_symbols
         name, formula = ("⊣", r"\dashv") if is_end else ((text := self.alphabet.symbols[symbol]), latex.text(text))
         if len(self.transitions) == 1 and not self._tanh_in_maps:
@@ -307,7 +313,7 @@ class _Automaton:
         return [(f"C,{number}", rf"\mathbf{{C}}^{{({number})}}", layer) for number, layer in enumerate(self.decoder, start=1)]
 
     def _output_name(self, linear_formula: str, linear_name: str) -> Name:
-        """The name of the last layer: a WFA's if it decodes states directly, D if it decodes a hidden layer."""
+        """Return the name of the last layer: `linear_name` if the layer is applied to states, D if to a hidden layer."""
         return (linear_name, linear_formula) if not self.decoder else ("D", r"\mathbf{D}")
 
     @property
@@ -315,7 +321,7 @@ class _Automaton:
         return isinstance(self.model, NLWFA) and self.model.nonlinear_transitions
 
     def _walk(self, symbols: Sequence[int]) -> list[list[Block]]:
-        """The block of z0, and the steps to each later state. The last block of each list is the state."""
+        """Make the blocks from each state to the next, beginning with z0 alone. The last block of each list is a state."""
         parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", self.model.initial.reshape(1, -1))]]
         for t, symbol in enumerate(symbols, start=1):
             before, after = ((f"z{number}", rf"\mathbf{{z}}_{{{number}}}") for number in (t - 1, t))
@@ -325,24 +331,27 @@ class _Automaton:
         return parts
 
     def _moved(self, state: FloatArray, symbol: int) -> FloatArray:
-        """The state after a symbol, exactly zero if only rounding is left, as in the model's own weights."""
+        """Compute the state after a symbol as the model itself does: components that are only rounding errors become exactly 0."""
         if isinstance(self.model, NLWFA):
             return self.model.transition(state, symbol)
         return flush_product(state, self.model.transitions[symbol])
 
     def _decoded(self, state: FloatArray, t: int) -> list[Block]:
-        """The decoder's hidden layers, if it has any."""
+        """Make the blocks of the decoder's hidden layers for the state after t symbols; empty if there are none."""
         before, after = (f"z{t}", rf"\mathbf{{z}}_{{{t}}}"), (f"h{t}", rf"\mathbf{{h}}_{{{t}}}")
         tanh = isinstance(self.model, NLWFA) and self.model.nonlinear_termination
         return list(_layers(state, before, self._hidden(), tanh, after))
 
     def _product(self, hidden: FloatArray, columns: FloatArray) -> FloatArray:
-        """The last layer's outputs, exactly zero where only rounding is left."""
+        """Multiply by the last layer; outputs that are only rounding errors become exactly 0."""
         return flush_entries(hidden @ columns, hidden, np.abs(columns))
 
 
 def _layers(state: FloatArray, name: Name, layers: Sequence[Layer], tanh: bool, result: Name) -> Iterator[Block]:
-    """Make a block for each product and for each tanh. The last one is called `result`, those before it "result,1" …"""
+    """Apply layers to a state, with a block for each product and each tanh.
+
+    The last block has the name `result`; the blocks of earlier layers are named result,1, result,2, ….
+    """
     for number, (layer, layer_formula, weights) in enumerate(layers, start=1):
         after = result if number == len(layers) else (f"{result[0]},{number}", rf"{result[1]}^{{({number})}}")
         expression, formula = f"{name[0]} · {layer}", rf"{name[1]}\,{layer_formula}"

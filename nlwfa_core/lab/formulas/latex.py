@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ...strings.words import FloatArray
 
-# Up to this many rows, columns or terms are written in full; of more, the first four and the last.
+# Up to this many rows, columns or terms are written in full; if there are more, only the first four and the last.
 MAX_ENTRIES = 6
 MAX_TEXT = 8
 # Entries smaller than this share of a matrix's largest are rounding errors, written as ≈0.
@@ -35,13 +35,13 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def rounding_level(values: FloatArray | sparse.csr_array) -> float:
-    """The size up to which numbers among these are rounding errors."""
+    """Return the size up to which numbers among these are rounding errors."""
     entries = values if isinstance(values, np.ndarray) else values.data
     return ROUNDING * float(np.abs(entries).max(initial=0.0))
 
 
 def entry(value: float, level: float, digits: int = 3) -> str:
-    """Write an entry of a matrix with this `rounding_level`."""
+    """Write an entry of a matrix as LaTeX; "≈ 0" if it is not 0 and at most `level`, the matrix's `rounding_level`."""
     return r"{\approx}0" if 0 < abs(value) <= level else number(value, digits)
 
 
@@ -67,7 +67,7 @@ def _harmless(character: str) -> str:
 
 
 def sized(values: FloatArray | sparse.csr_array, formula: str) -> str:
-    """Write a matrix's shape below its LaTeX."""
+    """Add a matrix's shape below its LaTeX `formula`."""
     shape = r" \times ".join(f"{size:,}".replace(",", "{,}") for size in values.shape)
     return rf"\underset{{{shape}}}{{{formula}}}"
 
@@ -88,7 +88,9 @@ def matrix(
     column_name: Callable[[int], str] | None = None,
     digits: int = 3,
 ) -> str:
-    """Write a matrix in round brackets, or with names beside its rows and above its columns. ⋯ and ⋮ replace omitted entries.
+    """Write a matrix in round brackets; if both names are given, as a table with names beside its rows and above its columns.
+
+    In a large matrix, ⋯ and ⋮ replace omitted entries.
 
     Parameters
     ----------
@@ -117,18 +119,18 @@ def matrix(
 
 
 def diagonal(values: FloatArray) -> str:
-    """Write diag(…) of a vector, shape (n,)."""
+    """Write a diagonal matrix as diag(…), from its diagonal of shape (n,)."""
     entries = joined([number(float(value)) for value in values], r",\ ", r"\ldots")
     return rf"\operatorname{{diag}}({entries})"
 
 
 def joined(terms: Sequence[str], separator: str, dots: str = r"\cdots") -> str:
-    """Join terms with a separator; dots replace omitted terms."""
+    """Join terms with a separator; if there are many, dots replace those in the middle."""
     return separator.join(dots if index is None else terms[index] for index in _written_indices(len(terms)))
 
 
 def aligned(lines: Sequence[str], max_lines: int) -> str:
-    """Align lines at their &. If there are more than `max_lines`, those in the middle are omitted."""
+    """Write lines below each other, aligned at their "&". If there are more than `max_lines`, those in the middle are omitted."""
     if (surplus := len(lines) - max_lines) > 0:
         dots = rf"&\;\;\vdots\quad({surplus}\text{{ more}})"
         lines = [*lines[: max_lines - max_lines // 2], dots, *lines[-(max_lines // 2) :]]
@@ -136,10 +138,10 @@ def aligned(lines: Sequence[str], max_lines: int) -> str:
 
 
 def gathered(lines: Sequence[str]) -> str:
-    """Write formulas below each other, all but the last with a comma."""
+    """Write formulas below each other, with a comma after each but the last."""
     return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r",\\ ".join(lines) + r"\end{gathered}"
 
 
 def _written_indices(size: int) -> list[int | None]:
-    """The indices of the rows, columns or terms that are written; None marks a gap."""
+    """List the indices of the rows, columns or terms that are written; None stands for omitted ones."""
     return list(range(size)) if size <= MAX_ENTRIES else [*range(MAX_ENTRIES - 2), None, size - 1]

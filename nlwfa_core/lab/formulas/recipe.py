@@ -65,7 +65,7 @@ def marks(recipe: HankelRecipe) -> str:
 
 
 def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """Describe the steps from matrix to model: titles in Markdown, formulas in LaTeX that fit on a phone."""
+    """Describe the steps from matrix to model as pairs of a title in Markdown and a LaTeX formula narrow enough for a phone."""
     kind, hankel = LEARNERS[recipe.learning.learner], recipe.hankel
     by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
@@ -109,12 +109,12 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
 
 
 def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """The refinement among the `steps`, if there is one."""
+    """Select the refinement from `steps`: one pair of a title and a formula, or none."""
     return ((title, formula) for title, formula in steps(recipe) if title.startswith("**Step 3**"))
 
 
 def _reading(recipe: HankelRecipe, output: str) -> str:
-    """How outputs become a string's weight: `models.reading` in the notation of these steps."""
+    """Write the formula by which outputs become a string's weight: that of `models.reading`, in the notation of `steps`."""
     following = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
     formulas = reading_for(recipe.transform, recipe.bounded).formulas(lambda u, end: f"{output % (u + end)}[\\lambda]", following)
     return gathered(formulas)

@@ -24,21 +24,21 @@ from . import recipe as formulas
 from .by_hand import by_hand
 from .latex import column, diagonal, matrix, number, row, sized, text
 
-# Of the calculation of a string's weight: one line per state, and one for the weight.
+# Longest calculation of a string's weight that is written: one line for each state, and one for the weight.
 MAX_LINES = 7
 
 
 @dataclass(frozen=True, eq=False)
 class Spectral:
-    """A model from spectral learning, and the intermediate results.
+    """Holds a model learned by SP, and the intermediate results of learning it.
 
     Attributes
     ----------
     hankel : HankelMatrix
     svd : TruncatedSVD
-        Of its `weighted_block`, at least up to the rank.
+        The singular value decomposition of the matrix's `weighted_block`, at least up to the rank.
     maps : WFA
-        α₀ and A_σ as solved for, before any conversion.
+        α₀, A_σ and α∞ before statistics of prefixes or factors are converted to those of strings.
     model : WFA or NLWFA
         The learned model of strings.
     """
@@ -50,18 +50,18 @@ class Spectral:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is the paper's method: entries as counted, no boundary symbols."""
+        """Return whether this is the paper's method: no transform of the entries, and no boundary symbols."""
         return self.hankel.transform == "none" and not self.hankel.bounded
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step on the board.
+    """Holds one step of the demonstration.
 
     Attributes
     ----------
     name : str
-        One to three words for a button; links contain it.
+        One to three words for a button; links to the step contain them.
     title : str
         Markdown.
     formula : str
@@ -80,7 +80,7 @@ class Step:
 
 
 def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
-    """Learn by SP and keep the intermediate results. Raises RecipeError if the basis does not allow the rank."""
+    """Learn a model by SP and return it with the intermediate results. Raises RecipeError if the basis does not allow the rank."""
     cache = FitCache()
     model = fit(hankel, learner="SP", rank=rank, cache=cache).model
     svd = cache.svds[svd_size(hankel, rank)]
@@ -89,18 +89,18 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
 
 
 def step_names(result: Spectral) -> list[str]:
-    """The names of the steps, in order."""
+    """List the names of the steps, in order."""
     has_conversion = result.is_plain and result.hankel.statistic != "string"
     return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if has_conversion else []), "weight"]
 
 
 def steps(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
-    """Write the steps with their numbers.
+    """Write the steps of spectral learning with their numbers.
 
     Parameters
     ----------
     alphabet : Alphabet
-        The matrix's, with boundary symbols if it has any: see `hankel.matrix.hankel_alphabet`.
+        The alphabet of the matrix, which includes its boundary symbols: see `hankel.matrix.hankel_alphabet`.
     train : Sample
         The training strings.
     symbol : int
@@ -207,8 +207,8 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
             rf"\alpha_0^\top\mathbf{{A}}_{{{name}}}=" + row(maps.initial @ A),
             *data_line,
         ),
-        f"Line 2 is where the map takes the initial state{'; line 3 is where the data put it' if data_line else ''}. Least squares "
-        "makes maps and data agree as well as possible for all prefixes at once. "
+        f"Line 2 is the state that the map makes of the initial state{'; line 3 is this state in the data' if data_line else ''}. "
+        "Least squares makes maps and data agree as well as possible for all prefixes at once. "
         f"The sum of the maps has spectral radius {maps.spectral_radius:.4g}.",
     )
 
@@ -256,6 +256,6 @@ def _weigh(result: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> S
 
 
 def _share(train: Sample, word: Word) -> float:
-    """The share of training strings that are this word."""
+    """Compute the share of training strings that equal a word."""
     same_length = np.flatnonzero(train.words.lengths == len(word)).tolist()
     return float(sum(train.counts[index] for index in same_length if train.words[index] == word) / train.counts.sum())

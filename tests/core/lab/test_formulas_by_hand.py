@@ -183,5 +183,5 @@ def test_what_can_not_be_written_is_refused() -> None:
     with pytest.raises(RecipeError, match="Only automata can be calculated by hand"):
         by_hand(Uniform(2), (0,), AB)
     wide = WFA(np.zeros(200), np.zeros((1, 200, 200)), np.zeros(200))
-    with pytest.raises(RecipeError, match=f"at most {MAX_NUMBERS:,} are written"):
+    with pytest.raises(RecipeError, match=f"at most {MAX_NUMBERS:,} can be written"):
         by_hand(wide, (0,), Alphabet(("a",)))
