@@ -261,11 +261,12 @@ def test_numbers_of_the_race() -> None:
     spectra = {name: model_singular_values(name, 5) for name in ("SP", *NETWORKS)}
     sample = [f"{value:.3f}" for value in singular_values(7)]
     assert float(spectra["SP"][4]) > 0.01 and float(spectra["SP"][5]) == 0 and float(spectra["fac.non"][5]) < 0.001
-    said(lesson, 1, "belong to depths {}, {}, {}, {}, {}, {} and {}".format(*depths_of_singular_values(7)))
+    said(lesson, 1, "fac.non's sixth is below 0.001")
+    said(lesson, 1, "come from depths {}, {}, {}, {}, {}, {} and {}".format(*depths_of_singular_values(7)))
     assert sum(float(value) > 0.005 for value in spectra["both.non"]) == 9
     said(lesson, 1, f"the seventh, the one of depth 4, is {spectra['both.non'][6]} (the data's: {sample[6]})")
     sixth, seventh = spectra["tran.non"][5:7]
-    said(lesson, 1, f"tran.non's sixth is {sixth} (the data's: {sample[5]}), but its seventh is {seventh}")
+    said(lesson, 1, f"tran.non's is {sixth} (the data's: {sample[5]}), but its seventh is {seventh}")
 
     wer = [score("wer", learner=name, rank=5) for name in NETWORKS]
     said(lesson, 2, f"{linear.wer:.3f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
@@ -310,10 +311,12 @@ def test_numbers_of_the_groups() -> None:
     for learner in ("SP", "both.non"):
         assert score("num_negative", learner=learner, rank=5, transform="sqrt") == 0
     assert score("num_zero", learner="SP", rank=5, transform="sqrt") == five.num_zero
-    roots = [score("total_variation", learner=name, rank=5, transform="sqrt") for name in ("both.non", "SP")]
-    said(lesson, 4, "TV {:.2f} against {:.3f}".format(*roots))
+    roots = [score("total_variation", learner=name, rank=5, transform="sqrt") for name in ("SP", "both.non")]
+    said(lesson, 4, "its TV rises to {:.3f}. both.non's is {:.2f}".format(*roots))
+    counts = [score("wer", learner="both.non", rank=5, statistic=name) for name in ("string", "prefix")]
+    said(lesson, 4, "its word error rate falls from {:.2f} to {:.2f}".format(*counts))
     third = [two(name, 2, **refined) for name in ("SP", "both.non")]
-    said(lesson, 4, "SP {}, without any zero but worse than the uniform model; both.non {}".format(*third))
+    said(lesson, 4, "{}, worse than the uniform model. both.non {}".format(*third))
     assert score("log2_pauto", learner="SP", rank=5, **refined) > references()["uniform"].log2_pauto
     assert score("num_zero", learner="SP", rank=5, **refined) == 0
     rates = [score("wer", learner="both.non", **BEST), score("wer", learner="SP", rank=5, statistic="prefix")]
