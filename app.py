@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core.limits import check_settings
-from pages.shared import lessons, pins, runs, server, share_link, sidebar, training, url_parameters, visitor
+from pages.shared import lessons, pins, runs, screen, server, share_link, sidebar, training, url_parameters, visitor
 from pages.shared.navigation import navigation
 from pages.shared.render_lock import render_lock
 from pages.shared.server import ASSETS
@@ -32,6 +32,7 @@ with render_lock.hold():
             visitor.sign_in_control()
         runs.visit(recipe, *pins.pinned().values())
         url_parameters.write(*share_link.OURS)
+        screen.leave_others(page.url_path or "start")
         sidebar.remember_values()
         lessons.panel(page.url_path or "start")
         training.running_elsewhere(recipe, page.url_path or "start")

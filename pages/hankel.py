@@ -6,7 +6,7 @@ from nlwfa_core.experiment.pipeline import basis_notes
 from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.lens import LAYERS
-from pages.shared import cache, sidebar, widgets
+from pages.shared import cache, screen, sidebar, widgets
 from pages.views import hankel as view
 
 recipe = sidebar.page_recipe(
@@ -23,6 +23,7 @@ widgets.notes(*basis_notes(hankel, recipe.hankel))
 
 symbols = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded).symbols
 left, middle, right = st.columns(3)
+screen.follow("block", "hankel.block", {symbol: number for number, symbol in enumerate(symbols)}, -1)
 symbol = left.selectbox(
     "Block",
     [-1, *range(len(symbols))],
@@ -30,8 +31,15 @@ symbol = left.selectbox(
     key="hankel.block",
     persist_state="session",
 )
+screen.follow("layer", "hankel.layer", dict(zip(("matrix", "approximation", "difference"), LAYERS, strict=True)), "H")
 layer = middle.segmented_control("Show", LAYERS, default="H", required=True, key="hankel.layer", persist_state="session")
-by = "" if layer == "H" else right.selectbox("Ĥ by", view.approximations(recipe), key="hankel.by", persist_state="session")
+by = ""
+if layer == "H":
+    screen.write("by", "")
+else:
+    approximations = view.approximations(recipe)
+    screen.follow("by", "hankel.by", {name: name for name in approximations}, approximations[0])
+    by = right.selectbox("Ĥ by", approximations, key="hankel.by", persist_state="session")
 with widgets.errors_as_messages():
     view.linked_lens(recipe, symbol, layer, by)
 

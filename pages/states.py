@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core.lab.states import COLOURINGS
-from pages.shared import cache, pins, sidebar, widgets
+from pages.shared import cache, pins, screen, sidebar, widgets
 from pages.views import states as view
 
 recipe = sidebar.page_recipe(
@@ -23,6 +23,10 @@ if results:
     name = first.segmented_control(
         "Model", list(results), default=cache.default_learner(recipe, results), required=True, key="states.learner"
     )
+    screen.follow("colour", "states.colour", {name: name for name in COLOURINGS}, "last symbol")
+    screen.follow("axes", "states.axes", {"2": 2, "3": 3}, 2)
+    screen.follow("directions", "states.unit", {"no": False, "yes": True}, True)
+    screen.follow_text("follow", "states.string")
     colour = second.segmented_control(
         "Colour",
         list(COLOURINGS),

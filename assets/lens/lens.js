@@ -2,7 +2,7 @@
 //
 // All that a pointer does stays in the browser. Python hears two things: what was chosen ("selection"), and which part of a matrix
 // that is too large to travel whole is looked at ("window"). The answer, and the points, which change more often than the matrix,
-// come through other, empty components: part.js.
+// come through other, empty components: part.js. So does the cell that a link has chosen.
 // A user's strings are drawn on canvases or set as text: no markup is ever made of them.
 
 const LABELS_FROM = 14; // pixels that a row or column must have to be labelled
@@ -147,8 +147,9 @@ class Lens {
   }
 
   // What came beside the matrix, if it is this one's.
-  take({ lens, id, window: part, rows, points }) {
+  take({ lens, id, window: part, rows, points, basis, chosen }) {
     if (lens !== this.data?.name) return;
+    if (chosen && basis === this.data.basis) this.chosen ??= chosen; // a link's cell, until one is chosen here
     if (part && id === this.data.id) this.window = { ...part, values: unpacked(part.values, Float64Array) };
     if (points && rows === this.data.rows) {
       [this.x, this.y] = [points.x, points.y].map((text) => unpacked(text, Float32Array));

@@ -12,6 +12,7 @@ In reading order:
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by hand.
 - `svg`, `export`: charts without a plotting library; programs, notebooks, reports and model files to download.
 - `lessons`, `shipped`: a reader of the lessons' Markdown files; training of the results that are shipped with the lab.
+- `links`: links that other people can open, with the machine's address and as a QR code.
 - `machine`: memory and disk, for the Status page.
 
 Widgets and caches are in `pages`; learning and scoring are in the packages that this one imports. Only the reproduction, the

@@ -20,6 +20,7 @@ from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast
 
 LESSON, STEP, GO = "lesson", "step", "lessons.go"
+SHOW, ALL = "show", "all"  # the parameter with the names of the controls to show; ALL among them shows all
 MINE = "lessons.mine"  # the name and index of a step, and the values of the controls before it was entered
 VISIT = "lessons.visit"  # how many steps have been entered
 COMPARED = (1, 2, 3, 5, 10)  # ranks that a step on Compare shows at first
@@ -87,8 +88,10 @@ def _recipes_of_the_lab() -> frozenset[str]:
 
 
 def close() -> None:
+    """Leave the lesson. That it showed all controls is forgotten with it."""
     url_parameters.set_value(LESSON, "")
     url_parameters.set_value(STEP, "")
+    url_parameters.set_value(SHOW, ",".join(name for name in url_parameters.value(SHOW).split(",") if name != ALL))
 
 
 def controls_of_step() -> tuple[str, ...]:

@@ -10,37 +10,57 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core.experiment.fields import FIELDS
+from nlwfa_core.lab.links import lan_address, qr_code, shared_link
 from nlwfa_core.lab.options import LABELS
 from pages.shared import lessons, pins, url_parameters
+from pages.shared.lessons import ALL, SHOW
 from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.widgets import error_toast
 
-SHOW, VIEW, ALL, SLIDE = "show", "view", "all", "slide"
+VIEW, SLIDE = "view", "slide"
+QR_WIDTH = 220  # pixels
 OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 
 
 def shown_controls() -> tuple[str, ...]:
-    """The names of the controls to show; empty for all of them. The link's choice has priority over the lesson's."""
-    if choice := url_parameters.value(SHOW):
-        names = choice.split(",")
-        if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
-            url_parameters.set_value(SHOW, ",".join(name for name in names if name not in unknown))
-            text = f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. Examples: rank, learner, source."
-            error_toast(text)
-            return shown_controls()
-        return () if ALL in names else tuple(names)
-    return lessons.controls_of_step()
+    """The names of the controls to show; empty for all of them.
+
+    A link's choice is joined by what the lesson's step needs, so that no choice hides what a later step speaks about.
+    """
+    names = _names()
+    if ALL in names:
+        return ()
+    step = lessons.controls_of_step()
+    return tuple(dict.fromkeys((*names, *step))) if names else step
+
+
+def _names() -> list[str]:
+    """The names that the address has, without those of no control: these are reported once."""
+    names = list(filter(None, url_parameters.value(SHOW).split(",")))
+    if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
+        names = [name for name in names if name not in unknown]
+        url_parameters.set_value(SHOW, ",".join(names))
+        text = f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. Examples: rank, learner, source."
+        error_toast(text)
+    return names
 
 
 def hide_others() -> None:
-    """Hide the other controls by a style sheet: they stay on the page and keep their values."""
+    """Hide the other controls by a style sheet: they stay on the page and keep their values. A button shows all or hides them."""
     names = shown_controls()
-    if not names:
-        return
-    selectors = ", ".join(f".st-key-{name}" for name in names)
-    boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
-    st.html(f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ display: none; }}</style>")
-    st.button("Show all controls", key="screen.all", type="tertiary", on_click=url_parameters.set_value, args=(SHOW, ALL))
+    if names:
+        selectors = ", ".join(f".st-key-{name}" for name in names)
+        boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
+        st.html(f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ display: none; }}</style>")
+        st.button("Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,))
+    elif ALL in _names():
+        st.button("Show fewer controls", key="screen.fewer", type="tertiary", on_click=_show_all, args=(False,))
+
+
+def _show_all(everything: bool) -> None:
+    """Show all controls, or again only those of the link and the step."""
+    names = [name for name in _names() if name != ALL]
+    url_parameters.set_value(SHOW, ",".join([ALL, *names] if everything else names))
 
 
 def view() -> None:
@@ -65,9 +85,10 @@ def share() -> None:
         only = st.multiselect(
             "Show only these controls",
             list(FIELDS),
-            format_func=LABELS.get,
+            format_func=_label,
             key="share.show",
             placeholder="all",
+            select_all=False,  # else Enter after a few letters chooses all that have them
             persist_state="session",
         )
         lesson = lessons.current()
@@ -75,8 +96,22 @@ def share() -> None:
         fields = {SHOW: ",".join(only), VIEW: SLIDE if slide else ""}
         if lesson and step:
             fields |= {lessons.LESSON: lesson[0].name, lessons.STEP: str(lesson[1] + 1)}
-        st.code(link(fields), language=None, wrap_lines=True)
-        st.caption(_contents(bool(only), bool(slide), bool(step)))
+        address, warning = shared_link(link(fields), str(st.get_option("server.address") or ""), lan_address())
+        with st.container(key="share_link"):
+            st.code(address, language=None, wrap_lines=True)
+        if warning:
+            st.warning(warning, icon=":material/wifi_off:")
+        contents = _contents(bool(only), bool(slide), bool(step))
+        picture = "" if warning else qr_code(address)
+        with st.container(horizontal=True):
+            if picture:
+                st.image(picture, width=QR_WIDTH, alt="The link as a QR code")
+            st.caption(contents if picture or warning else f"{contents} It is too long for a QR code.")
+
+
+def _label(name: str) -> str:
+    """A control's label, as the sidebar has it."""
+    return f"{LABELS[name][0].upper()}{LABELS[name][1:]}"
 
 
 def link(fields: dict[str, str]) -> str:
@@ -90,13 +125,13 @@ def _contents(only: bool, slide: bool, step: bool) -> str:
     names = list(pins.pinned())
     parts = [
         "the recipe with all its seeds",
-        "this page",
+        "this page as it is now",
         *([f"the pinned run{'s' if len(names) > 1 else ''} {' and '.join(names)}"] if names else []),
         *(["the lesson at this step"] if step else []),
         *(["which controls are shown (the others keep their values)"] if only else []),
         *(["the slide view"] if slide else []),
     ]
-    text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it on this server sees the same numbers."
+    text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it sees the same numbers."
     if st.query_params.get("source") == "upload":
         text += " Uploaded strings are not in the link: they must be on the server that opens it."
     return text

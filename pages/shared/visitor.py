@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.errors import StreamlitAuthError
 
+from nlwfa_core.lab.links import is_this_machine
 from pages.shared.widgets import error_toast, escape_markdown
 
 ALL, OWN, OFF = "all", "own", "off"
@@ -21,23 +23,32 @@ log = logging.getLogger(__name__)
 
 
 def mode() -> str:
-    """Which runs the History page shows: all, the visitor's own, or none. An unknown setting shows none."""
-    word = os.environ.get(HISTORY, "").strip().lower() or ALL
+    """Which runs the History page shows: all, the visitor's own, or none. An unknown setting shows none.
+
+    By default people at the server's own machine see all runs, and those who come over the network their own: one student can't
+    delete another's.
+    """
+    word = _setting(HISTORY) or (ALL if at_the_machine() else OWN)
     return word if word in MODES else OFF
 
 
 def may_see_status() -> bool:
     """Whether the visitor may open the Status page, as NLWFA_STATUS says.
 
-    By default only people at the server's own machine may, and nobody if visitors have their own lists.
+    By default only people at the server's own machine may, and nobody if everyone has a list of their own or there are none.
     """
-    word = os.environ.get(STATUS, "").strip().lower()
+    word = _setting(STATUS)
     return word == "on" if word else mode() == ALL and at_the_machine()
 
 
 def at_the_machine() -> bool:
-    """Whether the browser runs on the server's machine, without a proxy in between."""
-    return st.context.ip_address is None and not any(name in st.context.headers for name in FORWARDED)
+    """Whether the browser runs on the server's machine, without a proxy in between: one is known by its headers or its name."""
+    local = st.context.ip_address is None and is_this_machine(urlsplit(st.context.url or "http://localhost").hostname or "")
+    return local and not any(name in st.context.headers for name in FORWARDED)
+
+
+def _setting(name: str) -> str:
+    return os.environ.get(name, "").strip().lower()
 
 
 def identity() -> str:

@@ -188,13 +188,16 @@ def _values(column: Column) -> Any:
     return pd.array(values, dtype="float64")
 
 
-def typed_text(label: str, default: str, key: str, help: str = "", scope: str = "") -> str:
+def typed_text(label: str, default: str, key: str, help: str = "", scope: str = "", linked: str | None = None) -> str:
     """Draw a text field that reruns the script at each pause in typing. Returns its text; raises RecipeError if it is too long.
 
     The text is `default` until the visitor types, and is kept while the visitor looks at another page. Each `scope`, for example an
-    alphabet, has its own text: a string over one alphabet may not be valid in another.
+    alphabet, has its own text: a string over one alphabet may not be valid in another. `linked` is a link's text, which
+    replaces it.
     """
     state_key = f"typing.{key}.{scope}"
+    if linked is not None:  # a version of its own, or the browser keeps what is typed there
+        st.session_state[state_key] = {"text": linked, "version": secrets.token_hex(4)}
     saved: dict[str, Any] | None = st.session_state.get(state_key)
     text, version = (saved["text"], saved["version"]) if saved else (default, f"default {scope} {default}")
     data = {"label": label, "help": help, "text": text, "version": version, "longest": MAX_SENT}

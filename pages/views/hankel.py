@@ -13,7 +13,7 @@ from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.lens import MAX_MODEL_CELLS, Matrix, MatrixChoice, numerical_rank_sentence, part
 from nlwfa_core.lab.strings import count_by_hand
-from pages.shared import cache, sidebar
+from pages.shared import cache, screen, sidebar
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown
 
@@ -21,11 +21,12 @@ NAME = "hankel-lens"
 SVD = "Truncated SVD"
 TABLE_ROWS, TABLE_COLUMNS = 30, 12
 CUT = "hankel.singular_values"
+LINKED_CELL = "screen.cell.chosen"
 _HTML, _CSS, _JS = ((ASSETS / "lens" / f"lens.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
 _lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
-# These two send the lens what changes while the matrix stays the same.
+# These send the lens what changes while the matrix stays the same.
 _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
-_points, _window = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window"))
+_points, _window, _chosen = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window", "chosen"))
 _CUT = {kind: (ASSETS / "cut" / f"cut.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
 _cut = st.components.v2.component("nlwfa.cut", **_CUT)
 
@@ -74,6 +75,11 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
     with st.container(gap=None):
         state = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
         window, cell = _position(state.get("window"), "id", payload), _position(state.get("selection"), "basis", payload)
+        linked = _linked_cell(payload)
+        if linked and not cell:
+            cell = linked
+            _chosen(key="hankel.lens_chosen", data={"lens": NAME, "basis": payload["basis"], "chosen": linked}, height=1)
+        screen.write("cell", ",".join(str(cell[name] + 1) for name in ("row", "column") if name in cell) if cell else "")
         points = {"lens": NAME, "rows": payload["rows"], "points": _states(recipe, choice)}
         _points(key="hankel.lens_points", data=points, height=1)
         if window and "cells" not in payload["layer"]:
@@ -123,6 +129,16 @@ def _position(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] 
     required = {"row", "column", "numRows", "numColumns"} if name == "id" else {"row"}
     inside = required <= set(position) and position["row"] < rows and position.get("column", 0) < columns
     return position if inside else None
+
+
+def _linked_cell(payload: dict[str, Any]) -> dict[str, int] | None:
+    """The cell or row that a link has chosen, as long as the page shows the link's matrix."""
+    text = screen.unread("cell")
+    if text is not None:
+        numbers = [int(word) - 1 for word in text.split(",") if word.isdecimal() and len(word) < 6]
+        cell = dict(zip(("row", "column"), numbers, strict=False))
+        st.session_state[LINKED_CELL] = cell | {"basis": payload["basis"]}
+    return _position(st.session_state.get(LINKED_CELL), "basis", payload)
 
 
 def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None:

@@ -20,7 +20,7 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Word
-from pages.shared import cache, pins, widgets
+from pages.shared import cache, pins, screen, widgets
 from pages.shared.widgets import escape_markdown, typed_text
 
 HELP = "Symbols without spaces; with spaces between them if one is longer than a character. λ, or nothing, is the empty string."
@@ -46,7 +46,10 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     """Draw the string and everything about it. This is redrawn without the rest of the page at each pause in typing."""
     proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
     try:
-        text = typed_text("String", data.alphabet.decode(proposed), "predict.string", HELP, " ".join(data.alphabet.symbols))
+        default, linked = data.alphabet.decode(proposed), screen.unread("string")
+        linked = default if linked == "" else linked
+        text = typed_text("String", default, "predict.string", HELP, " ".join(data.alphabet.symbols), linked)
+        screen.write("string", "" if text == default else text or "λ")
         word = data.alphabet.encode(text)
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
+from tests.app.lab import QUICK, complaints, given_to, go, learned, open_lab, recipe_of, type_text
 
 
 def test_hidden_controls_keep_what_the_link_says():
@@ -17,10 +17,74 @@ def test_hidden_controls_keep_what_the_link_says():
     assert hidden.query_params["show"] == "rank"
 
 
-def test_all_controls_come_back_at_a_click():
+def buttons(app):
+    return {button.key for button in app.button if str(button.key).startswith("screen.")}
+
+
+def test_all_controls_come_back_at_a_click_and_go_again_at_another():
     app = open_lab("data", **QUICK, show="rank,learner")
     app.button(key="screen.all").click().run()
-    assert app.query_params["show"] == "all" and not [button for button in app.button if button.key == "screen.all"]
+    assert "".join(app.query_params["show"]) == "all,rank,learner" and buttons(app) == {"screen.fewer"}
+    app.button(key="screen.fewer").click().run()
+    assert "".join(app.query_params["show"]) == "rank,learner" and buttons(app) == {"screen.all"}
+
+
+def test_all_controls_of_a_lesson_are_forgotten_with_it():
+    app = open_lab("hankel", lesson="rank", step=2)
+    app.button(key="screen.all").click().run()
+    assert "".join(app.query_params["show"]) == "all"
+    app.button(key="lesson.close").click().run()
+    assert "show" not in app.query_params and not buttons(app)
+
+
+def test_a_teachers_choice_does_not_hide_what_a_step_needs():
+    app = open_lab("hankel", lesson="hankel-matrix", step=5, show="rank")
+    [style] = [node.proto.body for node in app.get("html") if "st-key-recipe" in node.proto.body]
+    assert ".st-key-rank" in style and ".st-key-statistic" in style and ".st-key-learner" not in style
+
+
+def test_a_link_opens_the_block_the_layer_and_the_cell():
+    given = QUICK | {"learner": "SP", "rank": 2, "block": "]", "layer": "difference", "cell": "3,2"}
+    app = open_lab("hankel", **given)
+    assert not complaints(app)
+    assert app.selectbox(key="hankel.block").value == 1 and app.segmented_control(key="hankel.layer").value == "H − Ĥ"
+    assert given_to(app, "nlwfa.lens_chosen")["chosen"] | {"basis": ""} == {"row": 2, "column": 1, "basis": ""}
+    assert any("H[u, v] =" in text.value for text in app.main.markdown)
+    assert dict(asked(app).items() & {name: str(value) for name, value in given.items()}.items()).keys() >= {
+        "block",
+        "layer",
+        "cell",
+    }
+    app.segmented_control(key="hankel.layer").set_value("H").run()
+    app.selectbox(key="hankel.block").set_value(-1).run()
+    assert not {"block", "layer"} & set(asked(app)) and asked(app)["cell"] == "3,2"
+    app = go(app, "data")
+    assert not {"block", "layer", "cell"} & set(asked(app))
+    for odd in ({"block": "x"}, {"layer": "<b>"}):
+        app = open_lab("hankel", **QUICK | odd)
+        assert len(complaints(app)) == 1 and "in this link is not valid" in complaints(app)[0]
+    for odd in ("99,99", "x", "-1,2", "1,", "٣,٣"):
+        assert not complaints(open_lab("hankel", **QUICK, cell=odd))
+
+
+def test_a_link_opens_the_string_and_the_way_states_are_drawn():
+    app = open_lab("predict", **QUICK, string="[[]]")
+    assert not complaints(app) and given_to(app, "nlwfa_typing")["text"] == "[[]]"
+    app = type_text(app, "[][]")
+    assert asked(app)["string"] == "[][]"
+    app = type_text(app, "")
+    assert asked(app)["string"] == "λ"
+    assert "string" not in asked(go(app, "data"))
+    given = {"colour": "length", "axes": "3", "directions": "no", "follow": "[[]]"}
+    app = learned("states", **QUICK | {"learner": "SP", "data_seed": 722} | given)
+    assert not complaints(app)
+    assert app.segmented_control(key="states.colour").value == "length" and app.segmented_control(key="states.axes").value == 3
+    assert app.toggle(key="states.unit").value is False and app.text_input(key="states.string").value == "[[]]"
+    assert given.items() <= asked(app).items()
+
+
+def asked(app):
+    return {name: "".join(values) for name, values in app.query_params.items()}
 
 
 @pytest.mark.parametrize(("show", "left"), [("rank,nonsense", "rank"), ("</style><b>", ""), ("*", "")])
@@ -45,6 +109,8 @@ def test_a_link_carries_what_was_chosen():
     app.run()
     app.multiselect(key="share.show").set_value(["rank", "learner"]).run()
     app.toggle(key="share.slide").set_value(True).run()
+    assert app.multiselect(key="share.show").options[:2] == ["Source", "Training strings"]
+    assert app.multiselect(key="share.show").proto.select_all is False or not app.multiselect(key="share.show").proto.select_all
     link = app.code[0].value
     asked = dict(pair.split("=") for pair in link.split("?")[1].split("&"))
     assert asked["show"] == "rank%2Clearner" and (asked["view"], asked["lesson"], asked["step"]) == ("slide", "rank", "4")

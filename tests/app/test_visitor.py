@@ -11,24 +11,37 @@ from tests.app.lab import complaints, open_lab
 
 
 @pytest.mark.parametrize(
-    ("history", "status", "address", "headers", "seen"),
+    ("history", "status", "address", "host", "headers", "runs", "seen"),
     [
-        ("", "", None, {}, True),
-        ("", "", "192.0.2.7", {}, False),
-        ("", "", None, {"X-Forwarded-For": "192.0.2.7"}, False),  # a proxy on the same machine
-        ("own", "", None, {}, False),
-        ("own", "on", "192.0.2.7", {}, True),
-        ("", "off", None, {}, False),
-        ("", "nonsense", None, {}, False),
+        ("", "", None, "localhost:8501", {}, "all", True),
+        ("", "", None, "[::1]:8501", {}, "all", True),
+        ("", "", "192.0.2.7", "192.0.2.1:8501", {}, "own", False),
+        ("", "", None, "localhost", {"X-Forwarded-For": "192.0.2.7"}, "own", False),  # a proxy on the same machine
+        ("", "", None, "lab.example.org", {}, "own", False),  # one that sends no such header
+        ("all", "", "192.0.2.7", "192.0.2.1:8501", {}, "all", False),
+        ("all", "", None, "localhost", {}, "all", True),
+        ("own", "", None, "localhost", {}, "own", False),
+        ("own", "on", "192.0.2.7", "192.0.2.1", {}, "own", True),
+        ("off", "", None, "localhost", {}, "off", False),
+        ("nonsense", "", None, "localhost", {}, "off", False),
+        ("", "off", None, "localhost", {}, "all", False),
+        ("", "nonsense", None, "localhost", {}, "all", False),
     ],
 )
-def test_who_may_see_it(
-    monkeypatch: pytest.MonkeyPatch, history: str, status: str, address: str, headers: dict[str, str], seen: bool
+def test_who_sees_which_runs_and_the_status(
+    monkeypatch: pytest.MonkeyPatch,
+    history: str,
+    status: str,
+    address: str,
+    host: str,
+    headers: dict[str, str],
+    runs: str,
+    seen: bool,
 ) -> None:
     monkeypatch.setenv(visitor.HISTORY, history)
     monkeypatch.setenv(visitor.STATUS, status)
-    monkeypatch.setattr(visitor.st, "context", SimpleNamespace(ip_address=address, headers=headers))
-    assert visitor.may_see_status() is seen
+    monkeypatch.setattr(visitor.st, "context", SimpleNamespace(ip_address=address, url=f"http://{host}/data", headers=headers))
+    assert visitor.mode() == runs and visitor.may_see_status() is seen
 
 
 def test_a_browser_is_known_by_what_stays_the_same_in_its_cookie(monkeypatch: pytest.MonkeyPatch) -> None:

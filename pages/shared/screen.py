@@ -1,0 +1,86 @@
+"""What a page shows beside the recipe: the parameters with which a link opens the same block, cell, string or colours.
+
+A page's widgets keep their own keys; here their values are written into the address, and read from it once a session and after the
+browser's Back. A value that is the default is not in the address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import url_parameters
+from pages.shared.widgets import escape_markdown
+
+# Page -> the parameters that only it has.
+PARAMETERS = {
+    "hankel": ("block", "layer", "by", "cell"),
+    "states": ("colour", "axes", "directions", "follow"),
+    "predict": ("string",),
+}
+LINKED = "screen.linked"
+
+
+def leave_others(page: str) -> None:
+    """Read the parameters once a session, and again after Back; remove those of other pages from the address."""
+    if url_parameters.came_back():
+        st.session_state[LINKED] = {name: st.query_params.get(name, "") for name in PARAMETERS.get(page, ())}
+    elif LINKED not in st.session_state:
+        names = [name for names in PARAMETERS.values() for name in names]
+        st.session_state[LINKED] = {name: st.query_params[name] for name in names if name in st.query_params}
+    for other, names in PARAMETERS.items():
+        for name in names:
+            if other != page and name in st.query_params:
+                del st.query_params[name]
+
+
+def unread(name: str) -> str | None:
+    """A parameter's text if nothing has read it since the link was opened, or since Back ("" if it was absent); otherwise None."""
+    text: str | None = st.session_state[LINKED].pop(name, None)
+    return text
+
+
+def write(name: str, text: str) -> None:
+    """Write a parameter into the address; an empty text removes it."""
+    if text and st.query_params.get(name) != text:
+        st.query_params[name] = text
+    elif not text and name in st.query_params:
+        del st.query_params[name]
+
+
+def follow(name: str, key: str, values: Mapping[str, Any], default: Any) -> None:
+    """Let a widget, which is drawn afterwards, and a parameter agree.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    key : str
+        The widget's key.
+    values : mapping of str to object
+        Text in the address -> value of the widget.
+    """
+    text = unread(name)
+    if text in values:
+        st.session_state[key] = values[text]
+    elif text is not None:
+        st.session_state[key] = default
+    if text and text not in values:
+        refused = escape_markdown(f'"{name} = {text[:40]}" in this link is not valid; {_text(values, default)} is used instead.')
+        st.toast(refused, icon=":material/info:")
+    value = st.session_state.get(key, default)
+    write(name, "" if value == default else _text(values, value))
+
+
+def follow_text(name: str, key: str) -> None:
+    """Let a text field, which is drawn afterwards and may be empty, and a parameter agree."""
+    text = unread(name)
+    if text is not None:
+        st.session_state[key] = text
+    write(name, st.session_state.get(key, ""))
+
+
+def _text(values: Mapping[str, Any], value: Any) -> str:
+    return next((text for text, other in values.items() if other == value), "")
