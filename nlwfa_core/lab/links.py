@@ -46,7 +46,7 @@ def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
     listens_on : str
         The address on which the server listens; "" for every interface.
     lan : str
-        The machine's address in its network; "" if it is in none.
+        The machine's name or address in its network; "" if it is not known.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
             "and --server.address, and others in your network can."
         )
     if not lan:
-        return link, "Nobody else can open this link: this computer is in no network."
+        return link, f"Nobody else can open this link: write this computer's name or address in place of {parts.hostname}."
     port = f":{parts.port}" if parts.port else ""
     return parts._replace(netloc=f"{lan}{port}").geturl(), ""
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core.experiment.fields import FIELDS
-from nlwfa_core.lab.links import lan_address, qr_code, shared_link
+from nlwfa_core.lab.links import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.lab.options import LABELS
 from pages.shared import lessons, pins, url_parameters
 from pages.shared.lessons import ALL, SHOW
@@ -96,7 +96,7 @@ def share() -> None:
         fields = {SHOW: ",".join(only), VIEW: SLIDE if slide else ""}
         if lesson and step:
             fields |= {lessons.LESSON: lesson[0].name, lessons.STEP: str(lesson[1] + 1)}
-        address, warning = shared_link(link(fields), str(st.get_option("server.address") or ""), lan_address())
+        address, warning = shared_link(link(fields), str(st.get_option("server.address") or ""), _machine())
         with st.container(key="share_link"):
             st.code(address, language=None, wrap_lines=True)
         if warning:
@@ -107,6 +107,17 @@ def share() -> None:
             if picture:
                 st.image(picture, width=QR_WIDTH, alt="The link as a QR code")
             st.caption(contents if picture or warning else f"{contents} It is too long for a QR code.")
+
+
+def _machine() -> str:
+    """The server's name or address for others: the configured one, or its own in the network; "" if it is not known.
+
+    A browser that says localhost but comes from elsewhere reaches a container, whose own address others can't reach.
+    """
+    configured = str(st.get_option("browser.serverAddress") or "localhost")
+    if not is_this_machine(configured):
+        return configured
+    return lan_address() if st.context.ip_address is None else ""
 
 
 def _label(name: str) -> str:

@@ -117,8 +117,9 @@ def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_pa
     step(theirs, "Read the small print")
     eventually(lambda: rows(theirs), rows(mine))
     expect(keyed(theirs, "rank").locator("input")).to_have_value("3")
-    for hidden in ("source", "grammar", "learner", "num_strings", "controls.preset"):
+    for hidden in ("source", "grammar", "num_strings", "controls.preset"):
         expect(keyed(theirs, hidden)).to_be_hidden()
+    expect(keyed(theirs, "learner")).to_be_visible()  # the step needs it
     expect(keyed(theirs, "pins.A").get_by_role("button")).to_have_text(re.compile("A: SP, k = 3"))
     press(theirs, "screen.all")
     press(theirs, "screen.fewer")

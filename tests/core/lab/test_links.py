@@ -20,7 +20,7 @@ LOCAL = "http://localhost:8501/hankel?rank=3&string=%5B%5B%5D%5D"
         ("http://127.0.0.1/?rank=3", "", "10.0.0.2", "http://10.0.0.2/?rank=3", ""),
         (LOCAL, "localhost", "192.168.1.7", LOCAL, "the lab listens on localhost only"),
         (LOCAL, "127.0.0.1", "", LOCAL, "the lab listens on 127.0.0.1 only"),
-        (LOCAL, "", "", LOCAL, "this computer is in no network"),
+        (LOCAL, "", "", LOCAL, "in place of localhost"),
         ("https://lab.example.org/train", "127.0.0.1", "", "https://lab.example.org/train", ""),  # behind a proxy
         ("http://192.168.1.7:8501/", "", "10.0.0.2", "http://192.168.1.7:8501/", ""),
     ],
