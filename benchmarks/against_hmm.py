@@ -1,4 +1,4 @@
-"""Compares EM of an HMM, hmmlearn's and ours, with spectral learning: time and scores, with the same number of states.
+"""Compares EM of an HMM, hmmlearn's and ours, with EM of a PFA and spectral learning: time and scores, with as many states.
 
 Results are not checked for equality: spectral models are different, and the two EMs start from different points. A test shows that
 one iteration gives the same.
@@ -13,6 +13,7 @@ import numpy as np
 
 from nlwfa_core import TestSet, evaluate, fit
 from nlwfa_core.learning.hmm import EM, fit_hmm
+from nlwfa_core.learning.pfa import PFATraining, fit_pfa
 from nlwfa_core.metrics.perplexity import pautomac_score
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
@@ -26,8 +27,8 @@ from .work import Work
 def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int) -> Table:
     """Measure the time from the same strings to a model, and its scores on the same test strings."""
     title, columns = (
-        f"Linear models: EM of an HMM, {work.title}",
-        ("learner", "ms", "log₂ Pauto", "mean log₂ P of a test string"),
+        f"Linear models: EM of an HMM and of a PFA, {work.title}",
+        ("learner", "ms", "hmmlearn's time / this", "log₂ Pauto", "mean log₂ P of a test string"),
     )
     if opponents is None:
         return Table(title, notes=["Skipped: hmmlearn's environment is not set up."])
@@ -42,35 +43,47 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         np.savez(Path(folder, "work.npz"), **arrays)
         options = {"file": str(Path(folder, "work.npz")), "num_states": work.rank, "num_symbols": num_symbols}
         answer = opponents.ask("hmm", num_iterations=iterations, **options)
-    em = fit_hmm(work.sample(), work.rank, EM(iterations))
+    training = PFATraining(iterations=iterations, tolerance=0.0)
+    em, pfa = fit_hmm(work.sample(), work.rank, EM(iterations)), fit_pfa(work.sample(), work.rank, training)
     sides = (
         lambda: fit(work.counted(work.sample()), learner="SP", rank=work.rank),
         lambda: fit_hmm(work.sample(), work.rank, EM(iterations)),
+        lambda: fit_pfa(work.sample(), work.rank, training),
     )
-    ours, our_em = interleave([clocked(side) for side in sides], repeats)
+    ours, our_em, our_pfa = interleave([clocked(side) for side in sides], repeats)
     logs = np.array(answer["logs"]) / np.log(2)
     outputs = model.weights(words)
     positive = float(np.log2(outputs).mean()) if (outputs > 0).all() else "some outputs ≤ 0"
     truth = float(np.log2(test.target).mean())
     hmm_score = pautomac_score(np.exp2(logs), test.target).log2
     rows = [
-        [f"SP, {work.rank} states, ours", ours.median * 1e3, scores.log2_pauto, positive],
+        [f"SP, {work.rank} states, ours", ours.median * 1e3, answer["seconds"] / ours.median, scores.log2_pauto, positive],
         [
             f"EM of an HMM, {work.rank} states, {iterations} iterations, ours",
             our_em.median * 1e3,
+            answer["seconds"] / our_em.median,
             evaluate(em, test).log2_pauto,
             float(np.log2(em.weights(words)).mean()),
         ],
         [
+            f"EM of a PFA, {work.rank} states, {iterations} iterations, ours",
+            our_pfa.median * 1e3,
+            answer["seconds"] / our_pfa.median,
+            evaluate(pfa, test).log2_pauto,
+            float(np.log2(pfa.weights(words)).mean()),
+        ],
+        [
             f"hmmlearn CategoricalHMM, {work.rank} states, {iterations} iterations",
             answer["seconds"] * 1e3,
+            1.0,
             hmm_score,
             float(logs.mean()),
         ],
-        ["true model", "", scores.true_log2_pauto, truth],
+        ["true model", "", "", scores.true_log2_pauto, truth],
     ]
     notes = [
-        "Theirs ran once. The HMM emits an end symbol after each string. Its EM maximises the likelihood; SP matches moments. "
+        "Theirs ran once. The HMM emits an end symbol after each string. EM maximises the likelihood; SP matches moments. "
+        "A PFA has num_symbols times the moves of an HMM. "
         f"{len(words)} test strings as drawn; Pauto with the exact probabilities over the rows.",
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)

@@ -32,7 +32,7 @@ def export(
     out: OutFile = None,
     force: Force = False,
 ) -> Output:
-    """Write a linear model (of SP or HMM) as text for other programs."""
+    """Write a linear model (of SP, HMM or PFA) as text for other programs."""
     from ..lab.export.automata import dot, openfst, pautomac, weights_json
     from ..models.wfa import WFA
 
@@ -43,7 +43,7 @@ def export(
     saved = read_model(model)
     automaton = saved.model
     if not isinstance(automaton, WFA):
-        raise RecipeError(f"export needs a linear model, such as one of SP or HMM; the model in {model} is a network")
+        raise RecipeError(f"export needs a linear model, such as one of SP, HMM or PFA; the model in {model} is a network")
     if to == "dot":
         text = dot(automaton, saved.alphabet)
     elif to == "json":

@@ -45,6 +45,8 @@ LEARNING: Options = {
     "optimizer": ("optimizer", "optimizer_refinement"),
     "tolerance": ("tolerance", "tolerance_refinement"),
     "starts": ("starts",),
+    "em_start": ("em_start",),
+    "pseudo_count": ("pseudo_count",),
     "refine": ("refine",),
     **{name: (name,) for name in ("epochs_refinement", "rate_refinement", "batch", "weight_decay", "dropout", "restarts")},
 }

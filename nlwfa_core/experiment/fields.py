@@ -18,6 +18,8 @@ from .. import limits
 from ..errors import RecipeError
 from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import (
+    EM_LEARNERS,
+    EM_STARTS,
     FEW_STATES,
     HANKEL_LEARNERS,
     LEARNERS,
@@ -91,10 +93,12 @@ HELP = {
     "schedule": "How the learning rates of steps 1 and 2 develop (Adamax).",
     "optimizer": f"How steps 1 and 2 are trained: {'; '.join(f'{name}: {text}' for name, text in STEP_OPTIMIZERS.items())}.",
     "start": f"Where steps 1 and 2 start: {'; '.join(f'{name}: {text}' for name, text in STARTS.items())}.",
-    "starts": "Starts of steps 1 and 2; validation strings, or else the rows of H, choose one. "
-    f"0: {STARTS_OF_FEW_STATES} up to rank {FEW_STATES} unless Adamax trains, else 1.",
+    "starts": "Starts of steps 1 and 2, or of EM (PFA); validation strings, or else the rows of H or the likelihood, choose one. "
+    f"0: {STARTS_OF_FEW_STATES} for networks up to rank {FEW_STATES} unless Adamax trains, else 1.",
     "tolerance": f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
     "learning_seed": "Equal seeds give equal models.",
+    "em_start": f"Where EM of a PFA starts: {'; '.join(f'{name}: {text}' for name, text in EM_STARTS.items())}.",
+    "pseudo_count": "EM of a PFA: a number added to the expected count of each symbol, and of the end, in each state.",
     "refine": f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
     "optimizer_refinement": "How step 3 is trained on the rows of H: adamax or lbfgs.",
     "tolerance_refinement": f"L-BFGS stops when {WINDOW} epochs lowered the loss of step 3 by less than this share.",
@@ -170,10 +174,10 @@ NETWORK_FIELDS = (
     "epochs_transitions",
     "optimizer",
     "start",
-    "starts",
     "tolerance",
     *ADAMAX_ONLY,
 )
+EM_FIELDS = ("em_start", "pseudo_count")
 LIKELIHOOD_FIELDS = ("batch", "weight_decay", "dropout", "restarts")
 
 
@@ -199,6 +203,10 @@ def unmet_conditions(recipe: Recipe) -> dict[str, Condition]:
     if not kind.needs_hankel:
         refinement = [FLAT_NAMES["refinement", own] for own in RefinementRecipe.model_fields]
         need((*HANKEL_FIELDS, *refinement), "learner", *HANKEL_LEARNERS)
+    if not kind.em_options:
+        need(EM_FIELDS, "learner", *EM_LEARNERS)
+    if not (kind.networks or kind.em_options):
+        need(["starts"], "learner", *NETWORK_LEARNERS, *EM_LEARNERS)
     if not kind.networks:
         need(NETWORK_FIELDS, "learner", *NETWORK_LEARNERS)
     elif recipe.learning.optimizer == "adamax":

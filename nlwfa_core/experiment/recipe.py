@@ -18,7 +18,16 @@ from .. import limits
 from ..errors import FieldError, RecipeError, check_one_of, did_you_mean
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
-from ..learning.names import BY_RANK, LEARNERS, REFINEMENTS, TOLERANCE, Learner, needs_boundary, number_of_starts
+from ..learning.names import (
+    BY_RANK,
+    LEARNERS,
+    PSEUDO_COUNT,
+    REFINEMENTS,
+    TOLERANCE,
+    Learner,
+    needs_boundary,
+    number_of_starts,
+)
 
 # A part of every key. Raise it when equal recipes start to give other numbers than before.
 GENERATION = 1
@@ -183,6 +192,8 @@ class LearningRecipe(Record):
     starts: int = Field(default=1, ge=BY_RANK, le=100)
     tolerance: float = Field(default=TOLERANCE, ge=0, lt=1)
     seed: Seed = 0
+    em_start: Literal["random", "spectral", "split"] = "random"
+    pseudo_count: float = Field(default=PSEUDO_COUNT, ge=0, le=1e6)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -209,10 +220,15 @@ class LearningRecipe(Record):
 
         These are the options of networks for other learners, the seed for SP, and the options of the optimiser that is not used.
         Because older keys must not change, options that were added later are left out as well where they say what older versions
-        did: `optimizer`, `start`, `starts` and `tolerance` if a recipe trains as in the paper, and `starts` if there is only one.
+        did: `optimizer`, `start`, `starts` and `tolerance` if a recipe trains as in the paper, `starts` if there is only one, and
+        `em_start` and `pseudo_count` at their defaults.
         """
-        counted, omitted = self, {"optimizer", "start", "tolerance"}
-        if not self.kind.needs_hankel:
+        counted, omitted, of_em = self, {"optimizer", "start", "tolerance"}, ("em_start", "pseudo_count")
+        fields = type(self).model_fields
+        if self.kind.em_options:
+            own = {name: getattr(self, name) for name in ("learner", "rank", "seed", *of_em)}
+            counted = LearningRecipe.model_construct(**own)
+        elif not self.kind.needs_hankel:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
         elif not self.kind.networks:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank)
@@ -221,6 +237,7 @@ class LearningRecipe(Record):
             counted, omitted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY}), set()
         elif self.start != "random":
             omitted = {"optimizer", "tolerance"}
+        omitted |= {name for name in of_em if not self.kind.em_options or getattr(self, name) == fields[name].default}
         starts = number_of_starts(self.starts, self.learner, self.rank, self.optimizer)
         if starts > 1:
             return counted.model_copy(update={"starts": starts})._key_without(omitted)

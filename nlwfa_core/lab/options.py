@@ -51,6 +51,8 @@ LABELS = {
     "start": "start",
     "starts": "number of starts",
     "tolerance": "tolerance",
+    "em_start": "start of EM",
+    "pseudo_count": "pseudo-count of EM",
     "learning_seed": "seed of the networks",
     "refine": "refinement",
     "optimizer_refinement": "optimiser of the refinement",

@@ -13,6 +13,7 @@ COLOURS = {
     "tran.non": "#009E73",
     "both.non": "#CC79A7",
     "HMM": "#56B4E9",
+    "PFA": "#8C6D31",
     "GRU": "#D55E00",
     "LSTM": "#9467BD",
     "true model": "#8A8A8A",
@@ -20,7 +21,7 @@ COLOURS = {
     "n-gram": "#8A8A8A",
 }
 LINEAR_LOSS = "SP, same rank"  # the name of SP's line in charts of losses
-DASHES = {"true model": "solid", "uniform": "dot"} | dict.fromkeys(("n-gram", "HMM", "GRU", "LSTM", LINEAR_LOSS), "dash")
+DASHES = {"true model": "solid", "uniform": "dot"} | dict.fromkeys(("n-gram", "HMM", "PFA", "GRU", "LSTM", LINEAR_LOSS), "dash")
 PATTERNS = {"uniform": ".", "n-gram": "/"}  # Plotly's fill patterns of bars
 MARKERS = {
     "SP": "circle",
@@ -28,6 +29,7 @@ MARKERS = {
     "tran.non": "diamond",
     "both.non": "triangle-up",
     "HMM": "x",
+    "PFA": "pentagon",
     "GRU": "star",
     "LSTM": "cross",
 }

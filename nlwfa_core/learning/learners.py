@@ -1,7 +1,7 @@
 """Runs any learner: `fit` learns from a Hankel matrix, `fit_strings` from the strings themselves.
 
 `fit` offers SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), followed by a refinement (the third step) if
-the options ask for one; `fit_strings` offers HMM, GRU and LSTM. `values.fit_values` learns from the values of strings instead.
+the options ask for one; `fit_strings` offers HMM, PFA, GRU and LSTM. `values.fit_values` learns from the values of strings instead.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from .completion import linear_transitions
 from .hmm import EM, fit_hmm
 from .names import HANKEL_LEARNERS, LEARNERS, PROCESSOR_DEPENDENT, STRING_LEARNERS, check_learner, depends_on_processor
 from .options import Options, with_shortcuts
+from .pfa import PFATraining, fit_pfa
 from .progress import EXACT, CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent, training_state
 from .reading import Steps, as_network, first_strings, mapped_rows
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
@@ -231,10 +232,10 @@ def fit_strings(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> StringFit:
-    """Learn an HMM, a GRU or an LSTM from strings.
+    """Learn an HMM, a PFA, a GRU or an LSTM from strings.
 
-    Of the options, only the learner, the rank (here the number of states) and the seed are used. Everything else has the defaults
-    of `hmm.fit_hmm` and `recurrent.fit_recurrent`.
+    Of the options, only the learner, the rank (here the number of states), the seed and, for a PFA, `starts`, `em_start` and
+    `pseudo_count` are used. Everything else has the defaults of `hmm.fit_hmm`, `pfa.fit_pfa` and `recurrent.fit_recurrent`.
 
     Parameters
     ----------
@@ -263,6 +264,9 @@ def fit_strings(
     if options.learner == "HMM":
         settings = EM(seed=options.seed)
         model = fit_hmm(train, options.rank, settings, validation=validation, report=report, cancelled=cancelled)
+    elif options.learner == "PFA":
+        em = PFATraining(options.em_start, options.number_of_starts, pseudo_count=options.pseudo_count, seed=options.seed)
+        model = fit_pfa(train, options.rank, em, validation=validation, report=report, cancelled=cancelled)
     else:
         from .recurrent import Training, fit_recurrent
 

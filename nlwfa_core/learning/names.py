@@ -24,6 +24,8 @@ class Learner:
     networks : bool
         Whether it trains the networks of steps 1 and 2, so that the options of their widths, epochs and learning rates have an
         effect.
+    em_options : bool
+        Whether `starts`, `em_start` and `pseudo_count` have an effect, because it is learned by `pfa.fit_pfa`.
     nonlinear_factorisation, nonlinear_transitions : bool
         Whether θ is tanh in step 1, and in step 2; otherwise it is the identity.
     """
@@ -33,6 +35,7 @@ class Learner:
     networks: bool = False
     nonlinear_factorisation: bool = False
     nonlinear_transitions: bool = False
+    em_options: bool = False
 
     @property
     def is_random(self) -> bool:
@@ -48,11 +51,13 @@ LEARNERS = {
         "tanh in the factorisation and in the transitions", networks=True, nonlinear_factorisation=True, nonlinear_transitions=True
     ),
     "HMM": Learner("a hidden Markov model, by EM", needs_hankel=False),
+    "PFA": Learner("a probabilistic automaton, by EM", needs_hankel=False, em_options=True),
     "GRU": Learner("a recurrent network with gated units", needs_hankel=False),
     "LSTM": Learner("a recurrent network with long short-term memory", needs_hankel=False),
 }
 HANKEL_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.needs_hankel)
 NETWORK_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
+EM_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.em_options)
 STRING_LEARNERS = tuple(name for name, learner in LEARNERS.items() if not learner.needs_hankel)
 
 REFINEMENTS = {
@@ -74,6 +79,13 @@ STARTS = {
     "random": "random weights, the paper's",
     "svd": "the linear model: the SVD of H, then least squares",
 }
+# Where EM of a PFA starts, and what it adds to each expected emission.
+EM_STARTS = {
+    "random": "random probabilities",
+    "spectral": "a spectral model, projected on distributions",
+    "split": "one state, split again and again, with EM in between",
+}
+PSEUDO_COUNT = 0.1
 # Of training to convergence: see `options.Options`. The epochs are a limit, which most trainings do not reach.
 WINDOW = 100  # epochs
 TOLERANCE = 0.01
@@ -99,7 +111,7 @@ LBFGS_DEPENDENT = (
 
 
 def number_of_starts(starts: int, learner: str, rank: int, optimizer: str) -> int:
-    """Say how many starts of steps 1 and 2 are tried. A learner without networks has one.
+    """Say how many starts of steps 1 and 2, or of EM, are tried. A learner without networks or `em_options` has one.
 
     Parameters
     ----------
@@ -107,6 +119,8 @@ def number_of_starts(starts: int, learner: str, rank: int, optimizer: str) -> in
         The number of starts, or BY_RANK to let the rank decide: STARTS_OF_FEW_STATES for networks that are trained to convergence
         and have at most FEW_STATES states, and 1 for all others.
     """
+    if LEARNERS[learner].em_options:
+        return starts or 1
     if not LEARNERS[learner].networks:
         return 1
     several = optimizer != "adamax" and rank <= FEW_STATES

@@ -6,7 +6,16 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from ..errors import check_at_least, check_fields, check_one_of
-from .names import CONVERGED_EPOCHS, LEARNERS, REFINEMENTS, TOLERANCE, VALUE_REFINEMENTS, Learner, number_of_starts
+from .names import (
+    CONVERGED_EPOCHS,
+    LEARNERS,
+    PSEUDO_COUNT,
+    REFINEMENTS,
+    TOLERANCE,
+    VALUE_REFINEMENTS,
+    Learner,
+    number_of_starts,
+)
 
 # Fields of `Options` for training as in the paper: a number of epochs, from random weights.
 AS_IN_THE_PAPER: dict[str, Any] = {"optimizer": "adamax", "start": "random"}
@@ -86,7 +95,8 @@ class Options:
         How many starts of steps 1 and 2 are tried, each with its own random weights, or `names.BY_RANK` (0) to let
         `names.number_of_starts` decide. `fit` uses the start with the fewest bits per symbol on the validation strings. Without
         validation strings, it uses the start whose model computes the rows of H with the smallest error
-        (`refine_hankel.rolled_out_error`).
+        (`refine_hankel.rolled_out_error`). For a PFA it is the number of starts of EM, of which the one with the fewest bits per
+        symbol is used.
     tolerance : float
         For L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than this share.
     epochs_factorisation, epochs_transitions : int
@@ -101,6 +111,10 @@ class Options:
         The seed of all random numbers in steps 1 and 2.
     refinement : Refinement or str
         The third step. The name of an objective stands for the refinement with that objective and default settings.
+    em_start : str
+        For a PFA: where EM starts, one of `names.EM_STARTS`.
+    pseudo_count : float
+        For a PFA: a number added to each expected emission (see `pfa.PFATraining`).
 
     Raises
     ------
@@ -126,6 +140,8 @@ class Options:
     ridge: float = 1e-6
     seed: int = 0
     refinement: Refinement = Refinement()
+    em_start: str = "random"
+    pseudo_count: float = PSEUDO_COUNT
 
     def __post_init__(self) -> None:
         if isinstance(self.refinement, str):

@@ -78,8 +78,9 @@ def sweep_controls(recipe: Recipe) -> Grid:
         selection_mode="multi",
         key="opponents",
         bind="query-params",
-        help="A hidden Markov model trained by EM, and recurrent networks, each with as many states as the rank. They learn from "
-        "the strings themselves, stop early by the validation strings, and take up to one or two minutes each.",
+        help="A hidden Markov model and a probabilistic automaton trained by EM, and recurrent networks, each with as many states "
+        "as the rank. They learn from the strings themselves, stop early by the validation strings, and take up to one or two "
+        "minutes each.",
     )
     left, right = st.columns([1, 2])
     against = left.segmented_control("Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params")

@@ -20,7 +20,7 @@ MESSAGES = {
     ),
     "fit --train train --preset bets --out new": "--preset must be best; got 'bets'; did you mean best? See nlwfa fit --help.",
     "fit --train train --learner RNN --rank 2 --out new": (
-        "learner must be one of SP, fac.non, tran.non, both.non, HMM, GRU, LSTM; got 'RNN'"
+        "learner must be one of SP, fac.non, tran.non, both.non, HMM, PFA, GRU, LSTM; got 'RNN'"
     ),
     "fit --train train --rank 2 --out new": (
         "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation"
@@ -147,7 +147,7 @@ SWEEPS = {
         "statistics: no run of this sweep uses it; it needs learner SP, fac.non, tran.non or both.non"
     ),
     '{"learners": ["SP"], "seeds": [0, 1]}': (
-        "seeds: no run of this sweep uses it; it needs learner fac.non, tran.non, both.non, HMM, GRU or LSTM"
+        "seeds: no run of this sweep uses it; it needs learner fac.non, tran.non, both.non, HMM, PFA, GRU or LSTM"
     ),
     '{"base": {"data": {"source": "tomita", "wrap_probability": 0.3}}}': (
         "base.data.wrap_probability: no run of this sweep uses it; it needs source dyck"

@@ -47,6 +47,8 @@ OTHER: dict[str, Any] = {
     "schedule": "cosine",
     "start": "random",
     "starts": 2,
+    "em_start": "split",
+    "pseudo_count": 0.5,
     "optimizer": "adamax",
     "tolerance": 0.5,
     "refine": "hankel",

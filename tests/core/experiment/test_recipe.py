@@ -17,7 +17,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, STRING_LEARNERS
+from nlwfa_core.learning.names import BY_RANK, HANKEL_LEARNERS, LEARNERS, REFINEMENTS, STRING_LEARNERS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
 recipes = st.builds(
@@ -145,6 +145,18 @@ def test_opponents_are_named_by_strings_states_and_seed(recipe: Recipe, name: st
     assert opponent.with_learner(name, 5).key() != opponent.key() != opponent.with_learner("SP").key()
     assert opponent.changed(learning=opponent.learning.changed(seed=recipe.learning.seed ^ 1)).key() != opponent.key()
     assert opponent.changed(data=recipe.data.changed(num_test=7)).key() != opponent.key()
+
+
+def test_options_of_em_count_in_the_key_of_a_pfa_alone_and_unless_they_have_their_defaults() -> None:
+    """The keys of the others are those from before these options: of version 0.2 for the HMM."""
+    options = {"em_start": "split", "pseudo_count": 0.5}
+    assert LearningRecipe(learner="HMM").key() == "c867ae88b0f4644be2a053e634c8f7eb33b293e16946c080308975d86cf7a13c"
+    for learner in set(LEARNERS) - {"PFA"}:
+        assert LearningRecipe(learner=learner, **options).key() == LearningRecipe(learner=learner).key()
+    pfa = LearningRecipe(learner="PFA")
+    assert pfa.key() == pfa.changed(starts=BY_RANK).key() == pfa.changed(start="svd", optimizer="lbfgs", hidden=(1,)).key()
+    fields = [{"em_start": "split"}, {"pseudo_count": 0.5}, options, {"starts": 2}, {"seed": 1}, {"rank": 2}, {}]
+    assert len({pfa.changed(**own).key() for own in fields}) == len(fields)
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
