@@ -2,8 +2,9 @@
 
 A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
 lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
-`recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question, which begins
-with `? `, and its answer. The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
+`recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question (see `questions`)
+with its answer. The text is Markdown and is not escaped: it must come from the lab's authors, never from its users. docs/lessons.md
+explains the format to a teacher.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..errors import FormatError, RecipeError
 from ..experiment.fields import FIELDS, with_fields
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe
+from .questions import Question, read_question
 
 START = PRESETS["first-steps"][1]
 HEADING = ("title", "minutes", "summary", "recipe", "strings")
@@ -65,8 +67,7 @@ class Step:
         otherwise of its first action, otherwise of the step before. None in a lesson that starts from no recipe.
     look : str
         The key of the element to scroll into view; empty if the step is about the top of the page.
-    question, answer : str
-        Empty if the step has no question.
+    question : Question or None
     """
 
     title: str
@@ -77,8 +78,7 @@ class Step:
     models: tuple[Recipe, ...]
     recipe: Recipe | None
     look: str
-    question: str
-    answer: str
+    question: Question | None
 
 
 @dataclass(frozen=True)
@@ -186,14 +186,13 @@ def _step(lines: list[str], first: int, base: Recipe | None, before: Recipe | No
     if len(questions) > 1:
         raise FormatError("a step can ask only one question", first + blank + questions[1])
     cut = questions[0] if questions else len(body)
-    question = body[cut][2:].strip() if questions else ""
-    answer = "\n".join(body[cut + 1 :]).strip()
+    question = read_question(body[cut:], first + blank + cut) if questions else None
     text = "\n".join(body[:cut]).strip()
-    if not text or (questions and not answer):
-        raise FormatError("a step needs text, and an answer if it asks a question", first)
+    if not text:
+        raise FormatError("a step needs text", first)
     recipe = recipe or (actions[0].recipe if actions else before)
     look = values.get("look", "")
-    return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), recipe, look, question, answer)
+    return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), recipe, look, question)
 
 
 def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:

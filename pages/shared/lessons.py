@@ -14,7 +14,8 @@ from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.fields import FIELDS
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.lab.lessons import Action, Lesson, Step
-from pages.shared import cache, sidebar, url_parameters
+from nlwfa_core.lab.questions import Question
+from pages.shared import cache, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast
@@ -127,10 +128,7 @@ def panel(page: str) -> None:
         st.markdown(f"#### {step.title}")
         st.markdown(step.text)
         if step.question:
-            with st.expander(
-                f"**{step.question}** :grey[· answer]", key=f"lesson.answer.{lesson.name}.{index}", icon=":material/lightbulb:"
-            ):
-                st.markdown(step.answer)
+            _question(f"{lesson.name}/{index + 1}", step.question)
         mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
         if mine and mine[:2] == (lesson.name, index):
             with st.container(horizontal=True, vertical_alignment="center", key="lesson_mine"):
@@ -144,6 +142,16 @@ def panel(page: str) -> None:
         with st.container(key="look"):
             data = {"key": re.sub("[^a-zA-Z0-9_-]", "-", step.look), "visit": st.session_state.get(VISIT, 0)}
             _look(key="nlwfa.look", data=data, height=1)
+
+
+@st.fragment
+def _question(task: str, question: Question) -> None:
+    """Draw a step's question: entered if it has a key, otherwise an answer to open. A check reruns nothing else of the page."""
+    if question.key:
+        exercises.exercise(task, 0, question)
+        return
+    with st.expander(f"**{question.text}** :grey[· answer]", key=f"lesson.answer.{task}", icon=":material/lightbulb:"):
+        st.markdown(question.solution)
 
 
 def _actions(step: Step, page: str) -> None:

@@ -147,3 +147,46 @@ def test_a_run_is_resumed_from_the_start_page():
     found.click().run()
     assert app.main.title[0].value == "Train" and not complaints(app) and recipe_of(app).learning.rank == 2
     assert not [button for button in open_lab().button if (button.key or "").startswith("start.run")]
+
+
+def test_a_question_is_entered_twice_and_then_opens_its_solution():
+    app = open_lab("data", lesson="hankel-matrix", step=1)
+    name = "exercise.hankel_matrix_1_0"
+    solution = LESSONS["hankel-matrix"].steps[0].question.solution
+    assert solution not in markdown_texts(app)
+    app.text_input(key=f"{name}.entry").set_value("three")
+    app.button(key=f"{name}.check").click().run()
+    assert [error.value.replace("\\", "") for error in app.error] == ["Write a number, such as 0.3, 3/10 or 30 %; got 'three'."]
+    assert not app.warning  # what can't be read is no try
+    app.text_input(key=f"{name}.entry").set_value("0,2")
+    app.button(key=f"{name}.check").click().run()
+    assert not app.error and "That is $f(a)$" in app.warning[0].value and solution not in markdown_texts(app)
+    app.text_input(key=f"{name}.entry").set_value("3/10")
+    app.button(key=f"{name}.check").click().run()
+    assert not app.warning and solution in markdown_texts(app)
+    assert app.success[0].value == "Right at the second try. You said *0,2*, then *3/10*. The answer: 0.3."
+    app.button(key="lesson.next").click().run()
+    app.text_input(key="exercise.hankel_matrix_2_0.entry").set_value("0.1")
+    app.button(key="exercise.hankel_matrix_2_0.check").click().run()
+    app.button(key="exercise.hankel_matrix_2_0.show").click().run()
+    assert app.info[0].value.startswith("You said *0.1*. That is $f(ba)$") and app.info[0].value.endswith("The answer: **0.3**.")
+    app.button(key="lesson.back").click().run()
+    assert app.success[0].value.startswith("Right at the second try")  # the session remembers it
+
+
+def test_several_right_options_are_ticked():
+    app = open_lab("hankel", lesson="hankel-matrix", step=3)
+    name = "exercise.hankel_matrix_3_0"
+    app.button(key=f"{name}.check").click().run()
+    assert "Choose an answer first" in app.error[0].value
+    app.checkbox(key=f"{name}.entry.0").check()
+    app.button(key=f"{name}.check").click().run()
+    assert "1 of 2 right ones." in app.warning[0].value
+    app.checkbox(key=f"{name}.entry.2").check()
+    app.button(key=f"{name}.check").click().run()
+    assert app.success[0].value.startswith("Right at the second try.")
+
+
+def test_a_question_without_a_key_is_opened():
+    app = open_lab("compare", lesson="dyck", step=7)
+    assert [box.label for box in app.expander if "answer" in box.label] == ["**One possible answer** :grey[· answer]"]

@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Error, Locator, Page, Request, ViewportSize, WebSocket, expect
 
+from nlwfa_core.lab.answers import SEPARATOR, ChoiceKey, Key
 from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.scores import SCORES
 from tests import quick
@@ -112,6 +113,21 @@ def paste(page: Page, text: str) -> None:
 
 def press(page: Page, key: str) -> None:
     keyed(page, key).get_by_role("button").click()
+
+
+def enter(page: Page, task: str, key: Key, seed: int = 0) -> None:
+    """Enters the correct answer to a question, and checks it."""
+    name = f"exercise.{re.sub('[^a-zA-Z0-9]', '_', f'{task}_{seed}')}"
+    parts = key.best.split(SEPARATOR)
+    if isinstance(key, ChoiceKey):
+        kind = "checkbox" if key.several else "radio"
+        texts = [option.text for option in key.options]
+        for part in parts:
+            keyed(page, name.replace(".", "_")).get_by_role(kind).nth(texts.index(part)).locator("xpath=ancestor::label").click()
+    else:
+        keyed(page, f"{name}.entry").locator("input").fill(key.best)
+    press(page, f"{name}.check")
+    settled(page)
 
 
 def train(page: Page, key: str = "train") -> None:

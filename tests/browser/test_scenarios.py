@@ -24,6 +24,7 @@ from tests.browser.screen import (
     WIDE,
     choose,
     drawn,
+    enter,
     eventually,
     go,
     heading,
@@ -94,8 +95,14 @@ class Student:
         settled(self.page)
 
     def answers(self) -> None:
-        """Says what it thinks, and opens the answer: only then is it seen."""
-        box = keyed(self.page, f"lesson.answer.{self.lesson.name}.{self.place}")
+        """Says what it thinks, and only then sees the answer: what it enters is right, or it opens what is not entered."""
+        question = self.lesson.steps[self.place].question
+        assert question is not None
+        if question.key:
+            enter(self.page, f"{self.lesson.name}/{self.place + 1}", question.key)
+            expect(keyed(self.page, "lesson")).to_contain_text("Right. You said")
+            return
+        box = keyed(self.page, f"lesson.answer.{self.lesson.name}/{self.place + 1}")
         inside = box.get_by_test_id("stExpanderDetails")
         expect(inside).to_be_hidden()
         box.locator("summary").click()

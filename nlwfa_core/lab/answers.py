@@ -1,0 +1,439 @@
+"""Keys of answers: what is expected, how a person's text is read, how much of it is right, and what is wrong with the rest.
+
+A key reads text and never evaluates it. Text that can't be read raises RecipeError, and does not count as a try. Widgets that offer
+choices join them with `SEPARATOR` into the same kind of text, so that any answer can be stored, sent and checked again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from ..errors import RecipeError, plural
+
+SEPARATOR = " | "
+MAX_CHARACTERS = 200
+EMPTY_STRING = ("", "λ", "ε", "lambda", "epsilon", "empty")
+NEARLY = 5  # tolerances: an answer as near as this gets half the credit
+ROUNDING = 1e-9  # relative tolerance of a number without a tolerance of its own
+FORMS = "0.3, 3/10 or 30 %"
+
+DIGITS = r"(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)"
+DECIMAL = re.compile(rf"([+-]?)({DIGITS})(?:e([+-]?[0-9]{{1,2}})|\s*[*·×x]\s*10\s*\^\s*\(?([+-]?[0-9]{{1,2}})\)?)?")
+WHOLE_NUMBERS = re.compile("[+-]?[0-9]{1,2}(,[+-]?[0-9]{1,2}){2,}")  # three or more: commas that can't be decimal
+TWO_MEANINGS = re.compile("[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer is worth.
+
+    Attributes
+    ----------
+    credit : float
+        Between 0 and 1, which is a correct answer.
+    reason : str
+        Markdown: what is wrong; empty for a correct answer.
+    """
+
+    credit: float
+    reason: str = ""
+
+    @property
+    def correct(self) -> bool:
+        return self.credit == 1
+
+
+class Key(Protocol):
+    """What every key has."""
+
+    @property
+    def truth(self) -> str:
+        """The correct answer, as Markdown."""
+
+    @property
+    def best(self) -> str:
+        """The correct answer, as a person would enter it."""
+
+    def written(self, text: str) -> str:
+        """An answer, as Markdown."""
+
+    def check(self, text: str) -> Verdict:
+        """Check an answer. Raises RecipeError if it can't be read."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A wrong answer that is typical.
+
+    Attributes
+    ----------
+    answer : str
+    reason : str
+        Markdown: where it comes from.
+    """
+
+    answer: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class NumberKey:
+    """A number, right within an absolute tolerance.
+
+    >>> NumberKey(0.3, 0.005).check("30 %"), NumberKey(0.3, 0.005).check("0,2")
+    (Verdict(credit=1, reason=''), Verdict(credit=0, reason='Too small.'))
+    """
+
+    value: float
+    tolerance: float = 0
+    hints: tuple[Hint, ...] = ()
+
+    @property
+    def truth(self) -> str:
+        return write_number(self.value)
+
+    @property
+    def best(self) -> str:
+        return write_number(self.value)
+
+    def written(self, text: str) -> str:
+        return _plain(text)
+
+    def check(self, text: str) -> Verdict:
+        number = read_number(text)
+        if _equal(number, self.value, self.tolerance):
+            return Verdict(1)
+        for hint in self.hints:
+            if _equal(number, read_number(hint.answer), 0):
+                return Verdict(0, hint.reason)
+        if self.tolerance and _equal(number, self.value, NEARLY * self.tolerance):
+            return Verdict(0.5, "Nearly: compute or read it more exactly.")
+        if self.value and _equal(number, -self.value, self.tolerance):
+            return Verdict(0, "Look at the sign.")
+        return Verdict(0, "Too small." if number < self.value else "Too large.")
+
+
+@dataclass(frozen=True)
+class NumbersKey:
+    """Several numbers in a fixed order, such as a state vector. Each number that is right counts.
+
+    >>> NumbersKey((1, 2)).check("(1; 3)")
+    Verdict(credit=0.5, reason='1 of 2 numbers is right.')
+    """
+
+    values: tuple[float, ...]
+    tolerance: float = 0
+    hints: tuple[Hint, ...] = ()
+
+    @property
+    def truth(self) -> str:
+        return f"({', '.join(map(write_number, self.values))})"
+
+    @property
+    def best(self) -> str:
+        return " ".join(map(write_number, self.values))
+
+    def written(self, text: str) -> str:
+        return _plain(text)
+
+    def check(self, text: str) -> Verdict:
+        numbers = read_numbers(text)
+        if len(numbers) != len(self.values):
+            raise RecipeError(f"write {plural(len(self.values), 'number')} with spaces between them; got {len(numbers)}")
+        right = sum(_equal(number, value, self.tolerance) for number, value in zip(numbers, self.values, strict=True))
+        if right == len(numbers):
+            return Verdict(1)
+        for hint in self.hints:
+            wrong = read_numbers(hint.answer)
+            if len(wrong) == len(numbers) and all(map(_equal, numbers, wrong, [0] * len(wrong))):
+                return Verdict(right / len(numbers), hint.reason)
+        return Verdict(right / len(numbers), f"{right} of {len(numbers)} numbers {'is' if right == 1 else 'are'} right.")
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a choice; a wrong one may have a reason, in Markdown."""
+
+    text: str
+    right: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ChoiceKey:
+    """One option that is right, or several, all of which have to be chosen; each wrong one takes a right one's credit away.
+
+    >>> ChoiceKey((Option("1", True), Option("2", True), Option("3", False))).check("1")
+    Verdict(credit=0.5, reason='1 of 2 right ones.')
+    """
+
+    options: tuple[Option, ...]
+
+    @property
+    def several(self) -> bool:
+        return sum(option.right for option in self.options) > 1
+
+    @property
+    def truth(self) -> str:
+        return "; ".join(option.text for option in self.options if option.right)
+
+    @property
+    def best(self) -> str:
+        return SEPARATOR.join(option.text for option in self.options if option.right)
+
+    def written(self, text: str) -> str:
+        return "; ".join(_parts(text))
+
+    def check(self, text: str) -> Verdict:
+        names = [option.text for option in self.options]
+        chosen = [self.options[names.index(part)] for part in _known(_parts(text), names)]
+        if not self.several and len(chosen) > 1:
+            raise RecipeError(f"choose one option; got {len(chosen)}")
+        rights, wrong = sum(option.right for option in self.options), [option for option in chosen if not option.right]
+        hits = len(chosen) - len(wrong)
+        if hits == rights and not wrong:
+            return Verdict(1)
+        reason = " ".join(option.reason for option in wrong if option.reason)
+        if self.several:
+            count = f"{hits} of {rights} right ones" + (f", and {len(wrong)} too many." if wrong else ".")
+            return Verdict(max(0, hits - len(wrong)) / rights, f"{count} {reason}".strip())
+        return Verdict(0, reason or "No.")
+
+    def shuffled(self, seed: int) -> ChoiceKey:
+        """Put the options into an order that the seed decides."""
+        order = np.random.default_rng(seed).permutation(len(self.options))
+        return replace(self, options=tuple(self.options[index] for index in order))
+
+
+@dataclass(frozen=True)
+class StringKey:
+    """A string over an alphabet of characters; several may be right. Each symbol in its position counts.
+
+    >>> StringKey(("aba",), "ab").check("abb")
+    Verdict(credit=0.6666666666666666, reason='2 of 3 symbols are right.')
+    """
+
+    strings: tuple[str, ...]
+    alphabet: str
+    hints: tuple[Hint, ...] = ()
+
+    @property
+    def truth(self) -> str:
+        return " or ".join(_code(string) for string in self.strings)
+
+    @property
+    def best(self) -> str:
+        return self.strings[0] or "λ"
+
+    def written(self, text: str) -> str:
+        return _code(self._read(text))
+
+    def check(self, text: str) -> Verdict:
+        string = self._read(text)
+        if string in self.strings:
+            return Verdict(1)
+        for hint in self.hints:
+            if self._read(hint.answer) == string:
+                return Verdict(0, hint.reason)
+        lengths = {len(right) for right in self.strings}
+        if len(string) not in lengths:
+            return Verdict(0, "Too short." if len(string) < min(lengths) else "Too long." if len(string) > max(lengths) else "No.")
+        right = max(sum(map(str.__eq__, string, other)) for other in self.strings if len(other) == len(string))
+        return Verdict(right / len(string), f"{right} of {plural(len(string), 'symbol')} {'is' if right == 1 else 'are'} right.")
+
+    def _read(self, text: str) -> str:
+        string = "".join(_short(text).split())
+        if string.lower() in EMPTY_STRING:
+            return ""
+        if wrong := [symbol for symbol in string if symbol not in self.alphabet]:
+            raise RecipeError(f"use only the symbols {' '.join(self.alphabet)}, or λ for the empty string; got {wrong[0]!r}")
+        return string
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """A cell of a matrix, by the labels of its row and column; several may be right. Half the credit if one of the two is right."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[str, str], ...]
+    hints: tuple[Hint, ...] = ()
+
+    @property
+    def truth(self) -> str:
+        return " or ".join(self.written(SEPARATOR.join(cell)) for cell in self.cells)
+
+    @property
+    def best(self) -> str:
+        return SEPARATOR.join(self.cells[0])
+
+    def written(self, text: str) -> str:
+        row, column = self._read(text)
+        return f"row {_code(row)}, column {_code(column)}"
+
+    def check(self, text: str) -> Verdict:
+        cell = self._read(text)
+        if cell in self.cells:
+            return Verdict(1)
+        for hint in self.hints:
+            if self._read(hint.answer) == cell:
+                return Verdict(0, hint.reason)
+        if any(cell[0] == right[0] for right in self.cells):
+            return Verdict(0.5, "The row is right, the column is not.")
+        if any(cell[1] == right[1] for right in self.cells):
+            return Verdict(0.5, "The column is right, the row is not.")
+        return Verdict(0, "Neither the row nor the column is right.")
+
+    def _read(self, text: str) -> tuple[str, str]:
+        parts = _parts(text.replace(",", SEPARATOR.strip()))
+        if len(parts) != 2:
+            raise RecipeError(f"a cell is a row and a column; got {text[:40]!r}")
+        return _known(parts[:1], self.rows)[0], _known(parts[1:], self.columns)[0]
+
+
+@dataclass(frozen=True)
+class OrderKey:
+    """Items in an order. The credit is the share of pairs in the right order, above what a guess gets.
+
+    >>> OrderKey(("1", "2", "3")).check("1 | 3 | 2")
+    Verdict(credit=0.33333333333333326, reason='2 of 3 pairs are in the right order.')
+    """
+
+    items: tuple[str, ...]
+
+    @property
+    def truth(self) -> str:
+        return ", ".join(self.items)
+
+    @property
+    def best(self) -> str:
+        return SEPARATOR.join(self.items)
+
+    def written(self, text: str) -> str:
+        return ", ".join(_parts(text))
+
+    def check(self, text: str) -> Verdict:
+        order = _known(_parts(text), self.items)
+        if len(order) != len(self.items):
+            raise RecipeError(f"put all {len(self.items)} items in order; got {len(order)}")
+        ranks = [self.items.index(item) for item in order]
+        pairs = [(i, j) for j in range(len(ranks)) for i in range(j)]
+        right = sum(ranks[i] < ranks[j] for i, j in pairs)
+        if right == len(pairs):
+            return Verdict(1)
+        return Verdict(max(0.0, 2 * right / len(pairs) - 1), f"{right} of {len(pairs)} pairs are in the right order.")
+
+    def shuffled(self, seed: int) -> tuple[str, ...]:
+        """The items in an order that the seed decides, and which is not the right one."""
+        order = np.random.default_rng(seed).permutation(len(self.items))
+        items = tuple(self.items[index] for index in order)
+        return items if items != self.items else items[::-1]
+
+
+def read_number(text: str) -> float:
+    """Read a number: decimal point or comma, fraction, per cent, powers of ten, ∞.
+
+    >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "−∞")]
+    [0.3, 0.3, 0.3, 0.3, -inf]
+
+    Raises
+    ------
+    RecipeError
+        If the text is no number, or may mean two.
+    """
+    typed = _short(text)
+    plain = re.sub(r"^[=≈]\s*", "", typed.replace("−", "-")).lower()
+    if plain.lstrip("+-") in ("∞", "inf", "infinity") and len(plain) - len(plain.lstrip("+-")) < 2:
+        return -math.inf if plain.startswith("-") else math.inf
+    share = plain.endswith("%")
+    parts = [part.strip() for part in plain.removesuffix("%").split("/")]
+    if len(parts) > 2:
+        raise RecipeError(f"write one number, such as {FORMS}; got {typed!r}")
+    numbers = [_decimal(part, typed) for part in parts]
+    if len(numbers) == 2 and numbers[1] == 0:
+        raise RecipeError(f"a fraction must not have the denominator 0; got {typed!r}")
+    value = numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0]
+    return float(value / 100 if share else value)
+
+
+def read_numbers(text: str) -> tuple[float, ...]:
+    """Read numbers with spaces, semicolons, or commas and spaces between them; brackets around them are ignored.
+
+    >>> read_numbers("(0.5, 1/4)"), read_numbers("0,5; 2"), read_numbers("2,4,6")
+    ((0.5, 0.25), (0.5, 2.0), (2.0, 4.0, 6.0))
+    """
+    inside = _short(text).strip("()[]{}")
+    if WHOLE_NUMBERS.fullmatch(inside):
+        inside = inside.replace(",", " ")
+    close = re.sub(r"\s*/\s*|\s+(?=%)", lambda sign: sign[0].strip(), inside)  # 1 / 4 and 30 % are one number each
+    parts = [part for part in re.split(r"\s*;\s*|,\s+|\s+", close) if part]
+    return tuple(map(read_number, parts))
+
+
+def write_number(value: float) -> str:
+    """Write a number as a person would: at most six digits; a simple fraction if decimals do not end.
+
+    >>> [write_number(value) for value in (3.0, 0.125, 2 / 3, 0.0417, float("inf"))]
+    ['3', '0.125', '2/3', '0.0417', '∞']
+    """
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    fraction = Fraction(value).limit_denominator(500)
+    if not _equal(float(fraction), value, 0) or _equal(round(value, 4), value, 0):
+        return f"{value:.6g}".replace("-", "−")
+    return str(fraction).replace("-", "−")
+
+
+def _decimal(text: str, typed: str) -> Fraction:
+    if TWO_MEANINGS.fullmatch(text):
+        raise RecipeError(f"{typed!r} can be read in two ways; write a decimal point, and nothing between thousands")
+    match = DECIMAL.fullmatch(text)
+    if not match:
+        raise RecipeError(f"write a number, such as {FORMS}; got {typed!r}")
+    sign, digits, exponent, power = match.groups()
+    number = Fraction(digits.replace(",", ".").strip(".") if digits[0] not in ".," else f"0.{digits[1:]}")
+    return (-number if sign == "-" else number) * Fraction(10) ** int(exponent or power or 0)
+
+
+def _equal(number: float, value: float, tolerance: float) -> bool:
+    """Whether two numbers are equal within a tolerance, and rounding."""
+    if math.isinf(number) or math.isinf(value):
+        return number == value
+    return abs(number - value) <= tolerance * (1 + ROUNDING) + ROUNDING * abs(value)
+
+
+def _short(text: str) -> str:
+    if len(text) > MAX_CHARACTERS:
+        raise RecipeError(f"an answer may have at most {MAX_CHARACTERS} characters; got {len(text):,}")
+    if not text.strip():
+        raise RecipeError("enter an answer first")
+    return text.strip()
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(SEPARATOR.strip()) if part.strip()]
+
+
+def _known(parts: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the parts, each once. Raises RecipeError if there are none, or one that is not among the names."""
+    if not parts:
+        raise RecipeError("choose an answer first")
+    if wrong := [part for part in parts if part not in names]:
+        raise RecipeError(f"{wrong[0][:40]!r} is not one of the options")
+    return list(dict.fromkeys(parts))
+
+
+def _code(string: str) -> str:
+    return f"`{string}`" if string and string != "λ" else "λ"
+
+
+def _plain(text: str) -> str:
+    """A number as it was typed, so that Markdown shows it as it is."""
+    return re.sub(r"([\\`*_\[\]()$~<>|^])", r"\\\1", text.strip()[:MAX_CHARACTERS])

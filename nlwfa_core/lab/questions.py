@@ -1,0 +1,222 @@
+"""Questions in Markdown, with keys by which answers are checked, and a person's response: one try, a second, then the solution.
+
+In a lesson and in the bank of tasks, a question begins with `? `. The lines directly below may declare its key:
+
+- `answer: 0.3 ± 0.005`: a number; the tolerance may be a percentage, or be left out
+- `numbers: 0.5 0.25 ± 0.01`: several, in this order
+- `right: text` and `wrong: text | reason`: options; with two or more right ones, all of them have to be chosen
+- `string: ab | ba`: a string; `alphabet: a b` says its symbols, if they are more than those of the answers
+- `cell: λ, ab | ab, λ`: any of these cells (row, column); `rows: λ a b` and `columns: λ a b` are the labels
+- `order: first | second | third`
+- `hint: wrong answer | reason`: for a number, numbers, a string or a cell
+
+What follows is the solution. A question without a key is not entered: its answer is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import FormatError, RecipeError
+from .answers import (
+    EMPTY_STRING,
+    CellKey,
+    ChoiceKey,
+    Hint,
+    Key,
+    NumberKey,
+    NumbersKey,
+    Option,
+    OrderKey,
+    StringKey,
+    Verdict,
+    read_number,
+    read_numbers,
+)
+
+MAX_TRIES = 2
+KEYS = ("answer", "numbers", "right", "string", "cell", "order")  # each declares another kind
+NAMES = (*KEYS, "wrong", "hint", "alphabet", "rows", "columns")
+LINE = re.compile(rf"({'|'.join(NAMES)}):(.*)")
+HINTED = ("answer", "numbers", "string", "cell")
+
+Declaration = tuple[int, str, str]  # line, name, value
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its solution, both Markdown; without a key its answer is not entered."""
+
+    text: str
+    solution: str
+    key: Key | None = None
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a person has answered to one question so far: a small value that can be stored.
+
+    Attributes
+    ----------
+    task : str
+        The name of the question: `rank/1` is the first step of the lesson *rank*, `cell` a task of the bank.
+    seed : int
+        The seed of a task's numbers; 0 in a lesson.
+    answers : tuple of str
+        The tries as they were entered, at most `MAX_TRIES`.
+    credits : tuple of float
+        One for each try.
+    reason : str
+        What is wrong with the last try.
+    shown : bool
+        Whether the person asked for the solution.
+    """
+
+    task: str
+    seed: int = 0
+    answers: tuple[str, ...] = ()
+    credits: tuple[float, ...] = ()
+    reason: str = ""
+    shown: bool = False
+
+    @property
+    def tries(self) -> int:
+        return len(self.answers)
+
+    @property
+    def correct(self) -> bool:
+        return 1 in self.credits
+
+    @property
+    def over(self) -> bool:
+        """Whether the solution is open."""
+        return self.correct or self.shown or self.tries >= MAX_TRIES
+
+    @property
+    def points(self) -> float:
+        """Between 0 and 1: the best try, where a second one counts half."""
+        return max((credit / (number + 1) for number, credit in enumerate(self.credits)), default=0.0)
+
+    def record(self) -> dict[str, Any]:
+        """Return what has to be stored: task, seed, the last answer, whether it is correct, and the number of tries."""
+        answer = self.answers[-1] if self.answers else ""
+        return {"task": self.task, "seed": self.seed, "answer": answer, "correct": self.correct, "tries": self.tries}
+
+    def answered(self, key: Key, text: str) -> Response:
+        """Check one more try. Raises RecipeError if it can't be read or repeats the last one; neither counts as a try."""
+        verdict: Verdict = key.check(text)
+        if self.over:
+            return self
+        if text in self.answers:
+            raise RecipeError("this was your last answer; try another one")
+        return replace(self, answers=(*self.answers, text), credits=(*self.credits, verdict.credit), reason=verdict.reason)
+
+    def opened(self) -> Response:
+        """Open the solution."""
+        return replace(self, shown=True)
+
+
+def read_question(lines: Sequence[str], first: int) -> Question:
+    """Read a question from its lines, the first of which begins with `? ` and is line `first` of the file.
+
+    Raises
+    ------
+    FormatError
+        With the number of the line that has the error.
+    """
+    end = next((index for index, line in enumerate(lines[1:], 1) if not LINE.match(line)), len(lines))
+    declarations = []
+    for line, text in enumerate(lines[1:end], first + 1):
+        name, value = LINE.match(text).groups()  # type: ignore[union-attr]
+        if not value.strip():
+            raise FormatError(f"{name}: nothing follows the colon", line)
+        declarations.append((line, name, value.strip()))
+    solution = "\n".join(lines[end:]).strip()
+    if not solution:
+        raise FormatError("a question needs an answer in words below it", first)
+    return Question(lines[0][2:].strip(), solution, read_key(declarations) if declarations else None)
+
+
+def read_key(declarations: Sequence[Declaration]) -> Key:
+    """Read a key from the lines that declare it.
+
+    Raises
+    ------
+    FormatError
+        With the number of the line that has the error.
+    """
+    line, values = declarations[0][0], {name: value for _, name, value in declarations}
+    kinds = [name for name in KEYS if name in values]
+    if len(kinds) != 1:
+        raise FormatError(f"a question that is entered needs one of {', '.join(KEYS)}; got {' and '.join(kinds) or 'none'}", line)
+    kind = kinds[0]
+    allowed = {kind} | {"right": {"wrong"}, "string": {"alphabet"}, "cell": {"rows", "columns"}}.get(kind, set())
+    allowed |= {"hint"} if kind in HINTED else set()
+    for number, name, _ in declarations:
+        if name not in allowed:
+            raise FormatError(f"{name} does not go with {kind}", number)
+        if [other for _, other, _ in declarations].count(name) > 1 and name not in ("right", "wrong", "hint"):
+            raise FormatError(f"{name} occurs twice", number)
+    try:
+        key = _key(kind, values, declarations)
+        for hint in getattr(key, "hints", ()):
+            key.check(hint.answer)
+        if not key.check(key.best).correct:
+            raise RecipeError("the answer can't be entered")
+    except FormatError:
+        raise
+    except RecipeError as error:
+        raise FormatError(str(error), line) from None
+    return key
+
+
+def _key(kind: str, values: dict[str, str], declarations: Sequence[Declaration]) -> Key:
+    hints = tuple(_hint(number, value) for number, name, value in declarations if name == "hint")
+    if kind in ("answer", "numbers"):
+        numbers, _, tolerance = values[kind].partition("±")
+        if kind == "answer":
+            value = read_number(numbers)
+            return NumberKey(value, _tolerance(tolerance, abs(value)), hints)
+        row = read_numbers(numbers)
+        return NumbersKey(row, _tolerance(tolerance, max(map(abs, row))), hints)
+    if kind == "right":
+        options = []
+        for number, name, value in declarations:
+            text, _, reason = (part.strip() for part in value.partition("|"))
+            options.append(Option(text, name == "right", reason))
+            if [option.text for option in options].count(text) > 1:
+                raise FormatError(f"there are two options {text!r}", number)
+        if len(options) < 2:
+            raise RecipeError("a choice needs at least two options")
+        return ChoiceKey(tuple(options))
+    parts = tuple(part.strip() for part in values[kind].split("|"))
+    if kind == "string":
+        strings = tuple("" if part.lower() in EMPTY_STRING else part for part in parts)
+        symbols = dict.fromkeys("".join((values.get("alphabet", "").replace(" ", ""), *strings)))
+        return StringKey(strings, "".join(symbols), hints)
+    if kind == "cell":
+        cells = tuple((row.strip(), column.strip()) for row, _, column in (part.partition(",") for part in parts))
+        rows, columns = (tuple(values.get(name, "").split()) for name in ("rows", "columns"))
+        if not rows or not columns:
+            raise RecipeError("a cell needs lines rows: and columns: with all labels")
+        return CellKey(rows, columns, cells, hints)
+    if len(parts) < 2 or len(set(parts)) < len(parts) or not all(parts):
+        raise RecipeError("an order needs at least two items, all different")
+    return OrderKey(parts)
+
+
+def _hint(line: int, value: str) -> Hint:
+    answer, bar, reason = value.rpartition("|")
+    if not bar or not answer.strip() or not reason.strip():
+        raise FormatError(f"expected hint: wrong answer | reason; got {value!r}", line)
+    return Hint(answer.strip(), reason.strip())
+
+
+def _tolerance(text: str, size: float) -> float:
+    if not text.strip():
+        return 0
+    value = read_number(text)
+    return value * size if text.strip().endswith("%") else value

@@ -1,0 +1,140 @@
+"""A question that is entered: its field, one try, a second, then the solution with what was entered beside what is true.
+
+The session keeps the responses. Each is a small value, so that they can be collected elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from nlwfa_core import RecipeError
+from nlwfa_core.lab.answers import FORMS, SEPARATOR, CellKey, ChoiceKey, Key, NumberKey, NumbersKey, OrderKey, StringKey
+from nlwfa_core.lab.questions import Question, Response
+from pages.shared.widgets import escape_markdown
+
+RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
+PLACES = ("first", "second", "third")
+
+
+def responses() -> dict[tuple[str, int], Response]:
+    """All responses of this session: name and seed of the question -> response."""
+    saved: dict[tuple[str, int], Response] = st.session_state.setdefault(RESPONSES, {})
+    return saved
+
+
+def exercise(task: str, seed: int, question: Question) -> None:
+    """Draw a question with a key: its entry, or what came of it."""
+    assert question.key is not None
+    key, response = question.key, responses().get((task, seed), Response(task, seed))
+    name = re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
+    with st.container(key=f"exercise_{name}", gap="small"):
+        st.markdown(f"**{question.text}**")
+        if response.over:
+            _result(response, key)
+            st.markdown(question.solution)
+            return
+        if response.tries:
+            st.warning(
+                f"{_said(key, response.answers[-1])}: not yet right. {response.reason} Try once more.", icon=":material/replay:"
+            )
+        if error := st.session_state.get(ERRORS, {}).get((task, seed)):
+            st.error(escape_markdown(f"{error[0].upper()}{error[1:]}."), icon=":material/error:")
+        with st.form(f"exercise.{name}", border=False), st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            fields = _fields(key, f"exercise.{name}.entry", seed)
+            st.form_submit_button(
+                "Check", key=f"exercise.{name}.check", on_click=_check, args=(task, seed, key, fields), icon=":material/check:"
+            )
+            if response.tries:
+                st.form_submit_button(
+                    "Show me",
+                    key=f"exercise.{name}.show",
+                    on_click=_show,
+                    args=(response,),
+                    type="tertiary",
+                    icon=":material/lightbulb:",
+                )
+
+
+def _result(response: Response, key: Key) -> None:
+    """What was entered, beside what is true."""
+    entered = ", then ".join(_said(key, answer) for answer in response.answers)
+    if response.correct:
+        try_ = "" if response.tries == 1 else f" at the {PLACES[response.tries - 1]} try"
+        text = f"Right{try_}. You said {entered}." + ("" if _same(key, response.answers[-1]) else f" The answer: {key.truth}.")
+        st.success(text, icon=":material/check_circle:")
+        return
+    reason = f" {response.reason}" if response.reason else ""
+    st.info(f"You said {entered}.{reason} The answer: **{key.truth}**.", icon=":material/compare_arrows:")
+
+
+def _same(key: Key, answer: str) -> bool:
+    return key.written(answer) == key.written(key.best)
+
+
+def _said(key: Key, answer: str) -> str:
+    """What was entered, as the sentence quotes it."""
+    return f"*{key.written(answer)}*" if isinstance(key, NumberKey | NumbersKey) else f"“{key.written(answer)}”"
+
+
+def _fields(key: Key, name: str, seed: int) -> list[str]:
+    """Draw the widgets of an answer; returns their keys."""
+    if isinstance(key, ChoiceKey) and key.several:
+        st.caption("Choose all that are right.", width="content")
+        for number, option in enumerate(key.options):
+            st.checkbox(option.text, key=f"{name}.{number}", width="content")
+        return [f"{name}.{number}" for number in range(len(key.options))]
+    if isinstance(key, ChoiceKey):
+        texts = [option.text for option in key.options]
+        st.radio("Your answer", texts, index=None, key=name, label_visibility="collapsed")
+    elif isinstance(key, CellKey):
+        with st.container(horizontal=True, gap="small"):
+            st.selectbox("Row", key.rows, index=None, key=f"{name}.row", width=120, placeholder="?")
+            st.selectbox("Column", key.columns, index=None, key=f"{name}.column", width=120, placeholder="?")
+        return [f"{name}.row", f"{name}.column"]
+    elif isinstance(key, OrderKey):
+        st.multiselect(
+            "Choose them in order", key.shuffled(seed), key=name, placeholder="the first", select_all=False, width="stretch"
+        )
+    else:
+        example = (
+            f"for example {FORMS}"
+            if isinstance(key, NumberKey)
+            else f"{len(key.values)} numbers with spaces between them"
+            if isinstance(key, NumbersKey)
+            else f"symbols {' '.join(key.alphabet)}"
+            if isinstance(key, StringKey)
+            else ""
+        )
+        st.text_input("Your answer", key=name, placeholder=example, autocomplete="off", label_visibility="collapsed", width=300)
+    return [name]
+
+
+def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
+    """Read the widgets of an answer, and check it. For callbacks."""
+    errors = st.session_state.setdefault(ERRORS, {})
+    errors.pop((task, seed), None)
+    before = responses().get((task, seed), Response(task, seed))
+    try:
+        responses()[task, seed] = before.answered(key, _text(key, fields))
+    except RecipeError as error:
+        errors[task, seed] = str(error)
+
+
+def _text(key: Key, fields: list[str]) -> str:
+    """The values of an answer's widgets as the text that its key reads."""
+    values = [st.session_state.get(field) for field in fields]
+    if isinstance(key, ChoiceKey) and key.several:
+        return SEPARATOR.join(option.text for option, ticked in zip(key.options, values, strict=True) if ticked)
+    if isinstance(key, CellKey):
+        return SEPARATOR.join(value for value in values if value)
+    if isinstance(key, OrderKey):
+        return SEPARATOR.join(values[0] or ())
+    return values[0] or ""
+
+
+def _show(response: Response) -> None:
+    """Open the solution. For callbacks."""
+    responses()[response.task, response.seed] = response.opened()
+    st.session_state.get(ERRORS, {}).pop((response.task, response.seed), None)
