@@ -2,9 +2,9 @@
 
 A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
 lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
-`recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question (see `questions`)
-with its answer. The text is Markdown and is not escaped: it must come from the lab's authors, never from its users. docs/lessons.md
-explains the format to a teacher.
+`recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question with its answer
+(see `questions`). The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
+A teacher finds all of this explained in docs/lessons.md.
 """
 
 from __future__ import annotations

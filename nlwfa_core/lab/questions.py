@@ -174,21 +174,21 @@ def read_key(declarations: Sequence[Declaration]) -> Key:
 
 
 def _key(kind: str, values: dict[str, str], declarations: Sequence[Declaration]) -> Key:
-    hints = tuple(_hint(number, value) for number, name, value in declarations if name == "hint")
+    hints = tuple(_hint(line, value) for line, name, value in declarations if name == "hint")
     if kind in ("answer", "numbers"):
         numbers, _, tolerance = values[kind].partition("±")
         if kind == "answer":
-            value = read_number(numbers)
-            return NumberKey(value, _tolerance(tolerance, abs(value)), hints)
+            number = read_number(numbers)
+            return NumberKey(number, _tolerance(tolerance, abs(number)), hints)
         row = read_numbers(numbers)
         return NumbersKey(row, _tolerance(tolerance, max(map(abs, row))), hints)
     if kind == "right":
         options = []
-        for number, name, value in declarations:
+        for line, name, value in declarations:
             text, _, reason = (part.strip() for part in value.partition("|"))
             options.append(Option(text, name == "right", reason))
             if [option.text for option in options].count(text) > 1:
-                raise FormatError(f"there are two options {text!r}", number)
+                raise FormatError(f"there are two options {text!r}", line)
         if len(options) < 2:
             raise RecipeError("a choice needs at least two options")
         return ChoiceKey(tuple(options))

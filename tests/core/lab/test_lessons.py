@@ -18,8 +18,8 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models, run
 from nlwfa_core.experiment.results import Result, load_result
-from nlwfa_core.lab.lessons import START, Lesson, read_lesson, read_lessons
-from nlwfa_core.lab.questions import Question
+from nlwfa_core.lab.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
+from nlwfa_core.lab.questions import NAMES, Question
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.lab.strings import most_frequent
 from nlwfa_core.learning.names import depends_on_processor
@@ -100,6 +100,21 @@ def test_errors_name_the_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "1-bad.md").write_text("nothing", encoding="utf-8")
     with pytest.raises(RecipeError, match=r"1-bad\.md: line 1"):
         read_lessons(tmp_path)
+
+
+def test_the_example_for_teachers() -> None:
+    """What docs/lessons.md shows can be read, and its numbers are right."""
+    text = (ASSETS.parent / "docs" / "lessons.md").read_text(encoding="utf-8")
+    lesson = read_lesson("my-lesson", text.split("```markdown\n")[1].split("```")[0])
+    words = lesson.strings.decode().split()
+    first, second, third = (step.question for step in lesson.steps)
+    assert first and second and third and first.key and second.key and third.key is None
+    assert first.key.check(str(words.count("ab") / len(words))).correct
+    begin = {cell: sum(word.startswith(cell) for word in words) / len(words) for cell in "ab"}
+    assert begin == {"a": 0.8, "b": 0.2} and second.key.best == "row λ, column `a` | row `a`, column λ"
+    assert [entry.learning.learner for entry in lesson.steps[2].models] == ["SP"]
+    named = set(re.findall(r"^\| `([a-z]+):", text, re.MULTILINE)) | {"summary", "wrong", "alphabet", "rows", "columns"}
+    assert {*HEADING, *STEP, *NAMES} <= named
 
 
 def test_ours() -> None:
