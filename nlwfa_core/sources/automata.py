@@ -1,8 +1,8 @@
-"""Random automata, and strings drawn from an automaton that computes probabilities.
+"""Draw random automata, and draw strings from an automaton that computes probabilities.
 
-`random_automaton` is a probabilistic automaton in the usual sense; `random_wfa` has signed entries, so its weights are not
-probabilities; the square of one, `squared_automaton`, is a probability distribution that needs many states although its square
-root needs few (Li, Rabusseau, Precup 2018, §3).
+`random_automaton` draws a probabilistic automaton in the usual sense. `random_wfa` draws a WFA with signed entries, whose weights
+are not probabilities. `squared_automaton` squares such a WFA: a probability distribution that needs many states although its
+square root needs few (Li, Rabusseau, Precup 2018, §3).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words
 
 ROUNDING = 1e-6  # the error allowed in sums of probabilities: model files hold 12 digits, and long sums lose some
-NUMBERS_AT_ONCE = 2**22  # float64 numbers of the states that are drawn together: 32 MB
+NUMBERS_AT_ONCE = 2**22  # so many strings are drawn together that their states have at most this many numbers: 32 MB
 
 
 def random_automaton(
@@ -26,21 +26,22 @@ def random_automaton(
 ) -> WFA:
     """Draw a probabilistic automaton: entries are at least 0, and each state's transitions and termination sum to 1.
 
-    Rows are uniform on the simplex (Dirichlet, all parameters 1) over the transitions that are present.
+    The probabilities of a state's transitions are drawn uniformly among all that sum to 1 (a Dirichlet distribution with
+    parameters 1).
 
     Parameters
     ----------
     num_states, num_symbols : int
     seed : int or sequence of int
     mean_length : float
-        The strings' mean length, reached exactly: states differ in their odds of stopping, which are scaled by a common factor.
+        The mean length of the strings. It is reached exactly, by multiplying the odds of stopping of all states by one factor.
     density : float
-        The share of transitions that are present. One cycle through all states is always present, so that each can be reached.
+        The share of transitions that are not 0. One cycle through all states always exists, so that every state can be reached.
 
     Returns
     -------
     WFA
-        With total weight 1 and a spectral radius below 1.
+        An automaton with total weight 1 and a spectral radius below 1.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
     Parameters
     ----------
     num_states, num_symbols : int
-        The square has num_states² states, which the limit on the rank applies to.
+        The limit on the rank applies to num_states², the number of states of the automaton's square.
     seed : int or sequence of int
     radius : float
         The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much of Σ f².
@@ -101,7 +102,7 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
     rng = np.random.default_rng(seed)
     initial, termination = rng.standard_normal((2, num_states))
     transitions = rng.standard_normal((num_symbols, num_states, num_states))
-    total = sum(np.kron(A, A) for A in transitions)  # one (k², k²) matrix, where `squared()` would hold one for each symbol
+    total = sum(np.kron(A, A) for A in transitions)  # one (k², k²) matrix; `squared()` would need one for each symbol
     transitions *= np.sqrt(radius / np.abs(np.linalg.eigvals(total)).max())
     return WFA(initial, transitions, termination)
 
@@ -109,8 +110,8 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
 def squared_automaton(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
     """Make f² / Σ f² from a `random_wfa` f: a probability distribution with num_states² states.
 
-    Its values are squares, so at least 0 except for rounding, although its entries are signed. Its rank is at most
-    num_states (num_states + 1) / 2, the dimension of the symmetric products of f's states with themselves.
+    Its entries are signed, but the weights of strings are squares, so they are at least 0 except for rounding errors. Its rank is
+    at most num_states (num_states + 1) / 2, the dimension of the symmetric products of f's states with themselves.
 
     Raises
     ------
@@ -136,13 +137,13 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     Parameters
     ----------
     wfa : WFA
-        With total weight 1. Its entries may be negative, its weights may not.
+        An automaton with total weight 1. Its entries may be negative, but the weights of strings may not.
 
     Raises
     ------
     RecipeError
         If the automaton turns out not to be a probability distribution, if a number is out of range, or if a string gets longer
-        than `max_length`. (To draw another in its place would change the distribution.)
+        than `max_length`. (Drawing another string instead would change the distribution.)
     """
     check_at_least("num_strings", num_strings, 1)
     limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
@@ -160,7 +161,7 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
 def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
     end = wfa.num_symbols
     following = np.column_stack((wfa.transitions.transpose(1, 0, 2) @ wfa.prefix_termination, wfa.termination))
-    # The unfinished strings, and their states divided by the prefix's probability, so that scores are conditional.
+    # The unfinished strings, and their states. These are divided by the probability of the prefix, so scores are conditional.
     alive, states = np.arange(num_strings), np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1))
     lengths = np.zeros(num_strings, dtype=np.int64)
     columns: list[tuple[IntArray, IntArray]] = []  # for each position, the strings that continue, and their symbols
@@ -170,7 +171,7 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
             prefix = f"a prefix of {plural(len(columns), 'symbol')}"
             interval = f"from {scores.min():g} to {scores.max():g}"
-            raise RecipeError(f"not a probability distribution: after {prefix}, the scores of the next symbols go {interval}")
+            raise RecipeError(f"not a probability distribution: after {prefix}, the scores of the next symbols range {interval}")
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
         drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)
         order = np.argsort(drawn, kind="stable")
@@ -178,7 +179,7 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         if not len(order):
             break
         if len(columns) == max_length:
-            raise RecipeError(f"a string longer than {max_length:,} symbols was drawn: allow longer strings")
+            raise RecipeError(f"a string longer than {max_length:,} symbols was drawn; allow longer strings")
         symbols = drawn[order]
         states = np.concatenate(
             [wfa.transition(states[order[symbols == symbol]], symbol) for symbol in np.unique(symbols).tolist()]

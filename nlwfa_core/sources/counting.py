@@ -1,9 +1,10 @@
-"""Counting the strings of corpora that do not fit into memory: piece by piece, shard by shard.
+"""Count the strings of files that do not fit into memory, piece by piece; counts of several files can be added up.
 
-Memory holds the distinct strings, not the file. If even these are too many, rare ones are dropped, and `Counts` states how many and
-by how much a count can be too low. As in lossy counting (Manku, Motwani 2002), each string held has a count, and a bound on how
-often it occurred before it was counted. Which strings are dropped, and when, follows Misra and Gries (1982); counts made by this
-rule can be merged (Agarwal et al. 2012).
+Only the distinct strings are in memory. If even these are too many, rare ones are dropped, and `Counts` states how many were
+dropped and by how much a count can be too low. As in lossy counting (Manku, Motwani 2002), each string in memory has a count, and
+a bound on how often it occurred before it was counted. Which strings are dropped, and when, follows Misra and Gries (1982); counts
+made by this rule can be merged (Agarwal et al. 2012). Below, a string in memory is *held*, and a *cut* is the dropping of rare
+strings.
 
 **The bound.** Let t(x) be how often x was read, N = Σ t(x), s(x) = `seen` and m(x) = `missed` of a string that is held, and E =
 `most_missed`; a string that is not held has s = 0 and m = E. Then, at any time:
@@ -39,12 +40,12 @@ from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, offsets_of
 from .files import Block, parse_pautomac, pieces
 
-MAX_DISTINCT = 1_000_000  # distinct strings held, unless the caller asks for another number
+MAX_DISTINCT = 1_000_000  # distinct strings that are held in memory unless the caller asks for another number
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each string of a file occurs, counted in limited memory: rare strings may be dropped, and counts may be too low.
+    """Holds how often each string of a file occurs, counted in limited memory: rare strings may be missing, and counts too low.
 
     Attributes
     ----------
@@ -71,12 +72,12 @@ class Counts:
 
     @property
     def num_dropped(self) -> int:
-        """Number of strings that were read and are not counted."""
+        """Return the number of strings that were read but are in no count."""
         return self.num_strings - self.seen.total()
 
     @property
     def bound(self) -> str:
-        """A sentence on what was dropped, and what this does to counts; empty if nothing was.
+        """Say how many strings were dropped, and by how much counts can be too low; empty if no string was dropped.
 
         >>> print(count_strings([b"5 2\\n1 0\\n1 0\\n1 1\\n0\\n1 0\\n"], max_distinct=2).bound)
         2 of 5 strings (40.00%) dropped as rare: counts are at most 1 (a string, an entry of H) or 2 (a prefix, a suffix) too low.
@@ -88,7 +89,7 @@ class Counts:
         return f"{dropped} dropped as rare: counts are at most {low} too low."
 
     def sample(self) -> Sample:
-        """The strings that are held, as a sample over the numbers 0 … num_symbols − 1."""
+        """Make a sample of the strings in memory and their counts, over the alphabet 0 … num_symbols − 1."""
         dtype = symbol_type(self.num_symbols)
         lengths = np.fromiter(map(len, self.seen), dtype=np.int64, count=len(self.seen)) // dtype.itemsize
         symbols = np.frombuffer(b"".join(self.seen), dtype=dtype).astype(np.int64)
@@ -98,7 +99,7 @@ class Counts:
 
 
 def symbol_type(num_symbols: int) -> np.dtype[Any]:
-    """The smallest unsigned integers that hold all symbols.
+    """Return the smallest unsigned integer type that can hold all symbols.
 
     >>> [symbol_type(size).name for size in (2, 256, 257)]
     ['uint8', 'uint8', 'uint16']
@@ -116,14 +117,14 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
     Parameters
     ----------
     reads : iterable of bytes
-        The file in order, cut anywhere: `iter(lambda: file.read(size), b"")`.
+        The bytes of the file in order, divided at any positions, for example `iter(lambda: file.read(size), b"")`.
     max_distinct : int
-        The largest number of distinct strings to hold. When there are more, half of them are dropped, so that this is rarely done.
+        The largest number of distinct strings in memory. When there are more, half of them are dropped at once, to drop rarely.
 
     Raises
     ------
     FormatError
-        As `sources.files.parse_pautomac`.
+        If the file is malformed: see `sources.files.parse_pautomac`.
     """
     _check_room(max_distinct)
     seen: Counter[bytes] = Counter()
@@ -141,7 +142,7 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
 
 
 def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Counts:
-    """Add up the counts of two shards, over the larger alphabet. If nothing was dropped, they equal those of one pass over both.
+    """Add up the counts of two files, over the larger alphabet. If no string was dropped, one pass over both gives the same counts.
 
     >>> shards = [count_strings([data]) for data in (b"2 2\\n1 0\\n1 1\\n", b"1 3\\n1 1\\n")]
     >>> merge(*shards).sample().counts.tolist()
@@ -173,9 +174,9 @@ def _keys(block: Block) -> list[bytes]:
 
 
 def _cut(seen: Counter[bytes], missed: dict[bytes, int], most_missed: int, keep: int) -> int:
-    """Drop all but the `keep` strings with the largest excess, keeping earlier ones if tied, and return the new E.
+    """Drop all but the `keep` strings with the largest excess, the earlier ones if tied. Return the new E.
 
-    There must be more than `keep` strings.
+    The module's docstring defines the excess and E. There must be more than `keep` strings.
     """
     excess = np.fromiter(seen.values(), dtype=np.int64, count=len(seen)) - most_missed
     excess += np.fromiter(map(missed.get, seen, repeat(0)), dtype=np.int64, count=len(seen))
@@ -193,7 +194,7 @@ def _missed(counts: Counts, string: bytes) -> int:
 
 
 def _with_alphabet(counts: Counts, num_symbols: int) -> Counts:
-    """The same counts over an alphabet that is at least as large, whose symbols may need more bytes."""
+    """Rewrite the counts for an alphabet that is at least as large, because its symbols may need more bytes."""
     old, new = symbol_type(counts.num_symbols), symbol_type(num_symbols)
     if old == new:
         return counts

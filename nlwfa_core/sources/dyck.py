@@ -1,4 +1,4 @@
-"""Well-bracketed strings from S → SS | [S] | [], with exact probabilities: no finite automaton computes this function.
+"""Draw well-bracketed strings from S → SS | [S] | [], and compute their exact probabilities, which no finite automaton can compute.
 
 A string is a sequence of *blocks* `[…]`, and so is the inside of every block that is not empty. Each such sequence is a *level*.
 Levels are independent, and the number N of a level's blocks is the number of leaves of a tree that S → SS grows:
@@ -28,20 +28,19 @@ RULES_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class Dyck:
-    """The grammar with its rules' probabilities: a model whose weights and next-symbol scores are exact.
+    """Represents the grammar with the probabilities of its rules, as a model whose weights and next-symbol scores are exact.
 
     Attributes
     ----------
     split : float
         The probability of S → SS.
     wrap : float
-        The probability of S → [S]; S → [] has the rest.
+        The probability of S → [S]; the probability of S → [] is 1 − split − wrap.
 
     Raises
     ------
     RecipeError
-        If these are not probabilities, if none is left to S → [], or if strings did not end with probability 1 and a finite mean
-        length.
+        If one of these is not a probability, if S → [] has probability 0, or if the mean length of strings would not be finite.
 
     Examples
     --------
@@ -65,7 +64,7 @@ class Dyck:
 
     @property
     def leaf(self) -> float:
-        """The probability of S → []."""
+        """Return the probability of S → []."""
         return 1 - self.split - self.wrap
 
     @property
@@ -74,12 +73,12 @@ class Dyck:
 
     @property
     def nesting(self) -> float:
-        """The probability that a block is not empty, wrap / (wrap + leaf)."""
+        """Return the probability that a block is not empty, wrap / (wrap + leaf)."""
         return self.wrap / (self.wrap + self.leaf)
 
     @property
     def mean_length(self) -> float:
-        """Mean length of a string, without its end symbol: 2 (1 − split) / (1 − 2 split − wrap)."""
+        """Compute the mean length of a string in symbols: 2 (1 − split) / (1 − 2 split − wrap)."""
         return 2 * (1 - self.split) / (1 - 2 * self.split - self.wrap)
 
     def continue_probabilities(self, count: int) -> FloatArray:
@@ -99,12 +98,12 @@ class Dyck:
         Returns
         -------
         array, shape (num_nodes, 3)
-            Of `[`, `]` and the end of the string: a row sums to 1, or is 0 if the prefix is impossible.
+            The probabilities of `[`, of `]` and of the end of the string: a row sums to 1, or is 0 if the prefix is impossible.
         """
         return self._roll_out(trie)[0]
 
     def log_weights(self, words: Words) -> FloatArray:
-        """ln P(x), shape (num_words,); −∞ for words outside the language."""
+        """Compute ln P(x) of each word, shape (num_words,); −∞ for words outside the language."""
         trie = Trie.of(words.in_alphabet(ALPHABET, MODELS_ALPHABET), self.num_symbols)
         scores, log_prefixes = self._roll_out(trie)
         with np.errstate(divide="ignore"):
@@ -112,19 +111,20 @@ class Dyck:
         return log_prefixes[trie.ends] + log_ends
 
     def weights(self, words: Words) -> FloatArray:
-        """P(x), shape (num_words,); 0 for words outside the language."""
+        """Compute P(x) of each word, shape (num_words,); 0 for words outside the language."""
         probabilities: FloatArray = np.exp(self.log_weights(words))
         return probabilities
 
     def _roll_out(self, trie: Trie) -> tuple[FloatArray, FloatArray]:
-        """`next_scores`, and ln P(uΣ*) of each node u, shape (num_nodes,)."""
+        """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins with u, shape (num_nodes,)."""
         if trie.num_symbols != self.num_symbols:
             raise RecipeError(f"the prefix tree has {trie.num_symbols} symbols, but the grammar has {self.num_symbols}")
         continues = np.concatenate(([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1))))
         scores = np.zeros((trie.num_nodes, 3))
         log_prefixes = np.full(trie.num_nodes, -np.inf)
         scores[0, OPEN], log_prefixes[0] = 1, 0
-        # For each node, the node that opened its present level (0: the whole string), and the blocks closed at that level.
+        # For each node: the node of the bracket that opened its present level (0 for the whole string), and the number of blocks
+        # that are closed at that level.
         opener, closed = np.zeros((2, trie.num_nodes), dtype=np.int64)
         for start, end in zip(trie.levels[1:-1], trie.levels[2:], strict=True):
             nodes = np.arange(start, end)
@@ -140,14 +140,14 @@ class Dyck:
         return scores, log_prefixes
 
     def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
-        """Draw strings.
+        """Draw strings from the grammar.
 
         Raises
         ------
         RecipeError
-            If a number is out of range, or if a string gets longer than `max_length`. (To draw another in its place would change
-            the distribution.) Only grammars near 2·split + wrap = 1 come near the limit: by default, the longest of 20,000 strings
-            has some 200 symbols.
+            If a number is out of range, or if a string gets longer than `max_length`. (Drawing another string instead would change
+            the distribution.) Only grammars with 2·split + wrap near 1 come near the limit: with the default probabilities, the
+            longest of 20,000 strings has some 200 symbols.
         """
         check_at_least("num_strings", num_strings, 1)
         limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
@@ -159,16 +159,16 @@ class Dyck:
         )
 
     def _draw(self, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
-        """Draw all derivations as one sequence of rules, leftmost S first.
+        """Draw the derivations of all strings as one sequence of rules, each applied to the leftmost S.
 
-        `pending` is the running number of S still to be expanded, without each string's own S. String i ends where it first reaches
-        −(i + 1).
+        In the code, `pending` counts after each rule the S that still have to be replaced, without the initial S of each string.
+        The derivation of string i ends where `pending` first reaches −(i + 1).
         """
         rules = np.empty(0, dtype=np.int64)
         ends = np.empty(0, dtype=np.int64)
         while len(ends) < num_strings:
             tail = len(rules) - (int(ends[-1]) + 1 if len(ends) else 0)
-            if tail > max_length:  # a derivation has fewer rules than its string has symbols
+            if tail > max_length:  # the string will be too long, because it has more symbols than its derivation has rules
                 raise _too_long(max_length)
             missing = (num_strings - len(ends)) * self.mean_length
             rules = np.concatenate((rules, rng.choice(3, size=int(missing) + 1000, p=(self.split, self.wrap, self.leaf))))
@@ -177,12 +177,12 @@ class Dyck:
             ends = np.flatnonzero(np.diff(lowest, prepend=0) < 0)[:num_strings]
         rules, pending = rules[: ends[-1] + 1], pending[: ends[-1] + 1]
 
-        # A wrap closes when its inner S is derived: at the first leaf after it that leaves one S fewer pending.
+        # The bracket of a rule S → [S] closes when its inner S is derived: at the first S → [] that leaves one S fewer pending.
         wraps, leaves = np.flatnonzero(rules == 1), np.flatnonzero(rules == 2)
         span, low = len(rules) + 1, int(pending.min())
-        keys = np.sort((pending[leaves] - low) * span + leaves)  # by number pending, then by time
+        keys = np.sort((pending[leaves] - low) * span + leaves)  # the rules S → [] by `pending`, then by position
         closing = keys[np.searchsorted(keys, (pending[wraps] - 1 - low) * span + wraps)] % span
-        num_symbols = np.array([0, 1, 2])[rules] + np.bincount(closing, minlength=len(rules))  # written by each rule
+        num_symbols = np.array([0, 1, 2])[rules] + np.bincount(closing, minlength=len(rules))  # that each rule writes
         symbol_ends = np.cumsum(num_symbols)
         offsets = np.concatenate(([0], symbol_ends[ends]))
         if np.diff(offsets).max() > max_length:
@@ -193,18 +193,18 @@ class Dyck:
 
 
 def _too_long(max_length: int) -> RecipeError:
-    return RecipeError(f"a string longer than {max_length:,} symbols was drawn: lower split or wrap, or allow longer strings")
+    return RecipeError(f"a string longer than {max_length:,} symbols was drawn; lower split or wrap, or allow longer strings")
 
 
 def _terms(split: float) -> int:
-    """The n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding; at most 200,000, for s near 1/2."""
+    """Return the n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding errors; at most 200,000 (s near 1/2)."""
     ratio = 4 * split * (1 - split)
     return 1 if ratio == 0 else 200_000 if ratio > 0.9998 else 1 + math.ceil(40 / -math.log(ratio))
 
 
 @lru_cache(maxsize=16)
 def _continue_probabilities(split: float, count: int) -> FloatArray:
-    """p_1 … p_count, from h_n = h_{n+1} / (r_n + h_{n+1}).
+    """Compute p_n = P(N > n | N ≥ n) for n = 1 … count by the recursion h_n = h_{n+1} / (r_n + h_{n+1}).
 
     Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes from large n down, because in
     this direction each step divides an error by more than 1. So it may start from a guess, at an n that is large enough.

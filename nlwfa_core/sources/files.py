@@ -1,17 +1,17 @@
-"""Reading strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or JSON, CSV with counts.
+"""Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or JSON, CSV files with counts.
 
-This module is in the order in which a file is processed: its bytes are checked and cleaned once; lines are read a block at a time;
-PAutomaC's numbers become words directly, while lines and CSV rows first become cells, whose symbols are then numbered.
-`read_strings` does all of this, and can guess the format with the rules of `recognition`.
+The functions stand in the order in which a file is processed. Its bytes are checked and cleaned; lines are read in blocks. The
+numbers of a PAutomaC file become words directly; lines and rows of tables first become cells (the text of each string), whose
+symbols are then numbered. `read_strings` does all of this, and can guess the format by the rules of `recognition`.
 
-In the three text formats white space around a string is ignored, and a string that is empty, or λ alone, is the empty word.
+In the text formats, white space around a string is ignored, and a string that is empty, or λ alone, is the empty word.
 Symbols are numbered in the order of their written forms (numbers by size), so an alphabet does not depend on the order of lines.
 
-Memory is proportional to the file: an uploaded file may have 200 MB, and one line of two bytes takes fifty as a Python object. So
-no list of all lines is ever made, and words are packed into the smallest integers that hold them until all of them are there.
+Memory is proportional to the file's size: an uploaded file may have 200 MB, and a line of two bytes takes fifty bytes as a Python
+object. So no list of all lines is ever made, and words use the smallest integer types until the whole file has been read.
 
-The competitions' other files (solutions, models) are in `pautomac`, CSV files of values in `values`, and corpora that do not fit
-into memory in `counting`.
+`pautomac` reads the competitions' other files (solutions, models), `values` reads CSV files of values, and `counting` reads files
+that do not fit into memory.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ from .recognition import (
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 VERBS = LAB_FOLDER / "assets" / "verbs.txt"
 
-HEAD_BYTES = 400  # of which an encoding or a binary file is recognised
+HEAD_BYTES = 400  # bytes at the beginning of a file by which its encoding or a binary file is recognised
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK = re.compile(rb"[ \t\n\v\f]")
 MAX_DIGITS = 18  # integers of this many digits fit into an int64
-# Bytes that are parsed at once: few enough for the resulting arrays to stay in the processor's cache.
+# Bytes that are parsed together: few enough for the resulting arrays to stay in the processor's cache.
 PIECE_BYTES = 2**17
-# The same where each line becomes a Python object: smaller, because a line may have a single byte.
+# Bytes that are parsed together if each line becomes a Python object: fewer, because a line may have only one byte.
 BLOCK_BYTES = 2**15
 
 
@@ -68,12 +68,12 @@ BLOCK_BYTES = 2**15
 
 
 def bytes_of(data: bytes | Path) -> bytes:
-    """A file's bytes, given as they are or read from its path. Raises RecipeError if the file can't be read or is too large."""
+    """Return the bytes themselves, or read them from a path. Raises RecipeError if the file can't be read or is too large."""
     return read_capped(data, limits.most("file_bytes")) if isinstance(data, Path) else data
 
 
 def clean(data: bytes) -> bytes:
-    """Clean a file's bytes: UTF-8 without a byte order mark, with "\\n" at the end of every line.
+    """Remove a byte order mark from a file's bytes, which must be UTF-8, and end every line with "\\n".
 
     >>> clean(b"ab\\r\\nc\\r")
     b'ab\\nc\\n'
@@ -93,7 +93,7 @@ def clean(data: bytes) -> bytes:
 
 
 def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Cleaned pieces of a file of any size, each of whole lines and with the number of lines before it.
+    """Yield a file of any size in cleaned pieces of whole lines, as pairs of the number of lines before the piece, and the piece.
 
     >>> list(pieces([b"ab\\r", b"\\nc", b"d\\ne"]))
     [(0, b'ab\\n'), (1, b'cd\\n'), (2, b'e')]
@@ -101,12 +101,12 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     Parameters
     ----------
     reads : iterable of bytes
-        The file in order, cut anywhere. Only one of these is held at a time, with the unfinished line before it.
+        The bytes of the file in order, divided at any positions. Memory holds one of them at a time, and an unfinished line.
 
     Raises
     ------
     FormatError
-        If the file is empty, has an endless line, or is not UTF-8.
+        If the file is empty, has a line that is longer than a whole file may be, or is not UTF-8.
     """
     num_lines = num_bytes = 0
     visible = False
@@ -123,7 +123,7 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def pieces_of(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
-    """The same pieces of a cleaned file that is in memory."""
+    """Yield a cleaned file that is in memory in the same pieces as `pieces` does."""
     num_lines = 0
     for piece in _whole_lines(cleaned, PIECE_BYTES):
         yield num_lines, piece
@@ -131,7 +131,7 @@ def pieces_of(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
-    """The lines of a cleaned file, a block at a time: decoded all at once they would take many times the file's size.
+    """Yield the lines of a cleaned file in blocks, because all lines together would need many times the file's size as text.
 
     >>> list(line_blocks(b"ab\\n\\nc"))
     [['ab', ''], ['c']]
@@ -144,7 +144,7 @@ def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
 
 
 def chunks(content: AnyStr, separator: re.Pattern[AnyStr], size: int) -> Iterator[AnyStr]:
-    """Split a long line into parts, each of `size` and the rest up to the next separator.
+    """Split a long line into parts of `size` characters or bytes, each extended up to and including the next separator.
 
     >>> list(chunks("a,bc,d,e", re.compile(","), 3))
     ['a,bc,', 'd,e']
@@ -158,7 +158,7 @@ def chunks(content: AnyStr, separator: re.Pattern[AnyStr], size: int) -> Iterato
 
 
 def _whole_lines(cleaned: bytes, size: int) -> Iterator[bytes]:
-    """Consecutive parts of a file, each of whole lines: at most `size` bytes, or one longer line."""
+    """Split a file into consecutive parts of whole lines. A part has at most `size` bytes, unless one line is longer."""
     start = 0
     while start < len(cleaned):
         end = cleaned.rfind(b"\n", start, start + size) + 1 or cleaned.find(b"\n", start + size) + 1 or len(cleaned)
@@ -170,7 +170,7 @@ def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
     unfinished: list[bytes] = []  # parts of a line whose end has not been read
     num_unfinished = 0
     for read in reads:
-        # Not behind a "\r" that comes last: it may be one half of a line end.
+        # A "\r" at the very end may be the first half of the line end "\r\n", so it does not yet end a line.
         cut = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1
         if cut:
             yield b"".join((*unfinished, read[:cut]))
@@ -203,16 +203,16 @@ def _empty_file(num_bytes: int) -> FormatError:
     return FormatError(f"the file is empty: it has {plural(num_bytes, 'byte')} and no visible characters")
 
 
-# Numbers and pieces of text that errors quote
+# Numbers, and pieces of text quoted in errors
 
 
 def quoted(text: str) -> str:
-    """A piece of a file as an error quotes it, shortened if it is long."""
+    """Quote a piece of a file for an error message, shortened if it is long."""
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
 def positive_count(text: str, line: int) -> int:
-    """A count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else."""
+    """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else."""
     token = text.strip()
     if not INTEGER.fullmatch(token):
         raise FormatError(f"a count must be a whole number; got {quoted(token)}", line)
@@ -225,7 +225,7 @@ def positive_count(text: str, line: int) -> int:
 
 
 def finite(text: str, line: int, at_least: float = -np.inf) -> float:
-    """A finite number; raises FormatError for anything else. Callers check ranges that depend on its meaning."""
+    """Parse a finite number of at least `at_least`. Raises FormatError, with the line, for anything else."""
     try:
         value = float(text)
     except ValueError:
@@ -242,14 +242,14 @@ def finite(text: str, line: int, at_least: float = -np.inf) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive strings of a PAutomaC file.
+    """Holds consecutive strings of a PAutomaC file.
 
     Attributes
     ----------
     words : Words
-        In the file's order.
+        The strings in the file's order.
     num_symbols : int
-        The header's.
+        The size of the alphabet, as the file's header states it.
     num_blank : int
         Blank lines that were skipped between the file's beginning and the last of these strings.
     """
@@ -260,12 +260,12 @@ class Block:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user; meant for the last block of a file."""
+        """Return notes for the user about the file up to this block: take those of the last block."""
         return (f"{plural(self.num_blank, 'blank line')} skipped (λ is written 0 in this format).",) if self.num_blank else ()
 
 
 def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None) -> Iterator[Block]:
-    """The strings of a PAutomaC or SPiCe file of any size, one block for each piece that is not blank.
+    """Parse the strings of a PAutomaC or SPiCe file of any size, and yield one block for each piece that is not blank.
 
     >>> [block] = parse_pautomac([(0, b"3 2\\n2 0 1\\n0\\n1 1\\n")])
     >>> list(block.words), block.num_symbols, block.num_blank
@@ -274,14 +274,14 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
     Parameters
     ----------
     pieces : iterable of int and bytes
-        As `pieces` yields them.
+        The file in the form in which the function `pieces` yields it.
     max_strings : int, optional
         The largest number of strings that the header may promise.
 
     Raises
     ------
     FormatError
-        If a line or the header is malformed. A wrong number of strings is found at the end.
+        If the header or a line is malformed or, after the last block, if the number of strings is not that of the header.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
@@ -306,14 +306,14 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
 
 
 def begins_as_pautomac(head: bytes) -> bool:
-    """Whether a file with these first bytes has a PAutomaC header, and a first string that states its length."""
+    """Return whether a file with these first bytes has a PAutomaC header, and a first string that begins with its length."""
     text = _with_plain_line_ends(head.removeprefix(BYTE_ORDER_MARK)).decode("utf-8", "replace")
     rows = [row for row in text.split("\n")[:-1] if row.strip()]
     return len(rows) > 1 and has_header(rows[0]) and states_its_length(rows[1])
 
 
 def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -> tuple[int, int, int]:
-    """Number of strings, size of the alphabet, and the header's line."""
+    """Check a PAutomaC header, and return its number of strings, its size of the alphabet, and the number of its line."""
     if width != 2:
         raise FormatError(f"the header must be number_of_strings and alphabet_size; got {plural(width, 'number')}", line)
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
@@ -326,8 +326,18 @@ def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -
 
 
 def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int) -> Words:
-    """The words of rows of numbers, each its length and its symbols; `widths` and `lines` have shape (num_strings,)."""
-    firsts = np.cumsum(widths) - widths  # the position of each string's own length
+    """Make words from rows of numbers, each of which holds a string's length, then its symbols.
+
+    Parameters
+    ----------
+    numbers : array
+        The numbers of all rows.
+    widths, lines : arrays, shape (num_strings,)
+        How many numbers each row has, and the number of its line.
+    num_symbols : int
+        The size of the alphabet.
+    """
+    firsts = np.cumsum(widths) - widths  # the position of each row's first number, the string's length
     lengths, declared = widths - 1, numbers[firsts]
     for row in np.flatnonzero(lengths != declared)[:1]:
         follow = "1 symbol follows" if lengths[row] == 1 else f"{plural(int(lengths[row]), 'symbol')} follow"
@@ -345,9 +355,15 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
 
 
 def _rows_of_numbers(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray]:
-    """All numbers of a piece, shape (num_tokens,); for each line that is not blank, how many it has, and its number in the file.
+    """Parse the whole numbers in a piece of a file: the first digit of all tokens together, then the second, and so on.
 
-    Works digit by digit on all tokens at once: several times as fast as a parser that goes from token to token.
+    This is several times as fast as a parser that reads one token after the other.
+
+    Returns
+    -------
+    numbers : array, shape (num_tokens,)
+    widths, lines : arrays, shape (num_lines,)
+        For each line that is not blank, how many numbers it has, and its line number in the file.
     """
     if piece.translate(None, b"0123456789 \t\n\v\f"):
         raise _not_a_number(piece, lines_before)
@@ -360,9 +376,9 @@ def _rows_of_numbers(piece: bytes, lines_before: int) -> tuple[IntArray, IntArra
 
 
 def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
-    """All numbers, shape (num_tokens,), and how many come before each line end.
+    """Parse the whole numbers in a chunk: return them, shape (num_tokens,), and how many of them come before each line end.
 
-    Those of a chunk that is part of a long line are in the smallest integers: there may be many such chunks.
+    The numbers of a chunk that is part of a long line use the smallest integer type, because there may be many such chunks.
     """
     characters = np.frombuffer(chunk, dtype=np.uint8)
     visible = np.zeros(len(characters) + 2, dtype=bool)
@@ -375,7 +391,7 @@ def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
         numbers[longer] = 10 * numbers[longer] + characters[starts[longer] + digit] - ord("0")
     for token in np.flatnonzero(digits > MAX_DIGITS).tolist():
         significant = chunk[starts[token] : starts[token] + digits[token]].lstrip(b"0")
-        # Numbers that are too large become the largest, which is out of every range.
+        # A number that is too large becomes the largest int64, which later checks refuse because it is out of range.
         numbers[token] = int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
     ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
     return numbers if len(chunk) <= 2 * PIECE_BYTES else smallest(numbers), ends
@@ -386,20 +402,20 @@ def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
     for line, row in enumerate(piece.decode("utf-8").split("\n"), start=lines_before + 1):
         for token in row.split():
             if re.fullmatch(r"-[0-9]+", token):
-                return FormatError(f"negative number {quoted(token)}: lengths and symbols are whole numbers from 0", line)
+                return FormatError(f"lengths and symbols must be whole numbers of at least 0; got {quoted(token)}", line)
             if not re.fullmatch(r"[0-9]+", token):
                 return FormatError(f"{quoted(token)} is not a whole number", line)
-    return FormatError("there is white space other than spaces, tabs and line ends between the numbers")
+    return FormatError("numbers must be separated by spaces, tabs or line ends; got other white space")
 
 
-# Lines and CSV rows as cells: the text of each string, and its line
+# Cells: the text of each string, and its line
 
-# Stripped cells, and the line of each.
+# Blocks of cells without surrounding white space, with the line of each.
 Cells = Iterator[tuple[list[str], Sequence[int]]]
 
 
 def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
-    """One cell per line, without the blank lines at the file's end, which are not meant as strings. Adds to `notes`."""
+    """Yield each line as a cell, without blank lines at the end of the file, and append sentences about blank lines to `notes`."""
     end = _end_of_strings(cleaned)
     num_skipped = cleaned.count(b"\n", end) - cleaned.endswith(b"\n")
     if num_skipped > 0:
@@ -415,41 +431,41 @@ def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
 
 
 def _end_of_strings(cleaned: bytes) -> int:
-    """The end of the last line that is not blank; at least one must exist."""
+    """Find the position after the last line that is not blank. There must be such a line."""
     end = cleaned.find(b"\n", len(cleaned.rstrip()))
     end = end if end >= 0 else len(cleaned)
-    # Only now white space beyond ASCII, one line at a time.
+    # White space beyond ASCII, such as a no-break space, is looked for one line at a time.
     while not cleaned[(start := cleaned.rfind(b"\n", 0, end) + 1) : end].decode("utf-8").strip():
         end = start - 1
     return end
 
 
 class CsvCells:
-    """The strings of a table: a CSV file with two columns, or with those that `recognition.table_of` found.
+    """Reads the strings of a table: a CSV file with two columns, or with the columns that `recognition.table_of` recognised.
 
-    The file is parsed twice: once to check it, pass on the second column and find out whether strings hold tokens, and once for
-    the cells. Holding all cells in between would take many times the file's size.
+    The file is parsed twice. First it is checked, the second column is handed to `read`, and it is determined whether strings are
+    split into tokens; `cells` then yields the strings. Storing all cells in between would need many times the file's size.
 
     Parameters
     ----------
     second_column : str
-        Its name in a header.
+        The name of the second column in a header.
     read : callable
-        Takes the second cells of some rows and the line of each; may raise FormatError.
+        Called with the second cells of some rows and the line of each; may raise FormatError.
     notes : list
-        Gets a sentence if there are blank lines.
+        A sentence is appended if there are blank lines.
     table : Table, optional
-        The columns, if they are not a string and a number with a comma between them.
+        The columns; by default a string and a number, separated by a comma.
 
     Attributes
     ----------
     in_tokens : bool
-        Whether the strings hold tokens.
+        Whether strings are split into tokens at white space; otherwise each character is a symbol.
 
     Raises
     ------
     FormatError
-        If it is not such a file, or `read` raises one.
+        If a row does not have these columns, or `read` raises the error.
     """
 
     def __init__(
@@ -485,10 +501,10 @@ class CsvCells:
         return ((cells, lines) for cells, _, lines in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[list[str], list[str], list[int]]]:
-        """Stripped strings, the cells of the second column, and their lines, a block at a time."""
+        """Yield strings without surrounding white space, the cells of the second column, and the line of each, in blocks."""
         cells, numbers, lines = list[str](), list[str](), list[int]()
         table, is_first = self._table, True
-        self._num_blank = num_read = num_done = 0  # blocks of lines
+        self._num_blank = num_read = num_done = 0  # num_read, num_done: blocks of lines
 
         def physical_lines() -> Iterator[str]:
             nonlocal num_read
@@ -533,7 +549,7 @@ class CsvCells:
         return FormatError(f"expected {columns}{separator}; got {plural(num_columns, 'column')}", line)
 
     def _too_long(self, row: str, line: int) -> FormatError:
-        """The error for a line that is too long for two cells. It may have millions, which are counted a chunk at a time."""
+        """Make the error for a line that is too long for two cells. Its cells, perhaps millions, are counted in chunks."""
         try:
             parts = chunks(row, re.compile(self._table.delimiter), BLOCK_BYTES)
             num_columns = 1 + sum(len(part) - 1 for part in csv.reader(parts, strict=True, delimiter=self._table.delimiter))
@@ -543,22 +559,24 @@ class CsvCells:
 
 
 class JsonCells:
-    """The strings of lines of JSON, parsed twice for the same reason as those of `CsvCells`.
+    """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is parsed twice.
 
     Parameters
     ----------
+    layout : JsonLines
+        Where a line holds the string and its count.
     read : callable
-        Takes the counts of some lines, as text, and their lines; may raise FormatError.
+        Called with the counts of some lines, as text, and the number of each line; may raise FormatError.
 
     Attributes
     ----------
     in_tokens : bool
-        Whether the strings hold tokens.
+        Whether strings are split into tokens at white space; otherwise each character is a symbol.
 
     Raises
     ------
     FormatError
-        If a line is not such JSON, or `read` raises one.
+        If a line is not JSON of this layout, or `read` raises the error.
     """
 
     def __init__(
@@ -574,7 +592,7 @@ class JsonCells:
         return ((cells, lines) for cells, _, _, lines in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[list[str], list[str], bool, list[int]]]:
-        """Strings and counts as text, whether any of them is a list of symbols, and their lines, a block at a time."""
+        """Yield strings and counts as text, whether one of the strings is a list of symbols, and the line of each, in blocks."""
         first = 1
         for rows in line_blocks(self._cleaned):
             lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
@@ -586,15 +604,15 @@ class JsonCells:
 
 
 def hold_tokens(cells: Iterable[str], alphabet: Alphabet | None) -> bool:
-    """Guess whether strings hold tokens: one has white space inside, or the alphabet's symbols are tokens."""
+    """Guess that strings consist of tokens if one of them contains white space, or the alphabet has symbols of several letters."""
     return bool(alphabet and alphabet.separator) or any(len(cell.split(maxsplit=1)) > 1 for cell in cells)
 
 
-# Cells as words
+# From cells to words
 
 
 class _SymbolNumbers(dict[str, int]):
-    """Symbols, numbered in order of appearance behind those of an alphabet. Those beyond the limit are only counted."""
+    """Numbers symbols in order of appearance, after those of an alphabet. Symbols beyond the limit are only counted."""
 
     def __init__(self, symbols: Sequence[str]) -> None:
         super().__init__((symbol, number) for number, symbol in enumerate(symbols))
@@ -605,7 +623,7 @@ class _SymbolNumbers(dict[str, int]):
     def __missing__(self, symbol: str) -> int:
         if len(self) < self._most:
             return self.setdefault(symbol, len(self))
-        # A hash of each is enough: an error says how many there are, and not which.
+        # Only the hash of the symbol is stored: the error will say how many symbols there are, but not which.
         self._surplus.append(hash(symbol))
         if len(self._surplus) > self._room:
             self._surplus = array("q", np.unique(self._surplus).tobytes())
@@ -618,7 +636,7 @@ class _SymbolNumbers(dict[str, int]):
 
 
 def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tuple[list[Words], Alphabet]:
-    """Packed words of each block of cells, and their alphabet: the given one, if any, followed by all new symbols.
+    """Convert blocks of cells to words. Return packed words for each block, and their alphabet: `alphabet`, then new symbols.
 
     Raises
     ------
@@ -651,7 +669,7 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
 
 
 def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tuple[Words, IntArray]:
-    """Packed words and their lengths; no words at all if one is too long."""
+    """Convert cells to packed words. Return these, or no words if one is too long, and the length of each."""
     rows = [_symbols_of(cell, tokens) for cell in cells]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     if lengths.max() > limits.most("string_length"):
@@ -664,7 +682,7 @@ def _symbols_of(cell: str, tokens: bool) -> Sequence[str]:
     if cell in ("", LAMBDA):
         return ()
     if tokens and len(cell) > BLOCK_BYTES and (length := num_tokens(cell)) > limits.most("string_length"):
-        return " " * length  # a stand-in of the same length, for which it will be refused
+        return " " * length  # a text of the same length in place of the symbols, because the string will be refused as too long
     return cell.split() if tokens else cell
 
 
@@ -673,21 +691,21 @@ def _symbols_of(cell: str, tokens: bool) -> Sequence[str]:
 
 @dataclass(frozen=True, eq=False)
 class StringFile:
-    """The strings of a file, in the file's order and with repetitions.
+    """Holds the strings of a file, in the file's order and with repetitions.
 
     Attributes
     ----------
     parts : sequence of Words
-        Packed: as one `Words` in int64 they may take eight times the file.
+        The strings, packed into the smallest integer types: as one `Words` in int64 they may need eight times the file's size.
     weights : array or None, shape (num_words,)
-        How often each was seen, in the smallest integers; None: once.
+        How often each string was seen, in the smallest integers; None if each counts once.
     alphabet : Alphabet
     format : str
         One of FORMATS, never "auto".
     notes : tuple of str
-        What a user should know, one sentence each.
+        Sentences for the user, for example about blank lines.
     detail : str
-        How strings and counts stand in the lines of a table or of JSON, as the end of a sentence.
+        In which columns or fields the strings and counts were found, as the end of a sentence; empty for other formats.
     """
 
     parts: Sequence[Words]
@@ -699,17 +717,17 @@ class StringFile:
 
     @property
     def words(self) -> Words:
-        """All words, made again at each call."""
+        """Join the words of all parts, anew at each call."""
         return replace(Words.joined(self.parts), alphabet=self.alphabet)
 
     @property
     def names(self) -> Alphabet | None:
-        """What symbols are called in files that belong to this one: their names, or None if this one has numbers alone."""
+        """Return the names of the symbols in files that belong to this one, such as targets; None if they are numbers."""
         return None if self.format == "pautomac" else self.alphabet
 
     @property
     def reading(self) -> str:
-        """Describe how the file was read, for pages and commands: `read_as` with the file's symbols."""
+        """Describe how the file was read, in the words of `read_as`."""
         seen = np.zeros(len(self.alphabet), dtype=bool)
         for part in self.parts:
             seen[part.symbols] = True
@@ -718,26 +736,26 @@ class StringFile:
 
     @property
     def counts(self) -> IntArray:
-        """How often each was seen, shape (num_words,): all 1, except in a CSV file or lines of JSON."""
+        """Return how often each string was seen, shape (num_words,): all 1, except in a CSV file or lines of JSON."""
         return np.ones(sum(map(len, self.parts)), dtype=np.int64) if self.weights is None else self.weights.astype(np.int64)
 
     def sample(self) -> Sample:
-        """The distinct words, with the counts of equal ones added up."""
+        """Make a sample: the distinct words, with the counts of equal ones added up."""
         packed = self.packed_sample()
         words, counts = Words.joined([packed.words]), packed.counts
         del packed  # frees its memory before the counts are copied
         return Sample(words, counts.astype(np.int64), self.alphabet)
 
     def packed_sample(self) -> Sample:
-        """The same in the smallest integers, to be split: the parts of a split are in int64."""
+        """Make the same sample in the smallest integers, which is enough to split it: the parts of a split are in int64."""
         return Sample.merged(self.parts, self.alphabet, self.weights)
 
 
-SYMBOLS_NAMED, SYMBOL_LENGTH = 12, 20  # in a sentence
+SYMBOLS_NAMED, SYMBOL_LENGTH = 12, 20  # how many symbols `read_as` lists, and the length to which it shortens them
 
 
 def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
-    """Say how a file of strings was read.
+    """Describe how a file of strings was read: its format, its symbols and, for a table or JSON, its columns or fields.
 
     >>> read_as("tokens", ["a", "big", "cat"])
     'read as tokens: 3 symbols: a big cat'
@@ -797,24 +815,27 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
 
 
 def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None]:
-    """The format that was asked for, and how strings stand in lines of it."""
+    """Return the requested format, and where a row holds its string and count if it is a table or JSON."""
     all_rows = len(rows) < MOST_ROWS
     if format == "csv":
         return format, table_of(rows, all_rows) or Table()
     if format == "json":
-        # A file of one list is a string, now that the format is known.
+        # The format is requested, so a file of a single JSON list is one string.
         return format, json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()
     return format, None
 
 
 def _guess_format(cleaned: bytes, rows: list[str], alphabet: Alphabet | None) -> tuple[str, Table | JsonLines | None]:
-    """The format that a file seems to have, and how strings stand in its lines. docs/files.md states the rules, in this order."""
+    """Guess a file's format, and where a row holds its string and count if it is a table or JSON.
+
+    docs/files.md states the rules, in this order.
+    """
     all_rows = len(rows) < MOST_ROWS
     if has_header(rows[0]):
         promised = rows[0].split()[0]
         if len(rows) == 1 or states_its_length(rows[1]) or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1):
             return "pautomac", None
-    # Brackets and quotation marks that are symbols are no JSON.
+    # If the alphabet has brackets or quotation marks as symbols, lines of them are strings, not JSON.
     if not set('[{"').intersection(alphabet.symbols if alphabet else ()) and (lines := json_lines_of(rows, all_rows)):
         return "json", lines
     if table := table_of(rows, all_rows):
@@ -823,12 +844,12 @@ def _guess_format(cleaned: bytes, rows: list[str], alphabet: Alphabet | None) ->
 
 
 def first_rows(cleaned: bytes) -> list[str]:
-    """The first lines of a cleaned file that are not blank, as many as `recognition` looks at."""
+    """Return the first lines of a cleaned file that are not blank, as many as `recognition` needs."""
     return list(islice(_visible_rows(cleaned), MOST_ROWS))
 
 
 def _visible_rows(cleaned: bytes) -> Iterator[str]:
-    """The lines that are not blank."""
+    """Yield the lines that are not blank."""
     return (row for rows in line_blocks(cleaned) for row in rows if row.strip())
 
 
@@ -844,14 +865,14 @@ def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
 
 
 def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
-    """A sentence on symbols that the training strings' alphabet lacks, if there are any."""
+    """Make a note that lists symbols of a file which the training strings do not have; empty if there are none."""
     if alphabet is None or not new_symbols:
         return []
     return [f"{plural(len(new_symbols), 'symbol')} never seen in training: {listed([quoted(symbol) for symbol in new_symbols])}."]
 
 
 class _CountColumn:
-    """A column of counts, read a block at a time."""
+    """Collects a column of counts, block by block."""
 
     def __init__(self) -> None:
         self.blocks: list[IntArray] = []
@@ -867,12 +888,12 @@ class _CountColumn:
 
 
 def shipped_verbs() -> StringFile:
-    """English verb forms as characters, from `assets/verbs.txt`.
+    """Read the English verb forms of `assets/verbs.txt`, character by character.
 
     Raises
     ------
     RecipeError
-        If the file is missing: an installation without its assets.
+        If the file is missing because the library was installed without its assets.
     """
     if not VERBS.is_file():
         raise RecipeError(f"the list of verbs is missing: {VERBS} is not a file")

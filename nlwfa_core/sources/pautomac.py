@@ -1,7 +1,7 @@
-"""The other files of the PAutomaC and SPiCe competitions: solutions, and the models that drew the strings.
+"""Read and write files of the PAutomaC competition: solutions (true probabilities), and the models that drew the strings.
 
-The strings themselves are read in `files`; `write_pautomac` writes such a file. Source: Verwer, Eyraud, de la Higuera, *PAutomaC*,
-Mach. Learn. 2014, and the files themselves.
+Files of strings are read in `files` and written here, by `write_pautomac`. Source: Verwer, Eyraud, de la Higuera, *PAutomaC*,
+Mach. Learn. 2014, and the competition's files.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..strings.words import Alphabet, FloatArray, Words, check_symbols
 from .files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
 from .recognition import MODEL, SOLUTION, check_kind
 
-SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # number of indices of an entry
+SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}  # section of a model file -> number of indices of an entry
 HEADING = re.compile(r"([IFST])\s*:.*")
 ENTRY = re.compile(r"\(\s*([0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*)\s*\)\s+(\S+)")
-ROUNDING = 1e-6  # model files hold 12 digits
+ROUNDING = 1e-6  # the error allowed in probabilities, because model files hold 12 digits
 
 
 def write_pautomac(words: Words, num_symbols: int) -> str:
@@ -47,7 +47,7 @@ def write_pautomac(words: Words, num_symbols: int) -> str:
 def read_solution(data: bytes | Path) -> FloatArray:
     """Read the probabilities of a solution file, in the order of the test file's strings.
 
-    The competition's own are normalised over the test set: they sum to 1, and equal the true model's up to a common factor.
+    The competition's solutions are normalised over the test set: they sum to 1, and are proportional to the true probabilities.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def read_solution(data: bytes | Path) -> FloatArray:
 
 
 def solution_reading(values: FloatArray) -> str:
-    """Say how a solution was read.
+    """Describe how a solution was read.
 
     >>> solution_reading(np.array([0.25, 0.5]))
     'read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5'
@@ -80,12 +80,12 @@ def solution_reading(values: FloatArray) -> str:
 
 
 def model_reading(model: WFA) -> str:
-    """Say how a model file was read: its size."""
+    """Describe how a model file was read: its numbers of states and symbols."""
     return f"read as {MODEL}: {plural(model.num_states, 'state')}, {plural(model.num_symbols, 'symbol')}"
 
 
 def write_solution(values: npt.ArrayLike) -> str:
-    """Write a solution file of values, shape (num_strings,). Finite, non-negative values are read back without loss.
+    """Write a solution file of values, shape (num_strings,). Finite values of at least 0 are read back exactly.
 
     >>> write_solution([0.1, 1e-20])
     '2\\n0.1\\n1e-20\\n'
@@ -98,15 +98,16 @@ def write_solution(values: npt.ArrayLike) -> str:
 def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None, alphabet: Alphabet | None = None) -> WFA:
     """Read the automaton of a model file.
 
-    Its S(i, a) and T(i, a, j) are conditional on not stopping in i: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F.
-    Entries that the file leaves out are 0. Whether rows sum to 1 is not checked; the result's `total_weight` shows it.
+    In the file, S(i, a) and T(i, a, j) are conditional on not stopping in state i: A_a[i, j] = (1 − F_i) S(i, a) T(i, a, j), α₀ =
+    I, α∞ = F. Entries that are not in the file are 0. Whether probabilities sum to 1 is not checked; `WFA.total_weight` shows it.
 
     Parameters
     ----------
     num_symbols : int, optional
-        The test file's alphabet size. Models name only symbols that they emit, which may be fewer (problem 39: 12 of 14).
+        The size of the test file's alphabet. A model file has only the symbols that the model emits, which may be fewer (in problem
+        39, 12 of 14).
     alphabet : Alphabet, optional
-        What the numbers 0, 1 … of the file stand for, in this order; by default, themselves.
+        The symbols that the numbers 0, 1 … of the file stand for, in this order; by default, the numbers themselves.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None, alph
     if alphabet is not None:
         num_symbols = len(alphabet)
         if not alphabet.is_numbered and all(symbol.isdecimal() for symbol in alphabet.symbols):
-            raise FormatError(f"the model numbers its symbols from 0, but the strings' alphabet has {alphabet.summary}")
+            raise FormatError(f"the model's symbols must be those of the strings, {alphabet.summary}; got the numbers 0, 1, …")
     size = emitted if num_symbols is None else num_symbols
     if size < emitted:
         raise FormatError(f"the model emits symbol {emitted - 1}, but the alphabet has only {plural(size, 'symbol')}")

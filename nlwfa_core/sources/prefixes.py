@@ -1,11 +1,11 @@
-"""The files of the SPiCe competition: prefixes of strings, targets that say what followed each, and rankings of next symbols.
+"""Read and write the files of the SPiCe competition: prefixes of strings, targets (what followed each prefix), and rankings.
 
 A file of prefixes has the form of a file of strings: in SPiCe, a first line `number_of_prefixes alphabet_size`, and a line
-`length s₁ s₂ …` for each prefix. A line of targets is `best_gain symbol probability symbol probability …`; that of a real string
-has one symbol, as `1.0 3 1.0`. A line of a ranking has five symbols, the likeliest first. The end of the string is −1. Source:
-Balle et al. 2016, and the competition's own files and programs, `3gram_baseline.py` and `score_computation.py`.
+`length s₁ s₂ …` for each prefix. A line of targets is `best_gain symbol probability symbol probability …`; if the strings are real
+data, it has one symbol, as in `1.0 3 1.0`. A line of a ranking has five symbols, the likeliest first. The end of the string is −1.
+Source: Balle et al. 2016, and the competition's own files and programs, `3gram_baseline.py` and `score_computation.py`.
 
-What is read here is ranked and scored by `metrics.ranking`.
+`metrics.ranking` makes and scores rankings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXAMPLE = "the largest possible gain, and a probability for each symbol, as in '
 
 @check_types
 def read_prefixes(data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
-    """Read a file of prefixes, in any format that strings have.
+    """Read a file of prefixes, which may have any format of a file of strings.
 
     >>> list(read_prefixes(b"2 3\\n2 0 2\\n0\\n").words)
     [(0, 2), ()]
@@ -47,7 +47,7 @@ def read_prefixes(data: bytes | Path, format: str = "auto", alphabet: Alphabet |
     Returns
     -------
     StringFile
-        Its `names` are the symbols' names in the targets and rankings of these prefixes.
+        The prefixes. `StringFile.names` are the names of the symbols in the targets and rankings of these prefixes.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def read_prefixes(data: bytes | Path, format: str = "auto", alphabet: Alphabet |
     if file.weights is not None and (file.weights != 1).any():
         row = int(np.argmax(file.weights != 1))
         raise FormatError(
-            f"prefixes are written one on each line, without counts other than 1; got a count of {file.weights[row]:,} for prefix "
+            f"each line must hold one prefix, without a count or with the count 1; got a count of {file.weights[row]:,} for prefix "
             f"{row + 1:,}"
         )
     return file
@@ -68,7 +68,7 @@ def read_prefixes(data: bytes | Path, format: str = "auto", alphabet: Alphabet |
 
 @check_types
 def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Targets:
-    """Read what followed each prefix of a file of prefixes, in its order.
+    """Read a file of targets: for each prefix of a file of prefixes, in the same order, which symbols followed.
 
     >>> targets = read_targets(b"0.8 2 0.5 -1 0.5\\n1.0 0 1.0\\n")
     >>> targets.symbols.tolist(), targets.probabilities.tolist(), targets.best_gains.tolist()
@@ -77,10 +77,10 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
     Parameters
     ----------
     data : bytes or Path
-        The content of a file, or where it is. A line may also have one symbol alone: that which followed.
+        The content of a file, or its path. A line may also consist of one symbol, the one that followed.
     alphabet : Alphabet, optional
         The names of the symbols in the file (`StringFile.names`); by default, symbols are numbers from 0. Symbols that are not in
-        it get the numbers after it.
+        the alphabet get the next higher numbers.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
             own = [_number(name, index, line) for name in cells[1::2]]
             if len(set(own)) < len(own):
                 twice = next(name for position, name in enumerate(own) if name in own[:position])
-                raise FormatError(f"a symbol must stand once in a target; got {quoted(cells[1::2][own.index(twice)])} twice", line)
+                raise FormatError(f"a target must have each symbol once; got {quoted(cells[1::2][own.index(twice)])} twice", line)
             gain = finite(cells[0], line)
             if gain <= 0:
                 raise FormatError(f"the largest possible gain of a target must be above 0; got {quoted(cells[0])}", line)
@@ -123,7 +123,9 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
 
 @check_types
 def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str, ...]]:
-    """The targets of the first prefixes, and a note if there are more of them: one of the competition's files has a line too many.
+    """Return one target for each prefix, without surplus ones at the end, and a note for the user if there are any.
+
+    One of the competition's files has a line too many.
 
     Raises
     ------
@@ -147,7 +149,7 @@ def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str,
 
 
 def targets_reading(targets: Targets) -> str:
-    """Say how targets were read.
+    """Describe how targets were read.
 
     >>> targets_reading(Targets.of([3, -1]))
     'read as a SPiCe target file: 2 lines'
@@ -156,7 +158,7 @@ def targets_reading(targets: Targets) -> str:
 
 
 def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
-    """Write a file that `read_targets` reads back as the same targets.
+    """Write targets as a file that `read_targets` reads back unchanged.
 
     >>> write_targets(Targets.of([3, -1]))
     '1.0 3 1.0\\n1.0 -1 1.0\\n'
@@ -178,7 +180,7 @@ def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
 
 
 def best_gain(probabilities: npt.ArrayLike) -> float:
-    """The largest possible Σ_{j ≤ 5} p(a_j) / log₂(j + 1), given the probabilities of next symbols: what begins a line of targets.
+    """Compute the largest possible gain of a ranking a₁, a₂ …, Σ_{j ≤ 5} p(a_j) / log₂(j + 1), which begins a line of targets.
 
     >>> best_gain([0.25, 0.5, 0.25])
     0.7827324383928644
@@ -191,7 +193,7 @@ def best_gain(probabilities: npt.ArrayLike) -> float:
 def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArray:
     """Read a ranking: a line for each prefix, with the five likeliest next symbols, the likeliest first.
 
-    Symbols after the fifth are left out: they do not count.
+    Symbols after the fifth are left out, because the competition's score ignores them.
 
     >>> read_ranking(b"2 0 -1\\n1\\n").tolist()
     [[2, 0, -1], [1, -2, -2]]
@@ -199,12 +201,12 @@ def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArr
     Parameters
     ----------
     data, alphabet
-        As for `read_targets`.
+        The same as for `read_targets`.
 
     Returns
     -------
     array, shape (num_prefixes, num_ranks)
-        −1 for the end of the string; −2 where a line has no more symbols.
+        The symbols of each line: −1 is the end of the string, −2 fills lines with fewer symbols.
 
     Raises
     ------
@@ -228,7 +230,7 @@ def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArr
 def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = None) -> str:
     """Write a ranking as the competition expects it: a line for each prefix, symbols separated by spaces.
 
-    With fewer than five next symbols a line has all that there are: the competition's programs write and read such lines.
+    If there are fewer than five next symbols, a line has all of them: the competition's programs write and read such lines.
 
     >>> write_ranking(np.array([[2, 0, -1], [1, -2, -2]]))
     '2 0 -1\\n1\\n'
@@ -256,7 +258,7 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
 
 
 def _rows(cleaned: bytes, what: str) -> Iterator[tuple[int, list[str]]]:
-    """The number and the cells of each line. Blank lines may stand only at the end: elsewhere, each would be a prefix's."""
+    """Yield the number and the cells of each line. Blank lines are allowed only at the end, because each line is for a prefix."""
     blank = 0
     for line, row in enumerate(chain.from_iterable(line_blocks(cleaned)), start=1):
         cells = row.split()
@@ -269,7 +271,7 @@ def _rows(cleaned: bytes, what: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _number(name: str, index: dict[str, int] | None, line: int) -> int:
-    """The number of a symbol in a file; a name that is not in the index gets the next number."""
+    """Return the number of a symbol from its name; a name that is not yet in `index` is added with the next number."""
     if name == str(END):
         return END
     if index is not None:
@@ -282,7 +284,7 @@ def _number(name: str, index: dict[str, int] | None, line: int) -> int:
 
 
 def _written(symbols: npt.NDArray[np.integer], alphabet: Alphabet | None) -> list[str]:
-    """The name of each symbol, empty for no symbol."""
+    """Return the name of each symbol; empty for −2, no symbol."""
     names: dict[int, str] = {END: str(END), NO_SYMBOL: ""}
     for symbol in set(symbols.tolist()) - names.keys():
         if symbol < 0 or (alphabet is not None and symbol >= len(alphabet)):

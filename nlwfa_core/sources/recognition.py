@@ -1,12 +1,12 @@
-"""Recognising what a file is from its first bytes and lines, so that no file is read as something else without a word.
+"""Recognise what a file contains from its first bytes and lines, so that no file is silently read as something else.
 
-`check_text` refuses bytes that are not UTF-8 text and names what they are. `check_kind` refuses another kind of file than the one
-that is wanted, such as a solution in place of strings. `Table` says how the strings of a table of text stand in its columns, and
-`JsonLines` how they stand in lines of JSON. All of them look only at the first lines; what contradicts them later in the file is an
-error with its line. docs/files.md states the rules for users.
+`check_text` refuses bytes that are not UTF-8 text, and names what they are. `check_kind` refuses a file of another kind than
+expected, such as a solution in place of strings. A `Table` holds which columns of a table have the strings and the counts, and a
+`JsonLines` which fields of JSON objects. All of them use only the first lines; a later line that contradicts them is an error with
+the line's number. docs/files.md states the rules for users.
 
-A rule must not change how a file of characters or tokens is read, so each asks for more than a single line can show by chance: the
-same number of columns in every line and numbers below each other, or valid JSON in every line.
+A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is never enough: a table has the
+same number of columns in every line and numbers in one column, and JSON is valid in every line.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 
 from ..errors import FormatError, listed, plural
 
-MOST_ROWS = 21  # visible lines that are looked at: a header and twenty others
-LONGEST_ROW = 2**16  # characters; longer lines are not tried as rows of a table
-LONGEST_JSON = 2**17  # characters of a line of JSON: parsed, it takes up to twenty times its size
+MOST_ROWS = 21  # lines that are examined, blank ones not counted: a header and twenty others
+LONGEST_ROW = 2**16  # characters; a file with longer lines is not recognised as a table
+LONGEST_JSON = 2**17  # characters in a line of JSON: once parsed, a line takes up to twenty times its size
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -35,30 +35,30 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def check_text(head: bytes) -> None:
-    """Raise FormatError if a file with these first bytes is text in another encoding than UTF-8, or a well-known binary file."""
+    """Raise FormatError if a file's first bytes show that it is text in another encoding than UTF-8, or a common binary file."""
     if encoding := _encoding(head):
-        raise FormatError(f"the file is {encoding} text; files must be saved as UTF-8 (in Excel: CSV UTF-8)")
+        raise FormatError(f"the file must be text saved as UTF-8 (in Excel: CSV UTF-8); got {encoding} text")
     for beginning, title in MAGIC.items():
         if head.startswith(beginning):
-            raise FormatError(f"the file is {title}; a text file is wanted, saved as UTF-8")
+            raise FormatError(f"the file must be text saved as UTF-8; got {title}")
     if head[8:9] == b"{" and head[4:8] == bytes(4):
-        raise FormatError("the file is a safetensors file (a model's arrays); a text file is wanted, saved as UTF-8")
+        raise FormatError("the file must be text saved as UTF-8; got a safetensors file (a model's arrays)")
 
 
 MAGIC = {
     b"PK\x03\x04": "a ZIP archive or an Excel workbook",
-    b"\x1f\x8b": "compressed (gzip)",
+    b"\x1f\x8b": "a compressed file (gzip)",
     b"%PDF": "a PDF document",
 }
 
 
 def _encoding(head: bytes) -> str:
-    """The name of an encoding with two or four bytes for a character; empty for others."""
+    """Recognise an encoding with two or four bytes for each character, and return its name; empty for other encodings."""
     marks = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
     for mark, name in marks.items():
         if head.startswith(mark):
             return name
-    # Without a mark, letters of the Latin alphabet have a zero in every second byte.
+    # Without a byte order mark, UTF-16 is recognised by Latin letters: every second byte is 0.
     pairs = head[:400][: len(head[:400]) // 2 * 2]
     zeros = pairs[::2].count(0), pairs[1::2].count(0)
     return "UTF-16" if min(zeros) == 0 and 2 * max(zeros) > len(pairs) // 2 > 1 else ""
@@ -71,33 +71,33 @@ TARGET = "a SPiCe target file (the next symbols of prefixes)"
 
 
 def check_kind(rows: Sequence[str], wanted: str) -> None:
-    """Raise FormatError if a file is recognised as another kind than the one that is wanted.
+    """Raise FormatError if a file is recognised as another kind of file than the expected one.
 
     >>> check_kind(["2", "0.5", "0.25"], wanted=STRINGS)
     Traceback (most recent call last):
-    nlwfa_core.errors.FormatError: this is a PAutomaC solution; a file of strings is wanted
+    nlwfa_core.errors.FormatError: this must be a file of strings; got a PAutomaC solution
 
     Parameters
     ----------
     rows : sequence of str
         The first lines that are not blank.
     wanted : str
-        STRINGS, which stands for strings in any format, SOLUTION or MODEL.
+        The expected kind: STRINGS (a file of strings in any format), SOLUTION or MODEL.
     """
     kind = kind_of(rows)
     if kind not in ("", wanted):
-        raise FormatError(f"this is {kind}; {'a file of strings' if wanted == STRINGS else wanted} is wanted")
+        raise FormatError(f"this must be {'a file of strings' if wanted == STRINGS else wanted}; got {kind}")
 
 
 def kind_of(rows: Sequence[str]) -> str:
-    """Recognise a competition's file by its first lines that are not blank; empty for any other file."""
+    """Name the kind of a PAutomaC or SPiCe file, recognised by its first lines that are not blank; empty for any other file."""
     first, second = (*rows[:2], "", "")[:2]
     if SECTION.fullmatch(first.strip()) and ("(state" in first or ENTRY.fullmatch(second.strip())):
         return MODEL
     if second and has_header(first) and states_its_length(second):
         return STRINGS
     if second and re.fullmatch("[0-9]+", first.strip()) and all(DECIMAL.fullmatch(row.strip()) for row in rows[1:]):
-        # Strings of single digits must not look like this.
+        # A file of strings that are single digits must not be taken for a solution.
         return SOLUTION if any("." in row or "e" in row.lower() for row in rows[1:]) else ""
     return TARGET if rows and all(len(row) < LONGEST_ROW and _is_target(row.split()) for row in rows) else ""
 
@@ -107,7 +107,7 @@ ENTRY = re.compile(r"\(\s*[0-9]+(?:\s*,\s*[0-9]+)*\s*\)\s+\S+")
 
 
 def _is_target(tokens: list[str]) -> bool:
-    """Whether a line holds a score and then pairs of a symbol and its probability."""
+    """Return whether a line has the form of a target: a score, then pairs of a symbol and its probability."""
     pairs = len(tokens) >= 3 and len(tokens) % 2 == 1
     return (
         pairs
@@ -117,7 +117,7 @@ def _is_target(tokens: list[str]) -> bool:
 
 
 def reading_of(name: str, reading: str) -> str:
-    """Say how the file of this name was read.
+    """Describe how a file was read: its name, then `reading`, with a remark if its name is that of a SPiCe file of prefixes.
 
     >>> reading_of("train.txt", "read as tokens: 2 symbols: cat the")
     'train.txt: read as tokens: 2 symbols: cat the'
@@ -127,47 +127,47 @@ def reading_of(name: str, reading: str) -> str:
 
 
 def has_header(row: str) -> bool:
-    """Whether a line is a PAutomaC header: number of strings, size of the alphabet."""
+    """Return whether a line is a PAutomaC header: the number of strings and the size of the alphabet."""
     tokens = row.split(maxsplit=2)
     return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
 
 
 def states_its_length(row: str) -> bool:
-    """Whether a line that is not blank is a PAutomaC string: its length, then as many numbers."""
+    """Return whether a line that is not blank is a PAutomaC string: its length, followed by that many numbers."""
     whole = all(INTEGER.fullmatch(token[0]) for token in TOKEN.finditer(row))
     return whole and row.split(maxsplit=1)[0] == str(num_tokens(row) - 1)
 
 
 def num_tokens(row: str) -> int:
-    """The length of `row.split()`, without making that list, which may take twenty times the line's size."""
+    """Count the tokens of a line, as `len(row.split())` does, but without a list, which may need twenty times the line's size."""
     return sum(1 for _ in TOKEN.finditer(row))
 
 
 # Tables: columns of strings and of counts
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
-SEMICOLON = re.compile(r";\s*[0-9]+,[0-9]+\s*$")  # before a decimal comma
+SEMICOLON = re.compile(r";\s*[0-9]+,[0-9]+\s*$")  # a semicolon between columns, then a number with a decimal comma
 INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
-KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" leaves open what a symbol is
+KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" does not say what a symbol is
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table.
+    """Holds which columns of a table have the strings and the counts.
 
     Attributes
     ----------
     delimiter : str
-        Between two columns: one of `DELIMITERS`.
+        The character between two columns: one of `DELIMITERS`.
     num_columns : int
     strings : int
-        The column of the strings, from 0.
+        The index of the column of strings, from 0.
     counts : int or None
-        The column of the counts; None: each string counts once.
+        The index of the column of counts; None if each string counts once.
     has_header : bool
         Whether the first row that is not blank names the columns.
     detail : str
-        What a user should know about this reading, as the end of a sentence.
+        A description of these columns for the user, as the end of a sentence.
     """
 
     delimiter: str = ","
@@ -179,7 +179,7 @@ class Table:
 
 
 def table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
-    """Recognise a table of strings and counts.
+    """Recognise a table of strings and counts from the first lines of a file.
 
     >>> table_of(["the cat sat;3", "the dog ran;2"], all_rows=True).delimiter
     ';'
@@ -193,38 +193,38 @@ def table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
     rows : sequence of str
         The first lines that are not blank.
     all_rows : bool
-        Whether the file has no others.
+        Whether these are all lines of the file.
 
     Returns
     -------
     Table or None
-        None for other files, among them those with less than two rows that could be one.
+        None if the file is not a table, or has fewer than two rows, which are too few to tell.
 
     Raises
     ------
     FormatError
-        If it is a table, but not one of strings and counts.
+        If the file is a table of something other than strings and counts.
     """
     if max(map(len, rows)) <= LONGEST_ROW:
-        # Of Excel in many languages: "the cat;1,5" has two columns, of which commas make two others.
+        # In many languages Excel writes "the cat;1,5": two columns, which must not be split at the decimal comma instead.
         semicolons = len(rows) > 1 and all(SEMICOLON.search(row) for row in rows[1:])
         for delimiter in ";" if semicolons else DELIMITERS:
             if table := _columns(_cells(rows, delimiter, all_rows), delimiter):
                 return table
     first = rows[1:] if known_header(rows[0].split(",", 2), "count") else rows[:20]
     if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
-        return Table(detail=_forced(","))  # the rows differ in their number of columns, which is an error with its line
+        return Table(detail=_forced(","))  # reading the file will report the line whose number of columns differs
     return None
 
 
 def known_header(row: Sequence[str], second_column: str) -> str:
-    """The first of two columns' names, if it is one of `KNOWN_HEADERS` and the second has the given name; otherwise empty."""
+    """Return the first column's name if a row is a header: one of `KNOWN_HEADERS`, then `second_column`. Otherwise empty."""
     names = [cell.strip(' "\t')[:20].lower() for cell in row]
     return names[0] if len(names) == 2 and names[0] in KNOWN_HEADERS and names[1] == second_column else ""
 
 
 def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str]]:
-    """The rows' cells; none at all if the rows differ in their number of columns, or have one."""
+    """Split rows into cells; return an empty list if the rows differ in their number of columns, or have only one."""
     if not any(delimiter in row for row in rows):
         return []
     try:
@@ -232,12 +232,12 @@ def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str
     except csv.Error:
         return []
     if not all_rows and any('"' in row for row in rows):
-        table = table[:-1]  # its last cell may go on below
+        table = table[:-1]  # the last row's quoted cell may continue in the lines below
     return table if len({len(row) for row in table}) == 1 and table and len(table[0]) > 1 else []
 
 
 def _columns(table: list[list[str]], delimiter: str) -> Table | None:
-    """Find the strings and the counts among the columns of a table by what they hold, and say how."""
+    """Find by their content which columns of a table hold the strings and the counts; None if this is not such a table."""
     if not table:
         return None
     width, known = len(table[0]), bool(known_header(table[0], "count"))
@@ -247,7 +247,7 @@ def _columns(table: list[list[str]], delimiter: str) -> Table | None:
     if known:
         return Table(delimiter, has_header=True, detail=f"strings in the column {table[0][0]!r}, counts in {table[0][1]!r}")
     if not numeric or len(body) < 2 or (delimiter == "\t" and not has_header and len(numeric) == width):
-        return None  # numbers between tabs are tokens
+        return None  # a file of numbers separated by tabs is a file of tokens
     columns = list(range(width))
     header = [repr(name[:20]) for name in table[0]] if has_header else [f"number {column + 1}" for column in columns]
     dropped = ""
@@ -255,7 +255,7 @@ def _columns(table: list[list[str]], delimiter: str) -> Table | None:
         columns, numeric = columns[1:], [column for column in numeric if column]
         dropped = "; the first column only numbers the rows"
     if delimiter == "\t" and not has_header and len(columns) > 2:
-        return None  # tokens between tabs, as many in each line
+        return None  # a file of tokens separated by tabs, with equally many in each line
     if has_header and len(columns) == 1 and dropped:
         return Table(delimiter, width, columns[0], None, True, f"strings in the column {header[columns[0]]}{dropped}")
     if len(columns) != 2 or not numeric:
@@ -269,7 +269,7 @@ def _columns(table: list[list[str]], delimiter: str) -> Table | None:
     counts = columns[0] if first_counts else columns[1]
     strings = columns[0] if counts == columns[1] else columns[1]
     if first_counts and not has_header and any(row[strings][:1].isdigit() for row in body):
-        return None  # decimal commas: "1,5 kg"
+        return None  # the commas are decimal commas, as in "1,5 kg"
     if counts == columns[0] and (not has_header or table[0][counts].lower() in INDEX_NAMES):
         numbers = f"the column {header[counts]}" if has_header else "the first column"
         raise FormatError(
@@ -284,13 +284,13 @@ def _columns(table: list[list[str]], delimiter: str) -> Table | None:
 
 
 def _is_numeric(column: list[str]) -> bool:
-    """Whether a column holds numbers; one cell of four or more may be something else, which is then an error with its line."""
+    """Return whether a column holds numbers. If it has at least four cells, one may be something else: reading it is an error."""
     others = sum(NUMBER.fullmatch(cell) is None for cell in column)
     return others == 0 or (others == 1 and len(column) > 3)
 
 
 def _is_index(column: list[str]) -> bool:
-    """Whether a column numbers the rows, from 0 or 1."""
+    """Return whether a column just numbers the rows, from 0 or 1."""
     return column[0] in ("0", "1") and column == [str(int(column[0]) + row) for row in range(len(column))]
 
 
@@ -308,16 +308,16 @@ def _otherwise() -> str:
 
 @dataclass(frozen=True)
 class JsonLines:
-    """How strings stand in lines of JSON.
+    """Holds where lines of JSON have the string and its count.
 
     Attributes
     ----------
     strings : str
         The field of an object that holds the string; empty if each line is the string itself.
     counts : str
-        The field that holds its count; empty: each string counts once.
+        The field that holds the string's count; empty if each string counts once.
     detail : str
-        As in `Table`.
+        A description of these fields for the user, as the end of a sentence.
     """
 
     strings: str = ""
@@ -325,7 +325,9 @@ class JsonLines:
     detail: str = ""
 
     def cell(self, row: str, line: int) -> tuple[str, str, bool]:
-        """A line's string and count as text, and whether the string is a list of symbols, here with spaces between them.
+        """Parse a line: return its string and its count as text, and whether the string was a list of symbols.
+
+        The symbols of a list are joined by spaces.
 
         >>> JsonLines("text", "count").cell('{"text": "abba", "count": 3}', line=1)
         ('abba', '3', False)
@@ -335,7 +337,7 @@ class JsonLines:
         Raises
         ------
         FormatError
-            If it is no such line.
+            If the line is not JSON of this form.
         """
         value = _parsed(row, line)
         count = "1"
@@ -370,12 +372,12 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     Parameters
     ----------
     rows, all_rows
-        As for `table_of`.
+        The same as for `table_of`.
 
     Raises
     ------
     FormatError
-        If it is JSON, but has no strings in this form.
+        If the file is JSON in another form.
     """
     if rows[0].strip()[:1] not in ("{", "[", '"'):
         return None
@@ -384,14 +386,14 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     except FormatError:
         if _begins_json("".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW)):
             raise FormatError(
-                f"the file begins as JSON, but its lines are not; each line must be a string, as in {EXAMPLE}{_otherwise()}"
+                f"the file begins like JSON, so each of its lines must be JSON, as in {EXAMPLE}{_otherwise()}"
             ) from None
         return None
     if all(isinstance(value, str) for value in values):
         return JsonLines(detail="each line a string in quotes")
     if all(isinstance(value, list) and all(_is_symbol(symbol) for symbol in value) for value in values) and any(values):
         if all_rows and len(rows) == 1:
-            raise FormatError(f"the file is one JSON list; put each string on its own line, as in {EXAMPLE}")
+            raise FormatError(f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list")
         return JsonLines(detail="each line a list of symbols")
     return _fields_of(values) if all(isinstance(value, dict) for value in values) else None
 
@@ -400,12 +402,12 @@ EXAMPLE = '["a", "b"] or {"text": "ab", "count": 3}'
 
 
 def _begins_json(text: str) -> bool:
-    """Whether a text begins as an object or a list of JSON does, in a way that brackets as symbols do not."""
+    """Return whether a text begins like a JSON object or list, and not like a string of brackets."""
     return re.match(r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"', text) is not None
 
 
 def _fields_of(values: list[Any]) -> JsonLines:
-    """The fields of objects that hold the string and the count."""
+    """Find which fields of JSON objects hold the string and the count."""
     names = [name for name in values[0] if all(name in value for value in values)]
     texts = [name for name in names if all(_is_string(value[name]) for value in values) and any(value[name] for value in values)]
     numbers = [name for name in names if all(type(value[name]) in (int, float) for value in values)]
@@ -430,7 +432,7 @@ def _parsed(row: str, line: int | None) -> Any:
         if SURROGATE.search(row):
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise FormatError(f"expected a line of JSON, as {EXAMPLE}; got {row.strip()[:40]!r}", line) from None
+        raise FormatError(f"expected a line of JSON, as in {EXAMPLE}; got {row.strip()[:40]!r}", line) from None
     return value
 
 
@@ -449,7 +451,7 @@ def _is_string(value: Any) -> bool:
 
 
 def _seen(value: Any) -> str:
-    """A value as JSON, shortened if it is long."""
+    """Write a value as JSON for an error message, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False) if not isinstance(value, (dict, list)) else type(value).__name__
     return text if len(text) <= 40 else text[:39] + "…"
 

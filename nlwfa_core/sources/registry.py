@@ -1,4 +1,4 @@
-"""The sources of strings by name, and the generators of those that draw their strings from a known model."""
+"""List the sources of strings by name, with the generators of those sources that draw strings from a known model."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .dyck import ALPHABET, Dyck
 from .tomita import LANGUAGES, tomita_automaton
 
 Seed = int | Sequence[int]
-LANGUAGE_ALPHABET = Alphabet(("0", "1"))  # of Tomita's languages
-LETTERS = "abcdefghijklmnopqrstuvwxyz"  # symbols of random automata
+LANGUAGE_ALPHABET = Alphabet(("0", "1"))  # the alphabet of Tomita's languages
+LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the symbols of random automata
 
 
 @dataclass(frozen=True)
 class Generator:
-    """A model that strings are drawn from, so that the probability of each is known.
+    """Holds a model from which strings are drawn, so that the probability of each string is known.
 
     Attributes
     ----------
     alphabet : Alphabet
     model : Model
     draw : callable
-        Number of strings and seed -> Words.
+        A function (number of strings, seed) -> Words.
     title : str
-        What it is, for people.
+        A description of the model for pages.
     """
 
     alphabet: Alphabet
@@ -40,16 +40,16 @@ class Generator:
 
 @dataclass(frozen=True)
 class Source:
-    """Where strings come from.
+    """Describes a source of strings.
 
     Attributes
     ----------
     description : str
-        A sentence for people.
+        A sentence for pages and the command line.
     options : tuple of str
-        The names of its options, which are fields of a data recipe.
+        The names of the source's options, which are fields of a data recipe.
     generator : callable or None
-        The model's seed and the options by name -> Generator; None if strings are read from a file.
+        A function (seed of the model, options by name) -> Generator; None if strings are read from a file.
     """
 
     description: str
@@ -94,7 +94,7 @@ SOURCES = {
     "tomita": Source("Strings of a small regular language, one of Tomita's seven.", ("grammar",), _tomita),
     "automaton": Source("Strings from a random probabilistic automaton.", ("num_states", "num_symbols"), _automaton),
     "squared": Source(
-        "Strings from the square of a random automaton: its rank is far above that of its square root.",
+        "Strings from the square of a random automaton, whose rank is far higher than that of the automaton itself.",
         ("num_states", "num_symbols"),
         _squared,
     ),

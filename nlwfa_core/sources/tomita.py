@@ -1,9 +1,9 @@
-"""Tomita's seven regular languages over {0, 1}, with a probability for each string.
+"""Define Tomita's seven regular languages over {0, 1}, with a probability for each string.
 
 The languages are those of M. Tomita, Dynamic construction of finite automata from examples using hill-climbing (1982). A language
-alone is not a distribution; here, strings are drawn by a random walk through its smallest automaton. In an accepting state the walk
-stops with probability 0.2; otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the language.
-So the probability of every string is known exactly, and 0 outside the language.
+has no probabilities; here, strings are drawn by a random walk through the language's smallest automaton. In an accepting state the
+walk stops with probability 0.2; otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the
+language. So the probability of every string is known exactly, and is 0 outside the language.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ STOP = 0.2
 
 @dataclass(frozen=True)
 class Language:
-    """The smallest automaton of a language, without its dead state. State 0 is the initial state.
+    """Holds the smallest automaton of a language, without its dead state. State 0 is the initial state.
 
     Attributes
     ----------
     title : str
-        What its strings are, for people.
+        A description of the language's strings for pages.
     following : tuple of (int or None, int or None)
         For each state, the states after 0 and after 1; None if no string of the language continues with this symbol.
     accepting : tuple of int
@@ -38,7 +38,7 @@ class Language:
 
 LANGUAGES: dict[int, Language] = {
     1: Language("1s only", ((None, 0),), (0,)),
-    2: Language("10 again and again", ((None, 1), (0, None)), (0,)),
+    2: Language("10 repeated any number of times", ((None, 1), (0, None)), (0,)),
     3: Language(
         "an odd run of 1s is never followed by an odd run of 0s",
         ((0, 1), (2, 0), (3, None), (2, 1)),
@@ -61,12 +61,12 @@ def tomita_automaton(grammar: int) -> WFA:
     Parameters
     ----------
     grammar : int
-        1 … 7.
+        The number of the language, 1 … 7.
 
     Raises
     ------
     RecipeError
-        If there is no such grammar.
+        If the number is not between 1 and 7.
     """
     if grammar not in LANGUAGES:
         raise RecipeError(f"grammar must be between 1 and {len(LANGUAGES)}; got {grammar}")

@@ -1,4 +1,4 @@
-"""Reading strings with values: CSV files with two columns, a string and any finite number."""
+"""Read strings with values from CSV files with two columns: a string, and any finite number."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .files import CsvCells, bytes_of, clean, encode_cells, finite, new_symbol_n
 
 @dataclass(frozen=True, eq=False)
 class ValueFile:
-    """The strings and values of a file.
+    """Holds the strings and values of a file.
 
     Attributes
     ----------
     strings : ValuedStrings
     notes : tuple of str
-        What a user should know, one sentence each.
+        Sentences for the user, for example about blank lines.
     """
 
     strings: ValuedStrings
@@ -41,9 +41,9 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
     Parameters
     ----------
     data : bytes or Path
-        The file's bytes, in UTF-8, or its path. Strings are written as in a CSV file of counts: an empty cell or "λ" is the empty
-        string. They are split into tokens at white space if any string contains some or the header is `tokens,value`, and
-        otherwise into characters, as always with the header `characters,value`.
+        The file's bytes, in UTF-8, or its path. An empty cell or "λ" is the empty string. With the header `tokens,value` strings
+        are split into tokens at white space, with `characters,value` into characters; with another header or none, into tokens if
+        any string contains white space, otherwise into characters.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered after them.
 
@@ -61,7 +61,7 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
 
 
 def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tuple[Words, FloatArray, Alphabet]:
-    """Packed words, the value of each, and the alphabet. Repetitions within a part of the file are left out, to save memory."""
+    """Read packed words, the value of each, and the alphabet. To save memory, a part of the file has each equal pair only once."""
     values = array("d")
 
     def read(texts: list[str], lines: list[int]) -> None:
@@ -74,7 +74,7 @@ def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tup
         part_values = np.array(values[start : start + len(part)])
         start += len(part)
         first, inverse = distinct(part)
-        is_new = part_values != part_values[first][inverse]  # another value for the same string: an error, raised later
+        is_new = part_values != part_values[first][inverse]  # a second value of the same string; the caller raises an error for it
         is_new[first] = True
         parts[index] = part.take(np.flatnonzero(is_new), packed=True)
         distinct_values.append(part_values[is_new])

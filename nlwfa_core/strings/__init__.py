@@ -1,10 +1,12 @@
-"""Strings over an alphabet, many at a time, as flat integer arrays.
+"""Represent many strings over an alphabet together, as flat integer arrays.
 
-- `words`: `Alphabet`, and `Words`, many words end to end.
-- `grouping`: equal words found fast, and equal keys.
+A string is also called a word. In reading order:
+
+- `words`: `Alphabet`, and `Words`, many words one after the other in one array.
+- `grouping`: grouping of equal words and equal keys.
 - `sample`: `Sample`, distinct words with counts.
 - `rolling`: an automaton's state at the end of each word.
 - `trie`: `Trie`, the prefix tree of many words, and its most frequent prefixes.
 
-How strings are read from files or drawn is up to `sources`; what is computed from a sample begins in `hankel`.
+The package `sources` reads strings from files and draws them; `hankel` computes from them.
 """

@@ -1,7 +1,7 @@
-"""Grouping equal things: equal words (`distinct`), equal keys (`unique_keys`), equal symbols (`by_symbol`).
+"""Group equal words (`distinct`), equal keys (`unique_keys`) and equal symbols (`by_symbol`).
 
-Words are grouped by a 64-bit fingerprint of each, and then compared, because different words may share a fingerprint. A dictionary
-of tuples would do the same with ten times the memory and time: an uploaded file may have 20 million words.
+A 64-bit fingerprint of each word finds words that may be equal; then these words are compared, because different words may share a
+fingerprint. A dictionary of tuples would need ten times the memory and time: an uploaded file may have 20 million words.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from .words import SYMBOLS_AT_ONCE, IntArray, Word, Words
 
-PARTS = 8  # fingerprints are sorted in this many parts, one after another: all at once would take several times the memory
-MAX_KEYS_PER_MARK = 64  # with more possible keys than this for each key, sorting is faster than marking
+PARTS = 8  # fingerprints are sorted in this many parts, one after another: sorting all together would need several times the memory
+MAX_KEYS_PER_MARK = 64  # if there are more than this many possible keys for each key, sorting is faster than marking
 
 
 def distinct(words: Words) -> tuple[IntArray, IntArray]:
-    """The first position of each distinct word, and for each word the index of the distinct word that equals it.
+    """Find the first position of each distinct word, and for each word the index of the distinct word that equals it.
 
     >>> first, inverse = distinct(Words.of([(0,), (1,), (0,)]))
     >>> first.tolist(), inverse.tolist()
@@ -31,7 +31,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     inverse : array, shape (num_words,)
     """
     first, inverse = _group(_fingerprints(words))
-    collisions: list[int] = []  # words that differ from the first word with their fingerprint
+    collisions: list[int] = []  # words that differ from the first word with the same fingerprint
     for rows in words.blocks():
         leaders = first[inverse[rows]]
         rows, leaders = rows[rows != leaders], leaders[rows != leaders]
@@ -40,7 +40,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
             pairs = zip(rows.tolist(), leaders.tolist(), strict=True)
             collisions += [row for row, leader in pairs if words[row] != words[leader]]
     if collisions:
-        # By chance or by design. A dictionary distinguishes all words with these fingerprints, which is slow but exact.
+        # Different words have the same fingerprint, by chance or by design: a dictionary tells them apart, which is slow but exact.
         numbers = dict[Word, int]()
         for row in np.flatnonzero(np.isin(inverse, inverse[collisions])).tolist():
             inverse[row] = len(first) + numbers.setdefault(words[row], len(numbers))
@@ -49,7 +49,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
 
 
 def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
-    """64 bits of each word, shape (num_words,): equal for equal words."""
+    """Compute a 64-bit fingerprint of each word, shape (num_words,). Equal words have equal fingerprints."""
     longest = max((int(np.diff(words.offsets[rows[0] : rows[-1] + 2]).max()) for rows in words.blocks()), default=0)
     powers = np.multiply.accumulate(np.full(longest + 1, 0x9E3779B97F4A7C15, dtype=np.uint64))
     fingerprints = np.empty(len(words), dtype=np.uint64)
@@ -67,12 +67,12 @@ def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
 
 
 def _group(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
-    """The first position of each distinct key, ascending, and for each key the number of its group, in that order."""
+    """Find the first position of each distinct key, ascending, and for each key the index of the distinct key that equals it."""
     parts = (keys % np.uint64(PARTS)).astype(np.uint8)
-    inverse = np.empty(len(keys), dtype=np.int64)  # until the last lines: the key's first position
+    inverse = np.empty(len(keys), dtype=np.int64)  # holds the first position of each key until the last lines turn it into an index
     for part in range(PARTS):
         members = np.flatnonzero(parts == part)
-        order = members[np.argsort(keys[members])]  # not stable, and faster than the stable sort of np.unique
+        order = members[np.argsort(keys[members])]  # an unstable sort, which is faster than the stable one of np.unique
         ordered = keys[order]
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
         inverse[order] = np.repeat(np.minimum.reduceat(order, starts), np.diff(starts, append=len(order)))
@@ -87,7 +87,7 @@ def _group(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
 
 
 def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """`np.unique(keys, return_inverse=True)` for keys in 0 … bound − 1, by marking those present instead of sorting."""
+    """Compute `np.unique(keys, return_inverse=True)` for keys in 0 … bound − 1 by marking the keys that occur, without sorting."""
     if bound > MAX_KEYS_PER_MARK * len(keys):
         return np.unique(keys, return_inverse=True)
     present, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
@@ -98,7 +98,7 @@ def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 
 
 def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Find each symbol that occurs, and its positions; both are ascending."""
+    """Yield each symbol that occurs, in ascending order, with the array of its positions, also ascending."""
     order = np.argsort(symbols, kind="stable")
     counts = np.bincount(symbols)
     present = np.flatnonzero(counts)

@@ -1,9 +1,9 @@
-"""The state of an automaton at the end of each word, for many words at once.
+"""Compute the state of an automaton at the end of each word, for many words at once.
 
 Words advance together, one symbol at a time; words with a common prefix share a row while this saves time, and rows with the same
-next symbol take a step together. `Trie.roll_out` computes the states of all prefixes instead. To score words it would be 1.2 to 3.5
-times as slow (250 to
-20,000 strings, 2 to 50 symbols, 5 to 100 states), because it builds the tree, visits every node and keeps every state.
+next symbol take a step together. `Trie.roll_out` computes the states of all prefixes instead. It would take 1.2 to 3.5 times as
+long to score words (measured with 250 to 20,000 strings, 2 to 50 symbols, 5 to 100 states), because it builds the tree, visits
+every node and stores every state.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..rounding import candidates, largest_gain, sizes, vanishing
 from .grouping import unique_keys
 from .words import FloatArray, IntArray, Words, check_symbols
 
-# (states (n, num_states), symbol) -> the states after that symbol, (n, num_states)
+# A function (states (n, num_states), symbol) -> the states after that symbol, (n, num_states).
 Transition = Callable[[FloatArray, int], FloatArray]
-# The same, or (states (n, 1, num_states), the symbol of each (n,)) -> (n, 1, num_states)
+# A function that is also called as (states (n, 1, num_states), the next symbol of each (n,)) -> (n, 1, num_states).
 Transitions = Callable[[FloatArray, int | IntArray], FloatArray]
 
 # Copying this many numbers costs about as much as one more call of numpy.
@@ -37,8 +37,8 @@ def end_states(
         The state of λ.
     transition : Transitions
     magnitudes : array, shape (num_symbols, num_states, num_states), optional
-        |A_σ|, for models whose steps are products with A_σ: states that are zero except for rounding become 0, by the rule of
-        `rounding`, at each step, because the state before it is needed.
+        |A_σ|, for models whose steps are products with A_σ: after each step, states that are 0 except for rounding errors become
+        exactly 0, by the rule of `models.rounding`.
 
     Returns
     -------
@@ -56,12 +56,12 @@ def end_states(
         for depth, alive in enumerate(num_longer):
             ends[order[alive : len(row_of)]] = states.take(row_of[alive:], axis=0)
             row_of, following = row_of[:alive], symbols[starts[:alive] + depth]
-            if 2 * len(states) <= alive:  # two words or more share a prefix, on average: a row for each prefix
+            if 2 * len(states) <= alive:  # on average, at least two words share each prefix: compute one row for each prefix
                 children, row_of = unique_keys(following.astype(np.int64) * len(states) + row_of, num_symbols * len(states))
                 following, parents = np.divmod(children, len(states))
-            elif _copying_is_cheap(alive, len(initial), num_symbols):  # a row for each word: to find shared ones would cost more
+            elif _copying_is_cheap(alive, len(initial), num_symbols):  # one row for each word: finding shared ones would cost more
                 parents, row_of = row_of, np.arange(alive)
-            else:  # a row for each word, ordered by symbol
+            else:  # one row for each word, ordered by symbol
                 by = np.argsort(following, kind="stable")
                 parents, row_of = row_of[by], np.empty_like(row_of)
                 row_of[by] = np.arange(alive)
@@ -84,6 +84,6 @@ def end_states(
 
 
 def _copying_is_cheap(num_rows: int, num_states: int, num_symbols: int) -> bool:
-    """Whether copying the matrix of its symbol for each row costs less than one call for each symbol. Copies at most 2.4 MB."""
-    cost_of_copies = num_rows * (num_states**2 + 100)  # a row costs as much as 100 numbers
+    """Return whether copying a matrix A_σ for each row (at most 2.4 MB) takes less time than one call for each symbol."""
+    cost_of_copies = num_rows * (num_states**2 + 100)  # each row costs as much as copying 100 more numbers
     return cost_of_copies < NUMBERS_PER_CALL * min(num_rows, num_symbols, 100)

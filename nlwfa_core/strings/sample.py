@@ -1,4 +1,4 @@
-"""Samples: distinct words with counts."""
+"""Define samples: the distinct words among many strings, each with its count."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from ..errors import RecipeError
 from .grouping import distinct
 from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, smallest, whole_numbers
 
-# Parts of a file whose words are longer on average, in symbols, are not merged on their own: few of their words occur twice.
+# If the words of a part of a file have more symbols than this on average, equal words are not merged in it: few occur twice.
 MERGE_PARTS_BELOW_MEAN_LENGTH = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Distinct words with counts, over an alphabet.
+    """Holds distinct words over an alphabet, with their counts.
 
     Attributes
     ----------
     words : Words
-        Distinct, in the order of their first appearance. If their alphabet is another one, their symbols are renumbered.
+        The distinct words, in the order of their first appearance. If they have another alphabet than `alphabet`, their symbols are
+        renumbered.
     counts : array, shape (num_distinct,)
-        How often each was seen, at least 1: integers, or floats that are whole.
+        How often each word was seen, at least 1: integers, or floats that are whole numbers.
     alphabet : Alphabet
     num_dropped : int
-        Strings of the file that are not counted: rare ones, which `sources.counting` drops. Frequencies are shares of all strings.
+        The number of strings that were read and are in no count, because `sources.counting` dropped rare ones. Frequencies are
+        shares of all strings, including these.
     """
 
     words: Words
@@ -54,7 +56,7 @@ class Sample:
 
     @classmethod
     def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
-        """Merge equal words of several parts of a file, with words and counts in the smallest integers that hold them.
+        """Merge equal words of several parts of a file into a sample whose words and counts use the smallest integer types.
 
         Parts of short words are merged first: a file of 40 MB may have 20 million words, most of them equal, and merging them all
         at once takes thirty bytes for each. Long words are merged only once, which is two to three times as fast.
@@ -62,8 +64,9 @@ class Sample:
         Parameters
         ----------
         parts : sequence of Words
-            Packed (`Words.packed`).
+            Words packed by `Words.packed`.
         counts : array, shape (num_words of all parts,), optional
+            How often each word was seen; 1 each by default.
         """
         start, words, totals = 0, list[Words](), list[IntArray]()
         for part in parts:
@@ -90,7 +93,7 @@ class Sample:
 
     @property
     def num_strings(self) -> int:
-        """Number of strings: the sum of the counts, plus the dropped ones."""
+        """Return the number of strings: the sum of the counts, plus `num_dropped`."""
         return int(self.counts.sum()) + self.num_dropped
 
     @property
@@ -99,11 +102,11 @@ class Sample:
 
     @property
     def mean_length(self) -> float:
-        """Mean length of the counted strings, without their end symbol; 0 for an empty sample."""
+        """Compute the mean length of the counted strings, in symbols; 0 for an empty sample."""
         return float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
 
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
-        """The same strings with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`).
+        """Renumber the symbols of the sample's words by another alphabet (see `Words.in_alphabet`).
 
         >>> sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "c")))
         >>> list(sample.in_alphabet(Alphabet(("a", "b", "c"))).words)
@@ -114,7 +117,7 @@ class Sample:
         return Sample(self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped)
 
     def frequencies(self) -> FloatArray:
-        """Relative frequencies of the distinct words, shape (num_distinct,)."""
+        """Compute the relative frequency of each distinct word, shape (num_distinct,)."""
         return self.counts / self.num_strings
 
     def split(self, sizes: Sequence[int], seed: int) -> list[Sample]:
@@ -123,17 +126,17 @@ class Sample:
         Parameters
         ----------
         sizes : sequence of int
-            The number of strings of each part; their sum may be at most that of the counts.
+            The number of strings of each part; together at most as many as were counted.
 
         Raises
         ------
         RecipeError
-            If the sizes don't fit.
+            If a size is negative, or their sum is larger than that of the counts.
         """
         total = int(self.counts.sum())
         if min(sizes) < 0 or sum(sizes) > total:
             raise RecipeError(f"can't split {total:,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
-        # In the smallest integers: a line of a file may count for millions of strings.
+        # The smallest integers save memory: one line of a file may count for millions of strings.
         strings = np.repeat(np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts)
         np.random.default_rng(seed).shuffle(strings)
         parts = []
@@ -144,7 +147,7 @@ class Sample:
 
 
 def _checked_counts(counts: npt.ArrayLike, num_words: int) -> IntArray:
-    """Counts as integers, shape (num_words,). Raises RecipeError or TypeError unless each word has one count of at least 1."""
+    """Convert counts to integers, shape (num_words,). Raises RecipeError or TypeError unless each word has one, of at least 1."""
     numbers = whole_numbers("counts", counts)
     if numbers.shape != (num_words,):
         raise RecipeError(f"each of the {num_words} words needs one count; got counts of shape {numbers.shape}")

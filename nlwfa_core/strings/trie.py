@@ -1,8 +1,8 @@
-"""The prefix tree of many words as arrays, built level by level.
+"""Build the prefix tree of many words as arrays, level by level.
 
-Nodes are numbered by length and then alphabetically, so "ties broken by length, then alphabetically" is the order of the
-numbers themselves, and a node comes after its parent. Trees serve to count prefixes, suffixes and factors, and to compute each
-distinct prefix's state once.
+Each node stands for a prefix. Nodes are numbered by the length of their prefixes, then alphabetically: so their numbers are the
+order in which ties between prefixes are broken, and a node comes after its parent. Trees are used to count prefixes, suffixes and
+factors, and to compute the state after each distinct prefix only once.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .grouping import by_symbol, unique_keys
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, check_symbols
 
-# Up to this many cells (32 MB), a tree looks its children up in a table; a larger one searches for them.
+# A tree with at most this many pairs of a node and a symbol finds children in a table (32 MB); a larger tree uses binary search.
 MAX_TABLE_CELLS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
 class Trie:
-    """All prefixes of some words. Node 0 is λ.
+    """Holds all prefixes of some words as a tree. Node 0 is λ.
 
     Attributes
     ----------
     num_symbols : int
     parent, symbol : arrays, shape (num_nodes,)
-        The node without its last symbol, and that symbol; −1 at the root.
+        For each node, the node of the prefix without its last symbol, and that symbol; both −1 at the root.
     levels : array, shape (depth + 2,)
         The nodes of length d are `levels[d] … levels[d + 1] − 1`.
     paths : array, shape (total_length + num_words,)
-        For each word the nodes of its prefixes, from λ to the whole word.
+        For each word, one after the other, the nodes of its prefixes from λ to the whole word.
     starts : array, shape (num_words + 1,)
         The path of word i is `paths[starts[i]:starts[i + 1]]`.
     """
@@ -50,7 +50,7 @@ class Trie:
 
     @classmethod
     def of(cls, words: Words, num_symbols: int) -> Trie:
-        """Build the prefix tree of `words`. The cost is their total length, and some array operations per level.
+        """Build the prefix tree of `words`, in time proportional to their total length, with a few array operations for each level.
 
         >>> trie = Trie.of(Words.of([(0, 1), (0, 0), (0,)]), num_symbols=2)
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
@@ -76,20 +76,20 @@ class Trie:
 
     @property
     def ends(self) -> IntArray:
-        """The node of each whole word, shape (num_words,)."""
+        """Return the node of each whole word, shape (num_words,)."""
         return self.paths[self.starts[1:] - 1]
 
     @cached_property
     def depth(self) -> IntArray:
-        """Length of each node's prefix, shape (num_nodes,)."""
+        """Return the length of each node's prefix, shape (num_nodes,)."""
         return np.repeat(np.arange(len(self.levels) - 1), np.diff(self.levels))
 
     def end_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
-        """How many strings end at each node, shape (num_nodes,), given the words' counts, shape (num_words,)."""
+        """Count the strings that equal each node's prefix, shape (num_nodes,), from the words' counts, shape (num_words,)."""
         return _sums_at(self.ends, counts, self.num_nodes)
 
     def prefix_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
-        """How many strings begin with each node's prefix, shape (num_nodes,), given the words' counts, shape (num_words,)."""
+        """Count the strings that begin with each node's prefix, shape (num_nodes,), from the words' counts, shape (num_words,)."""
         totals = self.end_counts(counts)
         bounds = self.levels.tolist()
         for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
@@ -98,12 +98,12 @@ class Trie:
 
     @cached_property
     def preorder(self) -> IntArray:
-        """The position of each node in depth-first order, shape (num_nodes,): all that begins with a prefix stands together.
+        """Return the position of each node in depth-first order, shape (num_nodes,), in which each subtree is contiguous.
 
         >>> Trie.of(Words.of([(0, 1), (0, 0), (1,)]), num_symbols=2).preorder.tolist()  # of λ, 0, 1, 00, 01
         [0, 1, 4, 2, 3]
         """
-        sizes = np.ones(self.num_nodes, dtype=np.int64)  # of the subtrees
+        sizes = np.ones(self.num_nodes, dtype=np.int64)  # the number of nodes in the subtree of each node
         bounds = self.levels.tolist()
         for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
             sizes[above:start] += _sums_at(self.parent[start:end] - above, sizes[start:end], start - above)
@@ -125,7 +125,10 @@ class Trie:
         return table
 
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
-        """The children of nodes by symbol; −1 if there is none, the node is −1 or the symbol is too large. Shapes broadcast."""
+        """Find the child of each node by its symbol; −1 if there is none, the node is −1 or the symbol is too large.
+
+        The shapes of `nodes` and `symbols` are broadcast.
+        """
         keys = np.asarray(nodes) * self.num_symbols + np.asarray(symbols)
         if self.num_nodes * self.num_symbols <= MAX_TABLE_CELLS:
             children = self._table.take(keys, mode="clip")
@@ -135,7 +138,7 @@ class Trie:
         return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), children, -1)
 
     def walk(self, words: Words, backward: bool = False) -> tuple[IntArray, IntArray]:
-        """Follow words down this tree, from λ to where the tree or the word ends.
+        """Find the nodes of each word's prefixes in this tree, from λ up to the longest prefix that is a node.
 
         Parameters
         ----------
@@ -145,7 +148,7 @@ class Trie:
         Returns
         -------
         nodes : array, shape (total_steps,)
-            One path after the other.
+            The paths of all words, one after the other.
         starts : array, shape (num_words + 1,)
             The path of word i is `nodes[starts[i]:starts[i + 1]]`.
         """
@@ -167,7 +170,7 @@ class Trie:
         return nodes, starts
 
     def prefixes(self, nodes: npt.ArrayLike) -> Words:
-        """The words of nodes, in the order of `nodes`."""
+        """Return the prefixes of some nodes as words, in the order of `nodes`."""
         selection = np.asarray(nodes, dtype=np.int64)
         lengths = self.depth[selection]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -182,7 +185,7 @@ class Trie:
             at, position = self.parent[at], position - 1
 
     def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
-        """Compute the state of every node, each once.
+        """Compute the state of a model after each node's prefix.
 
         Parameters
         ----------
@@ -197,7 +200,7 @@ class Trie:
         """
         states = np.empty((self.num_nodes, len(initial)))
         states[0] = initial
-        # A model whose mass diverges overflows on long words: ∞ and nan are its answer, not an accident.
+        # If a model's mass diverges, its states overflow on long words: ∞ and nan are correct results here, not errors.
         with np.errstate(over="ignore", invalid="ignore"):
             for start, end in pairwise(self.levels[1:].tolist()):
                 for symbol, positions in by_symbol(self.symbol[start:end]):
@@ -209,17 +212,17 @@ class Trie:
 def frequent_prefixes(
     words: Words, counts: IntArray, num_symbols: int, number: int, reading: Literal["forward", "backward", "anywhere"] = "forward"
 ) -> tuple[Trie, IntArray]:
-    """Build a tree that holds the `number` most frequent prefixes of some words, and few others.
+    """Build a tree that contains the `number` most frequent prefixes of some words, and few other prefixes.
 
     The frequency of a prefix is the number of strings that begin with it, so frequencies fall from a node to its children. A branch
-    ends when there are `number` prefixes that are no longer and no rarer. Among equally frequent prefixes, the shorter ones come
-    first.
+    is not extended beyond a prefix if `number` other prefixes are neither longer nor rarer. Among equally frequent prefixes, the
+    shorter ones come first.
 
     Parameters
     ----------
     words : Words
     counts : array, shape (num_words,)
-        How often each was seen.
+        How often each word was seen.
     reading : str
         "backward": words are read from their ends, so the prefixes are reversed suffixes. "anywhere": words are read from every
         position in them, so the prefixes are factors, counted as often as they occur.
@@ -227,9 +230,9 @@ def frequent_prefixes(
     Returns
     -------
     tree : Trie
-        Without words of its own: its `paths` are empty.
+        The tree; its `paths` are empty, because only prefixes of the words are in it.
     counts : array, shape (num_nodes,)
-        Of each node's prefix.
+        The frequency of each node's prefix.
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
@@ -243,7 +246,7 @@ def frequent_prefixes(
     begins, lengths, weights = begins[order], lengths[order], weights[order]
     at = np.zeros(len(begins), dtype=np.int64)
     for depth in range(int(lengths.max(initial=0))):
-        alive = int(np.searchsorted(-lengths, -depth))  # longer ones come first
+        alive = int(np.searchsorted(-lengths, -depth))  # words are ordered by length, the longest first
         begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
         at = level.grow(at[:alive], words.symbols[begins + step * depth])
         start, end = level.bounds[-2:]
@@ -258,29 +261,29 @@ def frequent_prefixes(
 
 
 class _Levels:
-    """A tree that is built level by level. `bounds` are its `levels` so far."""
+    """Builds a tree level by level. `bounds` holds the `levels` of the part that is built."""
 
     def __init__(self, num_symbols: int) -> None:
         self.num_symbols = num_symbols
         self.parents, self.symbols, self.bounds = [np.array([-1])], [np.array([-1])], [0, 1]
 
     def grow(self, at: IntArray, symbols: IntArray) -> IntArray:
-        """Add a level: the children of the deepest nodes.
+        """Add a level to the tree: the children of its deepest nodes.
 
         Parameters
         ----------
         at : array, shape (n,)
-            The node that each word has reached.
+            The node of the prefix of each word that is already in the tree.
         symbols : array, shape (n,)
-            The word's next symbol.
+            The next symbol of each word.
 
         Returns
         -------
         array, shape (n,)
-            The child that it leads to.
+            The node of each word's prefix with that symbol.
         """
         above, start = self.bounds[-2:]
-        # All possible children of the level, ordered by node and symbol: the order of the nodes' numbers.
+        # All possible children of the level, ordered by node and symbol, as nodes are numbered.
         keys = (at - above) * self.num_symbols + symbols
         children, inverse = unique_keys(keys, (start - above) * self.num_symbols)
         self.parents.append(above + children // self.num_symbols)
@@ -294,19 +297,19 @@ class _Levels:
 
 
 def _sums_at(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
-    """The sum of the counts at each node. Doubles hold them exactly, since they are whole numbers below 2⁵³."""
+    """Sum the counts at each node, shape (num_nodes,). The sums are exact in float64, because they are whole and below 2⁵³."""
     return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)
 
 
 def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
-    """P(x) as the product of next-symbol probabilities, end included, for the words of the tree: shape (num_words,).
+    """Compute P(x) for each word of a tree, shape (num_words,), as the product of next-symbol probabilities and that of the end.
 
     Parameters
     ----------
     next_probabilities : array, shape (num_nodes, num_symbols + 1)
-        The last column is the end of the string.
+        The probability of each symbol after each node's prefix; the last column is the end of the string.
     ends : array, optional
-        The nodes of other words, to compute their weights instead.
+        Nodes: if given, P(x) is computed for their prefixes instead of the tree's words.
     """
     ends = trie.ends if ends is None else ends
     prefix_probabilities = np.ones(trie.num_nodes)
@@ -319,7 +322,7 @@ def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | N
 
 
 def chain_log2_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
-    """log₂ of `chain_weights`, −∞ for 0. A sum of logarithms does not underflow, however long a string is."""
+    """Compute log₂ of `chain_weights`, −∞ for 0, as a sum of logarithms, which does not underflow even for long strings."""
     ends = trie.ends if ends is None else ends
     prefix_logs = np.zeros(trie.num_nodes)
     with np.errstate(divide="ignore"):

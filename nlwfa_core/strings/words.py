@@ -1,7 +1,7 @@
-"""Words and alphabets: strings as flat integer arrays.
+"""Define words and alphabets: strings as flat integer arrays.
 
 A word is a sequence of symbols. A symbol is a number in 0 … num_symbols − 1; an `Alphabet` holds its written form.
-`Words` holds many words end to end in one array, with offsets.
+`Words` holds many words one after the other in one array, with the position at which each begins.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SYMBOLS_AT_ONCE = 2**15  # symbols that are processed together: few enough for t
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The written forms of the symbols 0 … n − 1.
+    """Holds the written forms of the symbols 0 … n − 1.
 
     >>> Alphabet(("[", "]")).decode((0, 0, 1, 1))
     '[[]]'
@@ -46,22 +46,22 @@ class Alphabet:
 
     @classmethod
     def numbered(cls, num_symbols: int) -> Alphabet:
-        """The alphabet "0" … "n − 1", for files of numbers."""
+        """Make the alphabet "0" … "n − 1", in which each symbol is written as its number."""
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
 
     @property
     def is_numbered(self) -> bool:
-        """Whether each symbol is written as its number."""
+        """Return whether each symbol is written as its number."""
         return self.symbols == Alphabet.numbered(len(self)).symbols
 
     @property
     def separator(self) -> str:
-        """The text between two symbols of a written word: nothing if each symbol is one character, else a space."""
+        """Return the text between two symbols of a written word: nothing if every symbol is one character, otherwise a space."""
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
 
     @property
     def summary(self) -> str:
-        """A description for errors.
+        """Describe the alphabet in an error message.
 
         >>> Alphabet(("a", "b")).summary
         '2 symbols: a, b'
@@ -69,11 +69,13 @@ class Alphabet:
         return f"{plural(len(self), 'symbol')}: {listed(self.symbols)}"
 
     def decode(self, word: Iterable[int]) -> str:
-        """The written form of a word; λ for the empty one."""
+        """Write a word as text; λ for the empty word."""
         return self.separator.join(self.symbols[symbol] for symbol in word) or LAMBDA
 
     def encode(self, text: str) -> Word:
-        """Read a written word: characters, or tokens separated by white space if symbols are longer than one character.
+        """Convert a written word to the numbers of its symbols.
+
+        Each character is a symbol; if some symbols of the alphabet are longer, the word is split at white space instead.
 
         Raises
         ------
@@ -92,7 +94,7 @@ class Alphabet:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Many words end to end.
+    """Holds many words one after the other.
 
     Attributes
     ----------
@@ -101,8 +103,8 @@ class Words:
     offsets : array, shape (num_words + 1,)
         Word i is `symbols[offsets[i]:offsets[i + 1]]`.
     alphabet : Alphabet or None
-        What the numbers stand for, if it is known: words of a file or a sample know it. Whoever needs numbers of another alphabet
-        asks for `in_alphabet`.
+        The written forms of the symbols, if they are known, as for words from a file or a sample. `in_alphabet` renumbers the
+        symbols by another alphabet.
     """
 
     symbols: IntArray
@@ -119,7 +121,7 @@ class Words:
                 f"got shapes {self.symbols.shape} and {self.offsets.shape}"
             )
         if (self.offsets[1:] < self.offsets[:-1]).any():
-            raise RecipeError("the offsets of words must not decrease, because each is where a word begins")
+            raise RecipeError("the offsets of words must not decrease, because each is the position at which a word begins")
 
     @classmethod
     def of(cls, words: Iterable[Sequence[int]]) -> Words:
@@ -147,7 +149,7 @@ class Words:
 
     @classmethod
     def joined(cls, parts: Sequence[Words], packed: bool = False) -> Words:
-        """Join the words of all parts, in order: in int64, or packed if the parts are. All parts must have the same alphabet."""
+        """Join the words of all parts, in order, as int64, or packed if `packed` is true. All parts must have the same alphabet."""
         num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
         symbols = np.empty(num_symbols, dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64)
         offsets = np.zeros(num_words + 1, dtype=np.min_scalar_type(num_symbols) if packed else np.int64)
@@ -160,14 +162,13 @@ class Words:
         return cls(symbols, offsets, next((part.alphabet for part in parts), None))
 
     def packed(self) -> Words:
-        """The same words in the smallest integers that hold them. Used while files are read: int64 would take many times the file's
-        size."""
+        """Return the same words in the smallest integers that hold them, because int64 would need many times the size of a file."""
         return Words(smallest(self.symbols), smallest(self.offsets), self.alphabet)
 
     def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Words:
-        """The same words with the numbers that their symbols have in another alphabet.
+        """Renumber the symbols of these words by another alphabet.
 
-        Nothing changes if either alphabet is not known: the numbers are then taken as they are.
+        If either alphabet is unknown (None), the words are returned unchanged.
 
         >>> words = Words(np.array([0, 1]), np.array([0, 2]), Alphabet(("a", "c")))
         >>> list(words.in_alphabet(Alphabet(("a", "b", "c"))))
@@ -176,12 +177,12 @@ class Words:
         Parameters
         ----------
         owner : str
-            Whose alphabet it is, for the message: "the", or such as "the model's".
+            The words before "alphabet" in the error message: "the", or for example "the model's".
 
         Raises
         ------
         RecipeError
-            If a word has a symbol that is not in that alphabet.
+            If a symbol of these words is not in that alphabet.
         """
         own = self.alphabet
         if own is None or alphabet is None or own is alphabet or own == alphabet:
@@ -209,11 +210,11 @@ class Words:
 
     @property
     def lengths(self) -> IntArray:
-        """Length of each word, shape (num_words,): in int64, for packed words too."""
+        """Return the length of each word, shape (num_words,), as int64 also for packed words."""
         return np.diff(self.offsets).astype(np.int64, copy=False)
 
     def longest_first(self) -> tuple[IntArray, list[int]]:
-        """The order of the words by length, longest first, and how many are longer than 0, 1, 2 … symbols.
+        """Return the indices of the words by length, longest first, and how many words are longer than 0, 1, 2 … symbols.
 
         >>> order, num_longer = Words.of([(0,), (), (1, 0)]).longest_first()
         >>> order.tolist(), num_longer
@@ -225,11 +226,11 @@ class Words:
         return order, np.cumsum(np.bincount(lengths)[::-1])[::-1][1:].tolist()
 
     def reading_order(self, backward: bool = False) -> tuple[IntArray, int]:
-        """The position of each word's first symbol, or its last, and the step from one symbol to the next."""
+        """Return the position of each word's first symbol (the last if `backward`), and the step to the next symbol: 1 or −1."""
         return (self.offsets[1:] - 1, -1) if backward else (self.offsets[:-1], 1)
 
     def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
-        """Copy the words at `indices`, in that order: in int64, or packed as these are."""
+        """Copy the words at `indices`, in that order, as int64, or if `packed` is true in these words' own integer type."""
         selection = np.asarray(indices)
         lengths = np.zeros(len(selection) + 1, dtype=np.int64)
         for start in range(0, len(selection), SYMBOLS_AT_ONCE):
@@ -245,7 +246,7 @@ class Words:
         return Words(words.symbols, smallest(offsets), self.alphabet) if packed else words
 
     def blocks(self) -> Iterator[IntArray]:
-        """The words' numbers in order, a block at a time: as many as have `SYMBOLS_AT_ONCE` symbols, or one."""
+        """Yield the indices of the words in blocks, in order; a block has at most `SYMBOLS_AT_ONCE` symbols or a single word."""
         start = 0
         while start < len(self):
             last_symbol = min(int(self.offsets[start]) + SYMBOLS_AT_ONCE, len(self.symbols))
@@ -255,7 +256,7 @@ class Words:
             start = end
 
     def suffixes(self) -> tuple[IntArray, IntArray]:
-        """Start and length of every suffix of every word, word by word, from the whole word to λ.
+        """Return the start and the length of every suffix of every word, word by word, from the whole word to λ.
 
         >>> starts, lengths = Words.of([(0, 1), ()]).suffixes()
         >>> starts.tolist(), lengths.tolist()
@@ -266,13 +267,13 @@ class Words:
         return starts, np.repeat(self.offsets[1:], num_suffixes) - starts
 
     def reversed(self) -> Words:
-        """Each word read from its end."""
+        """Reverse the symbols of each word."""
         positions = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, self.lengths)
         positions -= np.arange(len(self.symbols))
         return Words(self.symbols[positions], self.offsets, self.alphabet)
 
     def products(self, suffixes: Words) -> Words:
-        """All uv with u in these words (slow index) and v in `suffixes` (fast index).
+        """Concatenate each word u with each v of `suffixes`: uv for the first u and all v, then for the second u, and so on.
 
         >>> list(Words.of([(), (0,)]).products(Words.of([(1,), (2, 2)])))
         [(1,), (2, 2), (0, 1), (0, 2, 2)]
@@ -281,14 +282,14 @@ class Words:
 
 
 def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:
-    """The start of each of consecutive words of these lengths, and the end of the last one, shape (num_words + 1,)."""
+    """Compute offsets from the lengths of words: the start of each word and the end of the last, shape (num_words + 1,)."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
     return offsets
 
 
 def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
-    """Convert numbers to an array of integers. Floats are accepted if all of them are whole, because then nothing is lost.
+    """Convert numbers to an array of integers. Floats are accepted if all of them are whole numbers.
 
     >>> whole_numbers("counts", [1.0, 2.0]).tolist()
     [1, 2]
@@ -296,9 +297,9 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
     Raises
     ------
     TypeError
-        If the values are not numbers. (True and False are not.)
+        If the values are not numbers. (True and False do not count as numbers.)
     RecipeError
-        If one is not whole, or too large for an int64.
+        If a value is not a whole number, or is too large for an int64.
     """
     array = np.asarray(values)
     if not array.size:
@@ -317,7 +318,7 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
 
 
 def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Convert numbers to an array of float64, if that changes none of them. An array of float64 is returned as it is.
+    """Convert numbers to an array of float64 if none of them is rounded by that. An array of float64 is returned without a copy.
 
     >>> float64_array("initial", [1, 0])
     array([1., 0.])

@@ -100,14 +100,14 @@ def test_a_solution_that_does_not_fit_its_test_strings_is_left_out() -> None:
 def test_a_refused_file_leaves_its_slot_free() -> None:
     """The next files, right or wrong, are judged on their own, and every message names its file."""
     app = upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test")
-    wanted = "this is a PAutomaC file of strings; a PAutomaC solution is wanted – Nothing was changed."
+    wanted = "this must be a PAutomaC solution; got a PAutomaC file of strings – Nothing was changed."
     for _ in range(3):
         assert complaints(upload(app, TEST, "upload_solution", "29.test")) == [f"29.test: {wanted}"]
         assert app.file_uploader(key="upload.upload_solution").value is None
     [complaint] = complaints(upload(app, b"50\n" + b"nan\n" * 50, "upload_solution", "nan.txt"))
     assert complaint.startswith("nan.txt: line 2: expected a finite number")
     [complaint] = complaints(upload(app, SOLUTION, "upload", "wrong slot.txt"))
-    assert complaint.startswith("wrong slot.txt: this is a PAutomaC solution; a file of strings is wanted")
+    assert complaint.startswith("wrong slot.txt: this must be a file of strings; got a PAutomaC solution")
     assert not complaints(upload(app, SOLUTION, "upload_solution", "29.solution"))
     assert recipe_of(app).data.upload_solution == hashlib.sha256(SOLUTION).hexdigest()
     assert not complaints(upload(app, TRAIN, "upload", "29.train"))
@@ -116,9 +116,9 @@ def test_a_refused_file_leaves_its_slot_free() -> None:
 def test_files_without_training_strings_are_read_on_their_own() -> None:
     app = open_lab("data", **QUICK)
     [complaint] = complaints(upload(app, SOLUTION, "upload_test", "29.solution"))
-    assert complaint.startswith("29.solution: this is a PAutomaC solution; a file of strings is wanted")
+    assert complaint.startswith("29.solution: this must be a file of strings; got a PAutomaC solution")
     [complaint] = complaints(upload(app, TEST, "upload_model", "29.test"))
-    assert complaint.startswith("29.test: this is a PAutomaC file of strings; a PAutomaC model is wanted")
+    assert complaint.startswith("29.test: this must be a PAutomaC model; got a PAutomaC file of strings")
     assert recipe_of(app).data.source == "dyck"
 
 

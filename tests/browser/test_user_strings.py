@@ -91,7 +91,7 @@ def test_a_refused_file_leaves_its_slot_empty_for_the_next(page: Page, lab: str)
         for name in ("one.txt", "two.txt"):
             upload(page, "upload_solution", strings, name)
             expect(
-                page.get_by_test_id("stToast").filter(has_text=f"{name}: this is a PAutomaC file of strings").first
+                page.get_by_test_id("stToast").filter(has_text=f"{name}: this must be a PAutomaC solution").first
             ).to_be_visible()
             expect(place).not_to_contain_text(name)
             settled(page)

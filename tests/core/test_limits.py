@@ -123,9 +123,9 @@ for action in (
     assert in_process(code, settings).splitlines() == [
         "4 1000 7 10000",
         "num_prefixes must be at most 30; got 1,000",
-        "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
-        "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
-        "a string longer than 3 symbols was drawn: lower split or wrap, or allow longer strings",
+        "a string longer than 3 symbols was drawn; lower split or wrap, or allow longer strings",
+        "a string longer than 3 symbols was drawn; lower split or wrap, or allow longer strings",
+        "a string longer than 3 symbols was drawn; lower split or wrap, or allow longer strings",
         "line 1: the string length must be at most 3; got 4",
     ]
     settings.write_text("rank = 4\nbasis = 30\nepochs = 20\n")

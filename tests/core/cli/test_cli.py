@@ -231,7 +231,7 @@ def test_every_command_says_how_files_were_read_and_json_stays_json(run: Run, fo
     assert "true: read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5" in answer.err.splitlines()
     answer = run(*score, folder / "test")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.endswith("test: this is a PAutomaC file of strings; a PAutomaC solution is wanted\n")
+    assert answer.err.endswith("test: this must be a PAutomaC solution; got a PAutomaC file of strings\n")
     (tmp_path / "4.spice.prefix.public").write_bytes((folder / "test").read_bytes())
     answer = run("weights", "--model", folder / "SP", "--words", tmp_path / "4.spice.prefix.public")
     assert "SPiCe's prefix files hold the beginnings of strings, not whole strings" in answer.err

@@ -106,8 +106,8 @@ def test_a_sweep_scores_prefixes_with_their_targets(run: Run, folder: Path) -> N
 
 BAD = [
     ({"train": "none.txt"}, "none.txt: No such file or directory"),
-    ({"train": "29.model.txt"}, "29.model.txt: this is a PAutomaC model; a file of strings is wanted"),
-    ({"train": "train.csv", "test": "true.txt"}, "true.txt: this is a PAutomaC solution; a file of strings is wanted"),
+    ({"train": "29.model.txt"}, "29.model.txt: this must be a file of strings; got a PAutomaC model"),
+    ({"train": "train.csv", "test": "true.txt"}, "true.txt: this must be a file of strings; got a PAutomaC solution"),
     ({"train": "train.csv", "format": "xml"}, "format must be one of auto, pautomac, characters, tokens, csv, json; got 'xml'"),
     ({"train": "train.csv", "solution": "true.txt"}, "solution has no effect without test: name it too"),
     ({"train": "train.csv", "prefixes": "test.txt"}, "prefixes has no effect without targets: name it too"),

@@ -120,15 +120,15 @@ def test_files_are_replaced_only_by_force(folder: Path, tmp_path: Path, capsys: 
         ({"prefixes": "nowhere"}, "can't read nowhere: No such file or directory"),
         (
             {"prefixes": "targets"},
-            "targets: this is a SPiCe target file (the next symbols of prefixes); a file of strings is wanted",
+            "targets: this must be a file of strings; got a SPiCe target file (the next symbols of prefixes)",
         ),
         ({"prefixes": "wide"}, "wide: string 1: symbol '7' is not in the model's alphabet of 2 symbols: a, b"),
         (
             {"prefixes": "counts.csv"},
-            "counts.csv: prefixes are written one on each line, without counts other than 1; got a count of 3",
+            "counts.csv: each line must hold one prefix, without a count or with the count 1; got a count of 3",
         ),
         ({"targets": "nowhere"}, "can't read nowhere: No such file or directory"),
-        ({"targets": "prefixes"}, "prefixes: this is a PAutomaC file of strings; a SPiCe target file"),
+        ({"targets": "prefixes"}, "prefixes: this must be a SPiCe target file"),
         ({"targets": "few"}, "few: the file of targets must have a line for each of the 6 prefixes; got 1 line"),
         ({"targets": "bad"}, "bad: line 2: a target must be the largest possible gain"),
         ({"out": "nowhere/x"}, "can't write "),

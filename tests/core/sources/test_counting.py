@@ -107,9 +107,9 @@ BAD_FILES = [
     (b"2 2\r\n2 0 1\r\n3 0 1\r\n", 3, "length 3 is declared, but 2 symbols follow"),
     (b"2 2\n\n2 0 1\n\n1 2", 5, r"symbol 2 is not in the header's alphabet of 2 symbols \(0 … 1\)"),
     (b"2 2\r1 0\r1 " + b"9" * 30, 3, "symbol 9223372036854775807 is not in"),
-    (b"2 2\r\n1 0\r\n1 -1\r\n", 3, "negative number '-1': lengths and symbols are whole numbers from 0"),
+    (b"2 2\r\n1 0\r\n1 -1\r\n", 3, "lengths and symbols must be whole numbers of at least 0; got '-1'"),
     (b"2 2\r\n\r\n1 0\r\n1 x\r\n", 4, "'x' is not a whole number"),
-    (b"3 2\n1 0\n1 1\n1 0\x1c\n", None, "white space other than"),
+    (b"3 2\n1 0\n1 1\n1 0\x1c\n", None, "got other white space"),
     (b"2 2\r\n1 0\r\n1 \xff\r\n", 3, "byte 0xff is not UTF-8"),
     (b"2 1\n1 0\n11" + b" 0" * 11 + b"\n", 3, "string length must be at most 10; got 11"),
 ]

@@ -67,7 +67,9 @@ def test_a_model_by_hand() -> None:
     assert model.alphabet == Alphabet(("0", "1"))
     letters = read_pautomac_model(MODEL.encode(), alphabet=Alphabet(("x", "y", "z")))
     assert letters.weights(read_strings(b"xy\ny\nx\n").words).tolist() == model.weights(Words.of([(0, 1), (1,), (0,)])).tolist()
-    with pytest.raises(FormatError, match="the model numbers its symbols from 0, but the strings' alphabet has 2 symbols: 1, 2"):
+    with pytest.raises(
+        FormatError, match="the model's symbols must be those of the strings, 2 symbols: 1, 2; got the numbers 0, 1, …"
+    ):
         read_pautomac_model(MODEL.encode(), alphabet=Alphabet(("1", "2")))
 
 

@@ -102,10 +102,10 @@ def test_more_targets_than_prefixes_and_fewer() -> None:
         (b"nan 1 1.0\n", 1, "expected a finite number; got 'nan'"),
         (b"1.0 1 -0.5\n", 1, "expected a finite number of at least 0; got '-0.5'"),
         (b"1.0 1 inf\n", 1, "got 'inf'"),
-        (b"1.0 1 0.5 1 0.5\n", 1, "a symbol must stand once in a target; got '1' twice"),
+        (b"1.0 1 0.5 1 0.5\n", 1, "a target must have each symbol once; got '1' twice"),
         (b"1\n\n1\n", 2, "targets must have a line for each prefix; got an empty line"),
-        (b"2 2\n1 0\n0\n", None, "this is a PAutomaC file of strings; a SPiCe target file .* is wanted"),
-        (b"2\n0.5\n0.5\n", None, "this is a PAutomaC solution; a SPiCe target file"),
+        (b"2 2\n1 0\n0\n", None, "this must be a SPiCe target file .*; got a PAutomaC file of strings"),
+        (b"2\n0.5\n0.5\n", None, "this must be a SPiCe target file .*; got a PAutomaC solution"),
     ],
 )
 def test_bad_targets_are_refused(data: bytes, line: int | None, message: str) -> None:
@@ -130,9 +130,9 @@ def test_bad_rankings_are_refused(data: bytes, line: int | None, message: str) -
 
 def test_prefixes_have_no_counts() -> None:
     assert list(read_prefixes(b"string,count\nab,1\nb,1\n").words) == [(0, 1), (1,)]
-    with pytest.raises(FormatError, match="without counts other than 1; got a count of 3 for prefix 2"):
+    with pytest.raises(FormatError, match="without a count or with the count 1; got a count of 3 for prefix 2"):
         read_prefixes(b"string,count\nab,1\nb,3\n")
-    with pytest.raises(FormatError, match="this is a SPiCe target file"):
+    with pytest.raises(FormatError, match="this must be a file of strings; got a SPiCe target file"):
         read_prefixes(b"1.0 3 1.0\n1.0 -1 1.0\n")
 
 

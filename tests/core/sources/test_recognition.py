@@ -121,18 +121,18 @@ REFUSED = {
         "got numbers in the first column and text in the other, without a line that names the columns",
     ),
     "an id": (table([(7 * n, text) for text, n in COUNTED], header=("id", "text")), "got numbers in the column 'id' and text in"),
-    "UTF-16": ("the cat sat\n".encode("utf-16"), "the file is UTF-16 text; files must be saved as UTF-8"),
-    "UTF-16 without a mark": ("the cat sat\n".encode("utf-16-be"), "the file is UTF-16 text; files must be saved as UTF-8"),
-    "UTF-32": ("the cat sat\n".encode("utf-32"), "the file is UTF-32 text; files must be saved as UTF-8"),
-    "an Excel workbook": (b"PK\x03\x04\x14\x00", "the file is a ZIP archive or an Excel workbook"),
-    "a model's arrays": (b"\x58" + bytes(7) + b'{"initial":', "the file is a safetensors file"),
+    "UTF-16": ("the cat sat\n".encode("utf-16"), "the file must be text saved as UTF-8 .*; got UTF-16 text"),
+    "UTF-16 without a mark": ("the cat sat\n".encode("utf-16-be"), "the file must be text saved as UTF-8 .*; got UTF-16 text"),
+    "UTF-32": ("the cat sat\n".encode("utf-32"), "the file must be text saved as UTF-8 .*; got UTF-32 text"),
+    "an Excel workbook": (b"PK\x03\x04\x14\x00", "the file must be text saved as UTF-8; got a ZIP archive or an Excel workbook"),
+    "a model's arrays": (b"\x58" + bytes(7) + b'{"initial":', "the file must be text saved as UTF-8; got a safetensors file"),
     "a saved model": (
         b'{"format": 2, "symbols": ["a"], "info": {}, "kind": "WFA"}\n',
         "got the fields 'format', 'symbols', 'info', 'kind'",
     ),
-    "a document": (b'[\n  "ab",\n  "b"\n]\n', "the file begins as JSON, but its lines are not; each line must be a string"),
-    "one list": (b'["ab", "b"]\n', "the file is one JSON list; put each string on its own line"),
-    "another line below": (b'["a"]\n' * 30 + b"ab\n", "line 31: expected a line of JSON, as .* got 'ab'"),
+    "a document": (b'[\n  "ab",\n  "b"\n]\n', "the file begins like JSON, so each of its lines must be JSON"),
+    "one list": (b'["ab", "b"]\n', "each string must be on a line of its own, as in .*; got one JSON list"),
+    "another line below": (b'["a"]\n' * 30 + b"ab\n", "line 31: expected a line of JSON, as in .* got 'ab'"),
     "a symbol with a space": (
         b'["a", "b"]\n' * 30 + b'["a b"]\n',
         "line 31: a symbol in a list must be a string without white space",
@@ -147,9 +147,9 @@ REFUSED = {
         b'{"text": "x", "count": 2}\n' * 30 + b'{"text": "y", "count": 0.5}\n',
         "line 31: a count must be a whole number",
     ),
-    "a PAutomaC model": (MODEL.encode(), "this is a PAutomaC model; a file of strings is wanted"),
-    "a PAutomaC solution": (SOLUTION, "this is a PAutomaC solution; a file of strings is wanted"),
-    "a SPiCe target file": (TARGET, "this is a SPiCe target file .*; a file of strings is wanted"),
+    "a PAutomaC model": (MODEL.encode(), "this must be a file of strings; got a PAutomaC model"),
+    "a PAutomaC solution": (SOLUTION, "this must be a file of strings; got a PAutomaC solution"),
+    "a SPiCe target file": (TARGET, "this must be a file of strings; got a SPiCe target file"),
 }
 
 
@@ -164,17 +164,17 @@ def test_other_files_are_refused_with_what_was_seen(data: bytes, message: str) -
 )
 def test_a_competitions_file_in_the_place_of_another(data: bytes, kind: str) -> None:
     if kind or data != SOLUTION:
-        with pytest.raises(FormatError, match=f"this is {kind or 'a PAutomaC model'}.*; a PAutomaC solution is wanted"):
+        with pytest.raises(FormatError, match=f"this must be a PAutomaC solution; got {kind or 'a PAutomaC model'}"):
             read_solution(data)
     if kind or data == SOLUTION:
-        with pytest.raises(FormatError, match=f"this is {kind or 'a PAutomaC solution'}.*; a PAutomaC model is wanted"):
+        with pytest.raises(FormatError, match=f"this must be a PAutomaC model; got {kind or 'a PAutomaC solution'}"):
             read_pautomac_model(data)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the competition's files are not part of the project")
 def test_the_competitions_own_files_are_recognised() -> None:
     for path in sorted((DATA / "spice").glob("*.target.public")) + sorted((DATA / "pautomac").glob("*_*.txt")):
-        with pytest.raises(FormatError, match=r"this is a (SPiCe target file|PAutomaC (model|solution))"):
+        with pytest.raises(FormatError, match=r"this must be .*; got a (SPiCe target file|PAutomaC (model|solution))"):
             read_strings(path.read_bytes())
     for path in (*(DATA / "spice").glob("*.prefix.public"), *(DATA / "pautomac").glob("*.test")):
         assert read_strings(path.read_bytes()).format == "pautomac"
