@@ -1,14 +1,17 @@
-"""Runs recipes in other processes, so that pages stay responsive and a sweep uses all cores.
+"""Run recipes in other processes, so that pages stay responsive and a sweep uses all cores.
+
+A job is one run of a recipe by a server. It is waiting, running or has ended; while it is paused, it is held between two epochs.
 
 - `pace`: estimates a stage's remaining time from its speed so far.
-- `snapshots`: a picture of the states in the middle of a training.
-- `job`: one run of a recipe by a server, with its progress and its state.
-- `queue`: the waiting jobs; sessions take turns.
+- `snapshots`: the states as points in the plane, in the middle of a training.
+- `job`: a job with its progress and its state.
+- `queue`: the queue of waiting jobs, in which sessions take turns.
 - `folders`: the folders of finished runs on disk.
 - `worker`: the worker processes, of servers and of sweeps.
-- `runner`: a server's state machine: queue, worker processes, pauses, cancelling.
+- `runner`: the jobs of a server: its queue, worker processes, pauses and cancelling.
 - `sweep`: many recipes at once, on this machine or on a Dask cluster.
 
-A result is a folder on disk, named after its recipe's key, no matter who made it. The `history` records what happens to runs. This
-package knows nothing about people: a session is only a name here.
+A result is a folder on disk, named after its recipe's key, whether a server or a sweep made it. The package `history` records what
+happens to runs. A session is the name of whoever submits jobs, such as a browser's; this package needs to know no more about
+people.
 """

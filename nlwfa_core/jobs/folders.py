@@ -1,4 +1,4 @@
-"""The folders of finished runs on disk, each named by its recipe's key."""
+"""Find, read and tidy the folders of finished runs on disk, each named by its recipe's key."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ log = logging.getLogger(__name__)
 
 
 class RunFolders:
-    """The run folders below one folder, and the read-only ones that are shipped with the lab."""
+    """Finds the folders of runs in one folder, and if they are not there, in the read-only folder that is shipped with the lab."""
 
     def __init__(self, folder: Path, shipped: Path | None = None) -> None:
         self._folder = folder
         self._shipped = shipped or folder
 
     def folder(self, key: str) -> Path:
-        """The folder that a run is written to."""
+        """Return the folder to which a run's result is written."""
         return self._folder / key
 
     def tidy(self, key: str) -> None:
-        """Remove the unfinished files of a process that has died: see `files.write_atomically`."""
+        """Remove files that a process left unfinished when it died: see `files.write_atomically`."""
         with suppress(OSError):
             for unfinished in self.folder(key).glob(".*"):
                 unfinished.unlink()
@@ -40,13 +40,13 @@ class RunFolders:
         return self._shipped / key if (self._shipped / key / "result.json").exists() else self._folder / key
 
     def result(self, key: str) -> Result:
-        """The result, read from disk. Raises RecipeError if there is none."""
+        """Read a run's result from disk. Raises RecipeError if there is none."""
         if not self.has(key):
-            raise RecipeError("There is no result of this experiment: run it first.")
+            raise RecipeError("There is no result of this experiment yet: run it first.")
         return load_result(self._existing(key))
 
     def job(self, key: str) -> Job | None:
-        """A finished job, made from a run's folder; None if there is no valid one. The model itself is not loaded."""
+        """Make a finished job from a run's folder, without loading the model; None if there is no folder or it is damaged."""
         if not self.has(key):
             return None
         folder = self._existing(key)

@@ -1,4 +1,7 @@
-"""A job is one run of a recipe by a server, with its progress and its state. `Runner` holds the lock."""
+"""Define jobs: a job is one run of a recipe by a server, with its progress and its state.
+
+Jobs have no lock of their own: whoever uses one holds the lock of its `Runner`.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from ..learning.progress import Progress
 from .pace import Pace
 from .snapshots import Snapshot
 
-GROWTH = 1.03  # the least ratio of two epochs of a curve, apart from the last
+GROWTH = 1.03  # the smallest ratio of successive epochs in a thinned curve, except for the last
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A stage's losses so far, thinned (see `Points`). The newest is always included.
+    """Holds the losses of a stage of training so far, thinned as by `Points`. The newest loss is always included.
 
     Attributes
     ----------
     epochs : tuple of int
     losses : tuple of float
-        As long as `epochs`.
+        The loss after each of `epochs`.
     measure : str
         What the losses measure, as in `learning.progress.Progress`.
     """
@@ -37,7 +40,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """The status of a job at one moment.
+    """Holds the status of a job at one moment, for a page.
 
     Attributes
     ----------
@@ -48,23 +51,23 @@ class JobStatus:
     position : int or None
         Position in the queue: 1 starts next. None if the job is not queued.
     num_queued : int
-        Number of waiting jobs of all sessions.
+        The number of waiting jobs of all sessions.
     progress : Progress or None
-        The latest, while running.
+        The latest progress of a running job.
     losses : dict
-        Stage -> Curve. Empty for results of an earlier server; the result itself has all losses.
+        Stage -> Curve. Empty for a result that was on disk when the server started; the result itself has all losses.
     message : str or None
         A sentence for the user, if the job failed.
     seconds : float
-        Time spent working, without pauses.
+        The time that the job has worked, without pauses.
     paused : bool
-        Whether someone has paused it, so that it waits between two epochs.
+        Whether someone has paused the job: it is held after the next epochs.
     held : bool
-        Whether it is waiting between two epochs now.
+        Whether the job is waiting between two epochs now.
     seconds_left : float or None
-        Until its stage ends if it is running, until it starts if it is queued. None if there is no estimate.
+        The estimated time until the present stage of a running job ends, or until a queued job starts; None without an estimate.
     picture : Snapshot or None
-        The latest picture of the prefixes' states.
+        The latest positions of the prefixes' states in the plane.
     """
 
     key: str
@@ -83,9 +86,9 @@ class JobStatus:
 
 
 class Points:
-    """Collects the losses of one stage as they arrive. Keeps the newest, and enough of the others for a logarithmic axis.
+    """Collects the losses of one stage. Stores the newest, and enough of the others for a logarithmic axis.
 
-    An epoch before the newest begins the curve again: the stage was started from other weights.
+    If an epoch comes before the newest one, the stage has been started again from other weights, and the curve begins again.
 
     >>> points = Points("relative loss")
     >>> for epoch in range(1000):
@@ -113,35 +116,40 @@ class Points:
 
 @dataclass(eq=False)
 class Job:
-    """One run of a recipe. A recipe that is submitted again after its job failed or was cancelled gets a new job.
+    """Holds one run of a recipe. A recipe that is submitted again after its job failed or was cancelled gets a new job.
 
     Attributes
     ----------
     key, recipe, state, message, progress :
-        As in JobStatus.
+        The same as in `JobStatus`.
     starter : str
-        The session that started it; the job leaves the queue on that session's turn.
+        The session that submitted the job first; the job leaves the queue when it is this session's turn.
     sessions : set of str
-        The sessions that want it: those that submitted or watched it, and have not cancelled it.
+        The sessions that want the job: those that submitted or watched it, and have not cancelled it.
     withdrawn : set of str
-        The sessions that have cancelled it.
-    started, seconds : float
-        When it started (monotonic clock); how long it worked, once it has ended.
+        The sessions that have cancelled the job.
+    started : float
+        When the job started (monotonic clock).
+    seconds : float
+        How long the job worked, set when it ends.
     points : dict
         Stage -> Points.
     paused, held, picture :
-        As in JobStatus.
+        The same as in `JobStatus`.
     hold_after : int
-        Number of epochs that it still runs after it is paused.
+        The number of epochs that a paused job still runs before it is held.
     touched : float
-        When it was created, or last paused or allowed some more epochs (monotonic clock).
+        When someone last created or paused the job, or let it run some more epochs (monotonic clock).
     wanted : float
-        When a session that wants it was last known to be connected (monotonic clock).
-    held_since, waited : float
-        When it was last held, and for how long it was held before.
+        When a session that wants the job was last known to be connected (monotonic clock).
+    held_since : float
+        When the job was last held (monotonic clock).
+    waited : float
+        The seconds for which the job was held before that.
     pace : Pace
+        The speed of the job, from which its remaining time is estimated.
     report : callable
-        Called with (key, recipe, state, message) when it starts and when it ends.
+        Called with (key, recipe, state, message) when the job starts and when it ends.
     """
 
     key: str
@@ -168,7 +176,7 @@ class Job:
 
     @cached_property
     def kind(self) -> str:
-        """A key of the recipe without seeds and rank: jobs of one kind should take equally long."""
+        """Return the recipe's key without seeds and rank. Jobs of the same kind should take about the same time."""
         data, learning, refinement = self.recipe.data, self.recipe.learning, self.recipe.refinement
         options = {"learning": learning.changed(rank=1, seed=0), "refinement": refinement.changed(seed=0)}
         return self.recipe.changed(data=data.changed(seed=0), **options).key()
@@ -178,30 +186,30 @@ class Job:
         return self.state not in ("queued", "running")
 
     def submitted_by(self, session: str) -> None:
-        """Add a session, even one that had cancelled the job."""
+        """Add a session that submits the job, even if it has cancelled the job before."""
         self.sessions.add(session)
         self.withdrawn.discard(session)
         self.wanted = monotonic()
 
     def watched_by(self, session: str) -> None:
-        """Add a session that watches the job, unless it has cancelled the job: its page keeps watching."""
+        """Add a session that watches the job, unless it has cancelled the job, because its page may go on watching."""
         if session not in self.withdrawn:
             self.sessions.add(session)
             self.wanted = monotonic()
 
     def cancelled_by(self, session: str) -> None:
-        """Remove a session. The job itself continues."""
+        """Remove a session that cancels the job. This does not stop the job: `Runner.cancel` does if no session wants it."""
         self.sessions.discard(session)
         self.withdrawn.add(session)
 
     def begin(self) -> None:
-        """Start, or start over."""
+        """Set the job to running, with the progress of an earlier attempt removed."""
         self.state, self.started, self.progress, self.points = "running", monotonic(), None, {}
         self.held, self.waited, self.pace, self.picture = False, 0.0, Pace(), None
         self.report(self.key, self.recipe, self.state)
 
     def note(self, message: Mapping[str, Any]) -> bool:
-        """Record progress from a worker, which may still arrive after a cancel. Returns whether `held` has changed."""
+        """Record a worker's progress message, unless the job has ended meanwhile. Returns whether `held` has changed."""
         if self.over:
             return False
         self.progress = Progress(*message["progress"])
@@ -218,7 +226,7 @@ class Job:
         return changed
 
     def end(self, state: str, message: str | None = None) -> None:
-        """End the job. A job that has ended does not change, whatever its worker still sends."""
+        """End the job in the given state; does nothing if it has already ended."""
         if not self.over:
             self.seconds = self.seconds_worked
             self.state, self.message, self.progress = state, message, None
@@ -227,7 +235,7 @@ class Job:
 
     @property
     def seconds_worked(self) -> float:
-        """Seconds since it started, without pauses."""
+        """Return the seconds since the job started, without pauses."""
         if self.state != "running":
             return self.seconds
         now = monotonic()
@@ -235,7 +243,7 @@ class Job:
 
     @property
     def overtime(self) -> str | None:
-        """Why a running job must be stopped because its time is used up; None if it has time left."""
+        """Return a message for the user if a running job has used up its time, and must be stopped; otherwise None."""
         allowed, worked = limits.most("training_seconds"), self.seconds_worked
         if self.state != "running" or worked < allowed:
             return None

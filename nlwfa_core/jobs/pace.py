@@ -1,18 +1,18 @@
-"""Estimates the remaining time of a run from its speed so far. There is no clock here: callers pass the time."""
+"""Estimate the remaining time of a run from its speed so far. Callers pass the current time, so tests need no clock."""
 
 from __future__ import annotations
 
-# There is no estimate before a stage has taken this many seconds and steps.
+# A stage has no estimate before it has taken this many seconds and this many steps.
 BASIS_SECONDS = 1.0
 BASIS_STEPS = 3
-# An estimate that grows by less than this share is not changed: people can't use a number that goes up and down.
+# An estimate that grows by less than this share is not changed, because a number that goes up and down is of no use to people.
 PATIENCE = 0.25
-# Estimates are shown in seconds, rounded up to one of these.
+# Estimates of less than a minute are rounded up to one of these numbers of seconds.
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)
 
 
 class Pace:
-    """The speed of the current stage, not counting the time during which it was held.
+    """Measures the speed of the current stage, without the time during which the run was held, and estimates when it ends.
 
     >>> pace = Pace()
     >>> for step in range(11):
@@ -30,7 +30,7 @@ class Pace:
         self.end: float | None = None  # when the stage will end, according to the latest estimate
 
     def note(self, stage: str, step: int, total: int, now: float, held: bool = False) -> None:
-        """Record that a step is done; with `held`, the next one has not begun."""
+        """Record that a stage has done `step` of `total` steps at time `now`, and whether the run is held after this step."""
         if stage != self.stage:
             self.stage, self.first, self.working, self.end = stage, step, 0.0, None
         elif not self.held:
@@ -45,12 +45,12 @@ class Pace:
             self.end = now + left
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until the stage ends; None while there is no estimate, or the run is held."""
+        """Return the estimated seconds from `now` until the stage ends; None if there is no estimate or the run is held."""
         return None if self.end is None or self.held else max(self.end - now, 0.0)
 
 
 def duration(seconds: float) -> str:
-    """A rough time in words, rounded up: people who wait would rather be surprised than disappointed.
+    """Write a number of seconds as a rough time, rounded up, because people who wait don't mind if it takes less.
 
     >>> duration(0.2), duration(11.3), duration(100), duration(6000)
     ('1 s', '12 s', '2 min', '1.7 h')

@@ -1,4 +1,7 @@
-"""The queue of waiting jobs, fair to sessions however many jobs each submits. There is no lock here: `Runner` holds one."""
+"""Define the queue of waiting jobs, in which sessions take turns, however many jobs each submits.
+
+The queue has no lock of its own: whoever uses it holds the lock of its `Runner`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from .job import Job
 
 
 class FairQueue:
-    """Sessions take turns; the jobs of one session keep their order."""
+    """Holds waiting jobs. Sessions take turns; the jobs of one session start in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, deque[Job]] = {}  # session -> its jobs; the first session is served next, and then goes to the end
+        self._rows: dict[str, deque[Job]] = {}  # session -> its jobs; the first session is served next, then moves to the end
 
     def __len__(self) -> int:
         return sum(map(len, self._rows.values()))
@@ -24,7 +27,7 @@ class FairQueue:
         return (job for jobs in self._rows.values() for job in jobs)
 
     def check_room(self, session: str) -> None:
-        """Raise RecipeError if a session may not add another job."""
+        """Raise RecipeError if a session already has as many waiting jobs as the limit allows."""
         count, allowed = len(self._rows.get(session, ())), limits.most("session_jobs")
         if count >= allowed:
             raise RecipeError(f"You already have {plural(count, 'run')} waiting (limit {allowed:,}). Wait for some to finish.")
@@ -48,15 +51,15 @@ class FairQueue:
             del self._rows[job.starter]
 
     def position(self, job: Job) -> int:
-        """A job's position in the queue: 1 starts next."""
+        """Return a job's position in the queue: 1 starts next."""
         rounds, turn = self._turn(job)
         return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self._rows.values()))
 
     def before(self, job: Job) -> Iterator[Job]:
-        """The jobs that start before this one, session by session."""
+        """Yield the jobs that start before this one, session by session."""
         rounds, turn = self._turn(job)
         return (other for number, jobs in enumerate(self._rows.values()) for other in islice(jobs, rounds + (number < turn)))
 
     def _turn(self, job: Job) -> tuple[int, int]:
-        """The number of whole rounds before the one in which a job starts, and its session's turn in that round."""
+        """Return how many rounds, in which each session starts one job, come before a job's own, and its session's turn in it."""
         return self._rows[job.starter].index(job), list(self._rows).index(job.starter)

@@ -1,8 +1,8 @@
-"""Runs recipes in the background of a server: one queue, worker processes, pauses, and status reports for pages.
+"""Run recipes in the background of a server: one queue, worker processes, pauses, and the status of jobs for pages.
 
 Training in the server's own process would block every page, and children of `multiprocessing` would execute Streamlit's main script
-again. So workers are plain subprocesses that read and write JSON lines (`worker`), and a thread here manages each of them. Each
-result is a folder on disk, which outlives the server. All of this is one state machine under one lock.
+again. So workers are plain subprocesses that read and write JSON lines (`worker`), each managed by a thread of the server. Each
+result is a folder on disk, which stays when the server ends. One lock guards all jobs, the queue and the workers.
 """
 
 from __future__ import annotations
@@ -28,31 +28,33 @@ from .job import Job, JobStatus
 from .queue import FairQueue
 from .worker import WorkerProcess, died
 
-CANCEL_SECONDS = 2.0  # a worker that has not stopped this long after a cancel, or after the runner was closed, is killed
-WATCH_SECONDS = 1.0  # how often a running job's time is checked
+CANCEL_SECONDS = 2.0  # a worker is killed if it has not stopped this long after a cancel, or after the runner was closed
+WATCH_SECONDS = 1.0  # how often the runner checks whether a running job has used up its time
 LONGEST_PAUSE_SECONDS = 900.0  # how long a pause lasts if nobody touches the job
-ABSENCE_SECONDS = 60.0  # a waiting or paused job outlasts a shorter absence of all its sessions, such as a reload of the page
+ABSENCE_SECONDS = (
+    60.0  # a waiting or paused job is abandoned if all its sessions are gone for longer than this; a reload is shorter
+)
 CHECK_SECONDS = 5.0  # how often the runner checks who still wants the waiting and paused jobs
-ATTEMPTS = 2  # a job whose worker died is tried once more
-MAX_FINISHED = 500  # ended jobs that are remembered; older finished ones are read from disk
+ATTEMPTS = 2  # how often a job is run if its worker dies
+MAX_FINISHED = 500  # ended jobs that stay in memory; older ones are read from disk if they are done
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Overview:
-    """A server's load at one moment, in numbers that do not reveal who asked for what.
+    """Holds a server's load at one moment, in numbers that do not reveal who submitted which run.
 
     Attributes
     ----------
     waiting, running, paused : int
-        Numbers of jobs; a paused job does not count as running.
+        The numbers of jobs; a paused job does not count as running.
     sessions : tuple of (int, int)
-        For each session with jobs: how many are waiting, and how many are running or paused. The busiest comes first.
+        For each session that has jobs: how many are waiting, and how many are running or paused. The session with most comes first.
     num_working : int
-        How many jobs may compute at the same time.
+        The number of jobs that may compute at the same time.
     pids : tuple of int
-        The worker processes that are alive.
+        The process numbers of the workers that are alive.
     """
 
     waiting: int
@@ -74,23 +76,23 @@ class Overview:
 
 
 class Durations:
-    """How long finished jobs took. Jobs that differ only in seeds and rank should take about the same time."""
+    """Records how long finished jobs took, to estimate others: jobs that differ only in seeds and rank take about the same time."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
     def note(self, job: Job) -> None:
-        """Record how long a job took, if it has finished."""
+        """Record how long a job took, if it is done."""
         if job.state == "done":
             self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
 
     def left(self, job: Job) -> float | None:
-        """Estimated seconds of work left for a job; None if no job of its kind has finished."""
+        """Estimate the seconds of work that a job has left; None if no job of its kind has finished."""
         expected = self._seconds.get(job.kind)
         return None if expected is None else max(expected - job.seconds_worked, 0.0)
 
     def until_done(self, jobs: Iterable[Job], num_working: int) -> float | None:
-        """Seconds until this many workers have done all of these jobs; None if the time of one is unknown."""
+        """Estimate the seconds until `num_working` workers have done all of these jobs; None if the time of one is unknown."""
         seconds = [self.left(job) for job in jobs]
         numbers = [number for number in seconds if number is not None]
         return sum(numbers) / num_working if len(numbers) == len(seconds) else None
@@ -119,7 +121,7 @@ class Runner:
     Raises
     ------
     RecipeError
-        As `limits.check_settings`.
+        If a setting of the server is wrong: see `limits.check_settings`.
     """
 
     def __init__(
@@ -143,7 +145,7 @@ class Runner:
         self._queue = FairQueue()
         self._durations = Durations()
         self._closed = self._is_checking = False
-        # A held job keeps its process while another process uses its core. A process starts when there is work for it.
+        # A held job keeps its process, while another process may compute on its core. Processes start when they are first needed.
         self._workers = [WorkerProcess() for _ in range(self._num_working + limits.most("paused_jobs"))]
         self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers]
         for thread in self._threads:
@@ -158,12 +160,12 @@ class Runner:
         recipe : Recipe
         session : str
         hold : bool
-            Stop at the first epoch and wait there; calling `pause` then makes this a pause.
+            Whether to stop at the first epoch and wait there. Calling `pause` afterwards makes the job a paused one.
 
         Returns
         -------
         str
-            The job's key, which is the recipe's.
+            The job's key, which is the key of the recipe.
 
         Raises
         ------
@@ -171,7 +173,7 @@ class Runner:
             If the recipe exceeds a limit, or too many jobs are waiting.
         """
         key = recipe.key()
-        self._find(key)  # a result on disk need not be run
+        self._find(key)  # finds a result on disk, so that the recipe is not run again
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.state in ("failed", "cancelled"):
@@ -187,7 +189,10 @@ class Runner:
         return key
 
     def status(self, key: str, watcher: str | None = None) -> JobStatus | None:
-        """A job's status; None if there is no such job, and no result on disk. Watching counts as wanting the job."""
+        """Return a job's status; None if there is neither such a job nor a result on disk.
+
+        If a session is named as the watcher, it counts as one that wants the job.
+        """
         job = self._find(key)
         if job is None:
             return None
@@ -197,11 +202,11 @@ class Runner:
             return self._status(job)
 
     def result(self, key: str) -> Result:
-        """The result, read from disk. Raises RecipeError if there is none."""
+        """Read a job's result from disk. Raises RecipeError if there is none."""
         return self._folders.result(key)
 
     def cancel(self, key: str, session: str) -> None:
-        """Withdraw a session from a job. The job stops unless another session that is still connected wants it."""
+        """Cancel a job for one session. The job stops unless another session that is still connected wants it."""
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
@@ -209,29 +214,29 @@ class Runner:
             job.cancelled_by(session)
             if not self._is_wanted(job):
                 self._stop(job)
-            elif job.paused and session == job.starter:  # the others did not ask for the pause
+            elif job.paused and session == job.starter:  # only the starter can pause a job, so the others do not want it paused
                 self._play(job)
 
     def pause(self, key: str, session: str, epochs: int = 0) -> None:
-        """Pause a job between two epochs, after this many more; a queued job counts them from its first epoch.
+        """Pause a job between two epochs, after `epochs` more; for a queued job these are counted from its first epoch.
 
-        A paused job keeps its process but gives up its core, so that another worker can take the next job. It continues by itself
-        when all of its sessions have been gone for a minute, or when nobody has touched it for a quarter of an hour.
+        A paused job keeps its process, but another worker may compute meanwhile. It continues by itself when all of its sessions
+        have been gone for a minute, or when nobody has touched it for a quarter of an hour.
 
         Raises
         ------
         RecipeError
-            If the job has ended, if this session did not start it and another one wants it too, or if too many jobs are paused.
+            If the job has ended, if this session did not start it and another session wants it too, or if too many jobs are paused.
         """
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
-                raise RecipeError("There is nothing to pause: this run has ended.")
+                raise RecipeError("This run has ended, so it can't be paused.")
             if session != job.starter and any(self._is_active(other) for other in job.sessions - {session}):
                 raise RecipeError("Someone else is waiting for this run, so only the person who started it can pause it.")
             allowed = limits.most("paused_jobs")
             if sum(other.paused for other in self._jobs.values() if other is not job) >= allowed:
-                self._play(job)  # it may have been submitted with `hold`
+                self._play(job)  # the job may have been submitted with `hold`
                 raise RecipeError(f"No more runs can be paused (limit {allowed}). Try again in a minute.")
             job.submitted_by(session)
             job.paused, job.hold_after, job.touched = True, epochs, monotonic()
@@ -245,7 +250,7 @@ class Runner:
                 self._play(job)
 
     def close(self) -> None:
-        """Stop everything. Waits until the workers have ended, which takes seconds at most."""
+        """Stop all jobs and workers, and wait until the worker processes have ended, which takes a few seconds at most."""
         with self._changed:
             self._closed = self._recorder.leaving = True
             self._queue = FairQueue()
@@ -263,16 +268,16 @@ class Runner:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The worker processes that are alive."""
+        """Return the process numbers of the workers that are alive."""
         with self._changed:
             return self._pids()
 
     def overview(self) -> Overview:
-        """This server's load."""
+        """Return this server's load."""
         with self._changed:
             return Overview.of(self._jobs.values(), self._num_working, self._pids())
 
-    # Methods below that take the lock say so; callers of the others hold it.
+    # A method below takes the lock if its docstring says so. All others must be called with the lock held.
 
     def _status(self, job: Job) -> JobStatus:
         if job.state != "queued":
@@ -288,7 +293,7 @@ class Runner:
             return job
         finished = self._folders.job(key)  # without the lock, because it reads files
         with self._changed:
-            if self._jobs.get(key) is job:  # else another thread was faster
+            if self._jobs.get(key) is job:  # otherwise another thread has changed it meanwhile
                 if finished is not None:
                     self._remember(finished)
                 elif job is not None and job.state == "done":
@@ -296,18 +301,18 @@ class Runner:
             return self._jobs.get(key)
 
     def _remember(self, job: Job) -> None:
-        """Add a job, and forget the oldest ones that have ended."""
+        """Add a job, and drop the oldest of more than MAX_FINISHED jobs that have ended."""
         self._jobs.pop(job.key, None)
         self._jobs[job.key] = job
         for old in [old for old in self._jobs.values() if old.over][:-MAX_FINISHED]:
             del self._jobs[old.key]
 
     def _is_wanted(self, job: Job) -> bool:
-        """Whether a session that is still connected wants a job."""
+        """Return whether a session that is still connected wants a job."""
         return any(self._is_active(session) for session in job.sessions)
 
     def _is_abandoned(self, job: Job) -> bool:
-        """Whether nobody has wanted a job for longer than a page takes to reload."""
+        """Return whether all sessions that want a job have been gone for longer than ABSENCE_SECONDS."""
         return not self._is_wanted(job) and monotonic() - job.wanted > ABSENCE_SECONDS
 
     def _begin_checks(self) -> None:
@@ -317,7 +322,7 @@ class Runner:
             _later(CHECK_SECONDS, self._check)
 
     def _check(self) -> None:
-        """Note which waiting and paused jobs are wanted, and end pauses that have lasted too long. Takes the lock."""
+        """Record which waiting and paused jobs are still wanted, and end pauses that have lasted too long. Takes the lock."""
         with self._changed:
             self._is_checking = False
             for job in [job for job in self._jobs.values() if job.state == "queued" or job.paused]:
@@ -330,7 +335,7 @@ class Runner:
     def _make_room(self, session: str) -> None:
         """If the queue is full, cancel waiting jobs that nobody has wanted for a while. Raises RecipeError if there is no room."""
         if self._closed:
-            raise RecipeError("The server is shutting down: try again in a minute.")
+            raise RecipeError("The server is shutting down. Try again in a minute.")
         self._queue.check_room(session)
         if len(self._queue) >= self._max_queued:
             for job in [job for job in self._queue if self._is_abandoned(job)]:
@@ -360,24 +365,24 @@ class Runner:
             elif job.state == "running":
                 _later(WATCH_SECONDS, self._stop_overtime, job)
 
-    # Worker processes.
+    # Worker processes
 
     def _pids(self) -> tuple[int, ...]:
         return tuple(worker.pid for worker in self._workers if worker.pid is not None)
 
     def _computing(self) -> list[Job]:
-        """The jobs that are computing: those that workers have, except held ones."""
+        """List the jobs that are computing: those of the workers, except held ones."""
         return [worker.job for worker in self._workers if worker.job is not None and not worker.job.held]
 
     def _next_worker(self) -> WorkerProcess | None:
-        """The worker that takes the next job if a core is free, preferably one whose process is already running."""
+        """Choose the worker for the next job, preferably one whose process is already running; None if no core is free."""
         if len(self._computing()) >= self._num_working:
             return None
         free = (worker for worker in self._workers if worker.job is None)
         return min(free, key=lambda worker: worker.pid is None, default=None)
 
     def _has_spare_process(self) -> bool:
-        """Whether there are more processes than needed, now that fewer jobs are held."""
+        """Return whether there are more worker processes than cores and held jobs need."""
         num_held = sum(worker.job is not None and worker.job.held for worker in self._workers)
         return len(self._pids()) > self._num_working + num_held
 
@@ -394,7 +399,7 @@ class Runner:
         return None
 
     def _serve(self, worker: WorkerProcess) -> None:
-        """Run one job after another on a worker, in its thread, until the runner is closed. Takes the lock."""
+        """Run one job after another on a worker until the runner is closed: this is the worker's thread. Takes the lock."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or (len(self._queue) and self._next_worker() is worker))
@@ -428,13 +433,13 @@ class Runner:
                 with self._changed:
                     if "end" in message:
                         if message["end"] == "done" and not self._folders.has(job.key):
-                            break  # it can't mean this run
+                            break  # without a result on disk, this message can't be true
                         job.end(message["end"], message["message"])
                         return
                     if job.note(message):
-                        self._changed.notify_all()  # while it is held, its core is free for another
+                        self._changed.notify_all()  # if the job is held now, its core is free for another job
             if not job.over:
-                log.warning("the worker of job %s died, or sent what it should not", job.key)
+                log.warning("the worker of job %s died, or sent something that is not a message", job.key)
         except OSError as error:
             log.warning("a worker for job %s could not be started: %s", job.key, error)
         worker.reap()
@@ -449,7 +454,7 @@ def _later(seconds: float, function: Callable[..., None], *arguments: object) ->
 
 
 def num_cores() -> int:
-    """The cores that this process may use: those of its affinity, and no more than a container's quota allows."""
+    """Count the cores that this process may use, given its CPU affinity and the quota of its container."""
     from joblib import cpu_count
 
     return int(cpu_count())

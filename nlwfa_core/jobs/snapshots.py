@@ -1,8 +1,9 @@
-"""Pictures of the states in the middle of a training: two principal components, turned so that the picture does not jump.
+"""Project the states in the middle of a training onto the plane, so that successive pictures of them do not jump.
 
-Principal axes are known up to signs, and those of nearly equal variance turn freely from one moment to the next. So each picture is
-turned onto the one before it, by the rotation or reflection that moves its points least (Schönemann 1966, orthogonal Procrustes).
-States are divided by their lengths first: those of rare prefixes are short and would all lie close to 0.
+A picture shows two principal components. These have arbitrary signs, and if their variances are nearly equal, they can rotate from
+one picture to the next. So each picture is rotated or reflected onto the one before it, such that its points move least (Schönemann
+1966, orthogonal Procrustes). States are divided by their lengths first, because those of rare prefixes are short and would all lie
+close to 0.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from ..learning.progress import RowStates
 from ..models.geometry import aligning_turn, directions, principal_axes
 from ..strings.words import FloatArray
 
-DIGITS = 4  # of the largest coordinate
+DIGITS = 4  # significant digits of the largest coordinate
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Prefixes in the plane.
+    """Holds the positions of prefixes' states in the plane at one epoch.
 
     Attributes
     ----------
     stage : str
     epoch : int
     rows : tuple of int
-        Rows of the Hankel matrix.
+        The rows of the Hankel matrix whose prefixes are shown.
     points : tuple of (float, float)
-        Where each row's state is.
+        The position of each row's state.
     targets : tuple of (float, float)
-        Where the stage wants each state to be, in the same plane; empty if the stage has no such targets.
+        The positions at which the stage of training aims to have the states, in the same plane; empty if it has no such targets.
     explained : float
-        Share of the states' variance that lies in the plane; 1 if there is no variance.
+        The share of the states' variance that lies in the plane; 1 if there is no variance.
     """
 
     stage: str
@@ -45,7 +46,7 @@ class Snapshot:
 
 
 def snapshot(stage: str, epoch: int, states: RowStates, before: Snapshot | None = None) -> Snapshot | None:
-    """Draw the directions of some states, turned onto the one before; None if a state is not a finite number."""
+    """Project the directions of states onto the plane, rotated towards the snapshot `before`; None if a state is not finite."""
     if not len(states.rows) or not np.isfinite(states.states).all():
         return None
     unit = directions(states.states)
@@ -58,12 +59,12 @@ def snapshot(stage: str, epoch: int, states: RowStates, before: Snapshot | None 
 
 
 def picture_of(stage: str, states: FloatArray, before: Snapshot | None = None) -> Snapshot | None:
-    """Take a `snapshot` of the first rows."""
+    """Make a `snapshot` of the states, shape (n, num_states), of the Hankel matrix's first n rows."""
     return snapshot(stage, 0, RowStates(np.arange(len(states)), states), before)
 
 
 def _turn(points: FloatArray, rows: list[int], before: Snapshot | None) -> FloatArray:
-    """The rotation or reflection that turns points onto the previous picture, computed from the rows that both have."""
+    """Compute the rotation or reflection that moves points towards those of the previous snapshot, by the rows that both have."""
     old_points = {} if before is None else dict(zip(before.rows, before.points, strict=True))
     both = [index for index, row in enumerate(rows) if row in old_points]
     if not both:

@@ -1,11 +1,12 @@
-"""Runs many recipes in worker processes, on this machine or on a Dask cluster, and saves each result as soon as it is ready.
+"""Run many recipes in worker processes, on this machine or on a Dask cluster, and save each result as soon as it is ready.
 
-Runs that share strings and a Hankel matrix go to a worker as one group, so that it makes both only once (`Waiting`). A run is named
-after its recipe's key, and a run that is on disk is not repeated: after any process is killed, the same call resumes. Workers that
-see the sweep's disk write results into their folders themselves; others, on machines of a cluster without a shared disk, send the
-files back. Uploaded strings are read from `home/uploads`, so recipes with uploads need a shared disk.
+Runs that share strings and a Hankel matrix go to a worker as one group, so that the worker makes both only once (`Waiting`). A run
+is named after its recipe's key, and a run that is on disk is not repeated: if a process is killed, the same call resumes the
+sweep. Workers that have access to the sweep's disk write results into their folders themselves; other workers, on machines of a
+cluster without a shared disk, send the files back. Uploaded strings are read from `home/uploads`, so recipes with uploads need a
+shared disk.
 
-Left out: sessions, turns, pauses and cancelling a single run. For a server, `jobs.runner` has these.
+A sweep has no sessions and no pauses, and a single run can't be cancelled. For a server, `jobs.runner` has all these.
 """
 
 from __future__ import annotations
@@ -30,35 +31,35 @@ from ..threads import ONE_THREAD
 from .folders import RunFolders
 from .worker import Files, Outcome, died, exit_with_parent, run_group
 
-# How often a run is tried if its process dies; from the second time on it runs alone, so that no other run dies with it.
+# How often a run is tried if its process dies. From the second attempt on it runs alone, so that no other run dies with it.
 ATTEMPTS = 3
-# Groups are cut so that each slot gets about this many of the remaining runs: the slots then end at about the same time.
+# A group is so small that the remaining runs make about this many groups for each slot: all slots then end at about the same time.
 GROUPS_PER_SLOT = 4
-# This many groups are compared when a slot is free. They are in order, so neighbours share strings.
+# How many waiting groups are compared when a slot is free. Groups are in order, so neighbours share strings.
 GROUPS_COMPARED = 1000
-# How often the folders of running groups are checked, and the cluster is asked for its workers.
+# How often, in seconds, the folders of running groups are checked, and the cluster is asked for its workers.
 LOOK_SECONDS = 1.0
 CONNECT_SECONDS = 15
 CLOSE_SECONDS = 60.0
 
-# Where one run is done at a time: a process of this machine, or a thread of a Dask worker.
+# A slot does one run at a time: it is a process of this machine, or a thread of a Dask worker.
 Slot = Hashable
-# Key -> recipe as JSON, of runs that share strings and matrix.
+# Runs that share strings and matrix: key -> recipe as JSON.
 Group = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Swept:
-    """The outcome of a sweep.
+    """Holds the outcome of a sweep.
 
     Attributes
     ----------
     present : tuple of str
-        Keys of runs that existed before.
+        The keys of runs that were on disk before.
     new : tuple of str
-        Keys of runs that were done in this call.
+        The keys of runs that were done in this call.
     failed : mapping
-        Key -> why the run failed. Runs in none of the three were not begun in time.
+        Key -> the reason why the run failed. A run in none of these three was not started, because the time was over.
     """
 
     present: tuple[str, ...]
@@ -85,22 +86,22 @@ def run_missing(
     home : Path
         A lab's folder, with `runs`, `uploads` and a history.
     jobs : int
-        Worker processes.
+        The number of worker processes.
     scheduler : str, optional
-        The address of a Dask scheduler, whose workers then run the recipes in place of processes here.
+        The address of a Dask scheduler, whose workers then run the recipes instead of processes on this machine.
     report : callable
         Called with a Progress, in which a step is a run.
     seconds : float, optional
-        After this time no run is begun; those already running are finished.
+        After this time no run is started; those that are running are finished.
     each : callable
-        Called in this process with the key of each run as soon as it has ended, and with the reason if it failed, else None.
+        Called in this process as soon as a run has ended, with its key, and with the reason if it failed, otherwise None.
     history : bool
-        False for a temporary home: no history is then written, not even to a shared database.
+        Whether to write a history. False is for a temporary home: nothing is written even if the history is a shared database.
 
     Raises
     ------
     RecipeError
-        If the cluster can't be reached, or a result can't be written; the runs finished by then are kept.
+        If the cluster can't be reached, or a result can't be written. Runs that were finished before stay on disk.
     """
     folders = RunFolders(home / "runs")
     present = tuple(key for key in recipes if folders.has(key))
@@ -121,10 +122,11 @@ def run_missing(
 
 
 class Waiting:
-    """Waiting runs, grouped by strings and Hankel matrix.
+    """Holds waiting runs, grouped by strings and Hankel matrix.
 
-    A worker keeps the strings and the matrix of its last run. So a slot stays with its matrix, then with its strings, then takes
-    strings that no other slot works on, then a matrix that no other slot works on, and only then helps another.
+    A worker keeps the strings and the matrix of its last run in memory. So a slot prefers, in this order: runs with the same
+    matrix, runs with the same strings, strings that no other slot works on, a matrix that no other slot works on, and any other
+    run.
     """
 
     def __init__(self, recipes: Mapping[str, Recipe]) -> None:
@@ -133,13 +135,13 @@ class Waiting:
 
         self._groups = deque((start, deque(keys)) for start, keys in groupby(recipes, start))
         self._num_waiting = len(recipes)
-        self._starts: dict[Slot, tuple[str, str]] = {}  # slot -> strings and matrix of its last group
+        self._starts: dict[Slot, tuple[str, str]] = {}  # slot -> the strings and the matrix of its last group
 
     def __len__(self) -> int:
         return self._num_waiting
 
     def take(self, slot: Slot, num_slots: int) -> tuple[str, ...]:
-        """The keys of the runs that a slot takes next; none if no run is waiting."""
+        """Remove the runs that a slot does next, and return their keys; empty if no run is waiting."""
         if not self._groups:
             return ()
         own = self._starts.get(slot, ("", ""))
@@ -160,27 +162,27 @@ class Waiting:
         return batch
 
     def put_back(self, slot: Slot, keys: Sequence[str]) -> None:
-        """Put back runs that a slot has not begun."""
+        """Add runs again that a slot has taken but not started."""
         if keys:
             self._groups.appendleft((self._starts[slot], deque(keys)))
             self._num_waiting += len(keys)
 
 
 class Workers(Protocol):
-    """The processes or threads that run groups."""
+    """Describes the processes or threads that run groups."""
 
     def slots(self) -> Sequence[Slot]:
-        """The current slots."""
+        """Return the current slots."""
 
     def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
-        """Call `worker.run_group` in a slot."""
+        """Call `worker.run_group` in a slot, and return its future outcome."""
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
-        """Give up a group, before the workers are closed."""
+        """Cancel a group because the workers are about to be closed."""
 
 
 class _Sweep:
-    """One call of `run_missing`: the waiting runs, those in progress, and the outcomes of the others."""
+    """Carries out one call of `run_missing`: holds the waiting runs, those in progress, and the outcomes of the others."""
 
     def __init__(
         self, recipes: Mapping[str, Recipe], home: Path, workers: Workers, recorder: Recorder | _NoHistory, seconds: float | None
@@ -191,9 +193,9 @@ class _Sweep:
         self._folders = RunFolders(home / "runs")
         self._deadline = None if seconds is None else monotonic() + seconds
         self._waiting = Waiting(recipes)
-        self._alone = deque[str]()  # runs whose process has died
+        self._alone = deque[str]()  # runs whose process has died, to be run alone
         self._deaths: Counter[str] = Counter()
-        # The unsettled runs of a group in progress: the first of them is running, or about to.
+        # The runs of each group in progress whose outcome is not yet known. The first of them is running, or about to start.
         self._under_way: dict[Future[dict[str, Outcome]], tuple[Slot, deque[str]]] = {}
 
     def run(self) -> Iterator[str]:
@@ -214,7 +216,7 @@ class _Sweep:
                     self._record(key, "interrupted")
 
     def _fill_slots(self) -> None:
-        """Give each free slot a group. A run whose process has died runs alone, without other groups beside it."""
+        """Submit a group to each free slot. A run whose process has died is submitted only when no other group is in progress."""
         if self._deadline is not None and monotonic() >= self._deadline:
             return
         slots = self._workers.slots()
@@ -237,7 +239,7 @@ class _Sweep:
         self._record(keys[0], "running")
 
     def _written(self, keys: deque[str]) -> Iterator[str]:
-        """Settle those runs of a group whose folders exist."""
+        """Record as done the runs of a group whose folders exist, and yield their keys."""
         stored_keys = [key for key in keys if self._folders.has(key)]
         for key in stored_keys:
             keys.remove(key)
@@ -246,10 +248,10 @@ class _Sweep:
             self._record(keys[0], "running")
 
     def _collect(self, future: Future[dict[str, Outcome]]) -> Iterator[str]:
-        """Settle the runs of a group that has ended, or whose process has died."""
+        """Record the outcomes of a group that has ended, or whose process has died, and yield the keys of its ended runs."""
         slot, keys = self._under_way[future]
         error = None if future.cancelled() else future.exception()
-        if isinstance(error, RecipeError):  # a result could not be written; runs themselves raise nothing
+        if isinstance(error, RecipeError):  # a result could not be written: a run that fails raises nothing
             raise error
         if future.cancelled() or error is not None:
             del self._under_way[future]
@@ -264,13 +266,13 @@ class _Sweep:
             yield self._settle(keys.popleft(), outcome if isinstance(outcome, str) else None)
         del self._under_way[future]
         for key in keys:
-            self._record(key, "interrupted")  # not begun in time
+            self._record(key, "interrupted")  # the time was over before the run started
 
     def _retry(self, slot: Slot, keys: deque[str]) -> Iterator[str]:
-        """Handle the death of a group's process: from now on its first run, the likely cause, runs alone."""
+        """Handle the death of a group's process: its first run, the likely cause, will run alone; the others wait again."""
         for key in keys:
             self._folders.tidy(key)
-            self._record(key, "interrupted")  # until it starts again, if there is time for that
+            self._record(key, "interrupted")  # stays so unless there is time to start the run again
         if not keys:
             return
         key = keys.popleft()
@@ -294,7 +296,7 @@ class _Sweep:
 
 
 class _NoHistory:
-    """Replaces a recorder if no history is written; workers still find the sweep's disk by its file in `home/servers`."""
+    """Takes the place of a recorder if no history is written. Its file in `home/servers` tells workers that they share the disk."""
 
     def __init__(self, home: Path) -> None:
         self.server = "sweep"
@@ -310,12 +312,12 @@ class _NoHistory:
 
 def _write_folder(folder: Path, files: Files) -> None:
     make_directory(folder)
-    for name in sorted(files):  # result.json, which marks the folder as whole, is the last
+    for name in sorted(files):  # result.json is written last, because it marks the folder as complete
         write_atomically(folder / name, files[name])
 
 
 class Processes:
-    """Processes of this machine, one for each slot, replaced when it dies, without loss to the groups of other slots."""
+    """Provides processes of this machine, one for each slot. If one dies, it is replaced, and the other slots are not affected."""
 
     def __init__(self, jobs: int) -> None:
         self._executors: dict[Slot, Executor] = {slot: self._start() for slot in range(jobs)}
@@ -327,7 +329,7 @@ class Processes:
         for left in reversed(range(ATTEMPTS)):
             try:
                 return self._executors[slot].submit(run_group, group, home, server, seconds)
-            except BrokenExecutor:  # its process has died
+            except BrokenExecutor:  # the slot's process has died
                 if not left:
                     raise
                 self._executors[slot].shutdown(wait=False)
@@ -335,7 +337,7 @@ class Processes:
         raise AssertionError
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
-        """Nothing to do: `close` kills the processes, and loky fails what is left; a cancelled future would break its thread."""
+        """Do nothing, because `close` kills the processes, and loky's thread would break on a future that was cancelled."""
 
     def close(self) -> None:
         for executor in self._executors.values():
@@ -350,7 +352,7 @@ class Processes:
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Workers]:
-    """Processes of this machine, which end when the block does."""
+    """Provide processes of this machine in a `with` block; they end with the block."""
     workers = Processes(jobs)
     try:
         yield workers
@@ -359,7 +361,7 @@ def processes(jobs: int) -> Iterator[Workers]:
 
 
 class Cluster:
-    """Threads of a Dask cluster's workers, which may come and go. If one is gone when its group starts, another takes it."""
+    """Provides the threads of a Dask cluster's workers, which may come and go. If a worker is gone, another takes its group."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -370,7 +372,7 @@ class Cluster:
     def slots(self) -> Sequence[Slot]:
         if not self._slots or monotonic() > self._looked + LOOK_SECONDS:  # asking takes milliseconds
             threads = self._client.nthreads()
-            # Without a worker there is one slot: Dask keeps its group until a worker comes.
+            # If the cluster has no worker yet, there is one slot, whose group Dask keeps until a worker comes.
             self._slots = tuple((address, number) for address in threads for number in range(threads[address])) or ((None, 0),)
             self._looked = monotonic()
         return self._slots
@@ -387,7 +389,7 @@ class Cluster:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Workers]:
-    """The workers of a Dask scheduler. Raises RecipeError if there is none at the address."""
+    """Provide the workers of a Dask scheduler in a `with` block. Raises RecipeError if no scheduler is at the address."""
     try:
         from distributed import Client
     except ImportError:

@@ -1,13 +1,13 @@
-"""Worker processes, seen from both ends: a server's, which run one experiment after another, and a sweep's, which run groups.
+"""Define worker processes: those of a server, which run one experiment after another, and those of a sweep, which run groups.
 
-`WorkerProcess` is a server's handle; `python -m nlwfa_core.jobs.worker` is its process. They exchange JSON lines. The worker
-receives `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, one experiment at a time; `{"cancel": true}`; and
-`{"hold": epochs}`, to wait after that many more (0: at the next), or null, to continue. It sends any number of
+A server starts `python -m nlwfa_core.jobs.worker`, and controls this process by a `WorkerProcess`. They exchange JSON lines. The
+worker receives `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, one experiment at a time; `{"cancel": true}`; and
+`{"hold": epochs}`, to wait after that many more epochs (0: at the next), or null, to continue. It sends any number of
 `{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
 `{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when its input does, even in the middle of a run, so it
-does not outlive its server.
+ends with its server.
 
-A sweep's worker is a process of loky or Dask, which calls `run_group`.
+A worker of a sweep is a process of loky or Dask, which calls `run_group`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from time import monotonic, sleep
 from typing import IO, Annotated, Any, BinaryIO, Literal, NotRequired, final
 
 from pydantic import Field, TypeAdapter
-from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+from typing_extensions import TypedDict  # before Python 3.12, pydantic does not accept that of the standard library
 
 from ..errors import Cancelled, RecipeError, sentence_of
 from ..experiment.data import no_files
@@ -41,19 +41,19 @@ from ..threads import ONE_THREAD
 from .job import Job
 from .snapshots import Snapshot, snapshot
 
-NICENESS = 10  # pages come first
+NICENESS = 10  # a lower priority than that of the server, so that its pages stay responsive
 SECONDS_BETWEEN_REPORTS = 0.1
 SECONDS_BETWEEN_PICTURES = 0.5
-SECONDS_BETWEEN_LOOKS = 1.0  # of a sweep's worker, for its parent
+SECONDS_BETWEEN_LOOKS = 1.0  # how often a sweep's worker checks that its parent process is still alive
 
 log = logging.getLogger(__name__)
 
-Step = Annotated[int, Field(ge=0, lt=2**53)]  # a larger one could not be drawn
+Step = Annotated[int, Field(ge=0, lt=2**53)]  # the browser, which draws the curves, has no larger exact integers
 
 
 @final
 class ProgressMessage(TypedDict):
-    """What a worker sends while it runs an experiment."""
+    """Defines the message that a worker sends while it runs an experiment."""
 
     progress: tuple[str, Step, Step, float | None, str]
     losses: list[tuple[str, Step, float, str]]
@@ -63,7 +63,7 @@ class ProgressMessage(TypedDict):
 
 @final
 class EndMessage(TypedDict):
-    """What a worker sends at the end of an experiment."""
+    """Defines the message that a worker sends at the end of an experiment."""
 
     end: Literal["done", "failed", "cancelled"]
     message: str | None
@@ -73,12 +73,12 @@ MESSAGE: TypeAdapter[ProgressMessage | EndMessage] = TypeAdapter(ProgressMessage
 
 
 class WorkerProcess:
-    """A server's handle of a worker. Its process is started when it is first needed, and restarted if it has died.
+    """Controls a worker process from the server. The process is started when it is first needed, and restarted if it has died.
 
     Attributes
     ----------
     job : Job or None
-        The job that it is working on.
+        The job that the worker is working on.
     """
 
     def __init__(self) -> None:
@@ -87,15 +87,15 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process's number; None while no process is alive."""
+        """Return the process number; None if no process is alive."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Start the process, if none is alive. Raises OSError if the system refuses."""
+        """Start the process if none is alive. Raises OSError if the operating system refuses."""
         if self.pid is not None:
             return
         self.reap()
-        root = str(Path(__file__).parents[2])  # so that it works where the package is not installed, too
+        root = str(Path(__file__).parents[2])  # in the path of the process, so that the package need not be installed
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "nlwfa_core.jobs.worker"],
@@ -106,19 +106,19 @@ class WorkerProcess:
         )
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message. Does nothing if the process is dead; `messages` ends in that case."""
+        """Send a message to the process. Does nothing if it has died; `messages` ends in that case."""
         if self._process is not None and self._process.stdin is not None:
-            with suppress(OSError, ValueError):  # it died, or was dismissed
+            with suppress(OSError, ValueError):  # raised if the process has died or was dismissed
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
                 self._process.stdin.flush()
 
     def messages(self) -> Iterator[ProgressMessage | EndMessage]:
-        """The process's messages, until it dies or sends anything else."""
+        """Yield the messages of the process until it dies or sends a line that is not a message."""
         if self._process is not None and self._process.stdout is not None:
             yield from read_messages(self._process.stdout)
 
     def dismiss(self) -> None:
-        """Close the process's input, so that it exits by itself."""
+        """Close the input of the process, so that it exits by itself."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -138,10 +138,10 @@ class WorkerProcess:
 
 
 def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
-    """Read a worker's lines, up to the first that is not a message: whatever wrote it can't be trusted any more."""
+    """Read a worker's messages. Stops at the first line that is not one, because the worker can't be trusted any more."""
     while line := stream.readline(MAX_JSON_BYTES):
         if not line.endswith(b"\n"):
-            return  # it was cut off when the process died, or has no end
+            return  # the line is incomplete because the process died, or is too long
         try:
             message = MESSAGE.validate_python(json.loads(line))
         except (ValueError, RecursionError) as error:  # pydantic's errors are ValueErrors
@@ -151,7 +151,7 @@ def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
 
 
 class Pause:
-    """Holds a training between two epochs, without a change to what it computes.
+    """Holds a training between two epochs. The pause does not change the result.
 
     >>> pause = Pause()
     >>> pause.hold_after(2)
@@ -164,13 +164,13 @@ class Pause:
         self._epochs_left: int | None = None
 
     def hold_after(self, epochs: int | None) -> None:
-        """Hold after this many more epochs (0: after the next report); None: continue."""
+        """Hold the training after this many more epochs (0: after the next report), or let it continue (None)."""
         with self._changed:
             self._epochs_left = epochs
             self._changed.notify_all()
 
     def reached(self) -> bool:
-        """Count a reported epoch. Returns whether the training has to wait now."""
+        """Count an epoch that was reported. Returns whether the training has to wait now."""
         with self._changed:
             if self._epochs_left is not None:
                 self._epochs_left = max(self._epochs_left - 1, 0)
@@ -188,12 +188,12 @@ class Inbox:
     Attributes
     ----------
     orders : SimpleQueue
-        The experiments to run.
+        The messages with experiments to run.
     cancelled : Event
-        Set when the current experiment has to stop.
+        Is set when the current experiment has to stop.
     pause : Pause
     saving : Lock
-        Held while a result is written, so that no half-written file is left if the input ends.
+        Must be held while a result is written: if the input ends meanwhile, the process waits for it before it exits.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -208,21 +208,21 @@ class Inbox:
         try:
             for line in stream:
                 if not line.endswith(b"\n"):
-                    break  # the server died while writing it
+                    break  # the line is incomplete because the server died
                 self._follow(json.loads(line))
             code = 0
-        except Exception:  # a worker that no longer listened would outlive its server
+        except Exception:  # exit after any error, because a worker without this thread would not end with its server
             log.exception("the server sent a line that is not a message")
         finally:
             with self.saving:
-                os._exit(code)  # sys.exit would wait for the run
+                os._exit(code)  # sys.exit would wait until the run has ended
 
     def _follow(self, message: dict[str, Any]) -> None:
         if "cancel" in message:
             self.cancelled.set()
             self.pause.hold_after(None)
         elif "recipe" in message:
-            self.cancelled.clear()  # a cancel that came too late for the previous run
+            self.cancelled.clear()  # a cancel of the previous run may have come too late
             self.pause.hold_after(message.get("hold"))
             self.orders.put(message)
         else:
@@ -230,10 +230,10 @@ class Inbox:
 
 
 class Outbox:
-    """Sends messages to the server: progress about ten times a second, with every loss since the last message.
+    """Sends messages to the server: progress about ten times a second, with all losses since the last message.
 
-    A picture of the states is included at the beginning of a stage, during a pause, and otherwise so rarely that pictures take at
-    most 4 % of the time.
+    A picture of the states (a `Snapshot`) is included at the beginning of a stage, during a pause, and otherwise so rarely that
+    making pictures takes at most 4 % of the time.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -245,7 +245,7 @@ class Outbox:
         self.next_picture = 0.0
 
     def report(self, progress: Progress) -> None:
-        """Report progress to the server; the callback for `experiment.pipeline.run`."""
+        """Report progress to the server. `experiment.pipeline.run` takes this method as its callback."""
         new_stage = progress.stage != self.latest.stage
         self.latest = progress
         if progress.loss is not None:
@@ -260,7 +260,7 @@ class Outbox:
         self._send({"progress": progress, "losses": losses, "held": held, "picture": self._take_picture(held or picture)})
 
     def _take_picture(self, now: bool) -> dict[str, Any] | None:
-        """A picture as JSON if one is requested or due."""
+        """Make a picture as JSON, if one is requested (`now`) or due; otherwise return None."""
         latest, started = self.latest, monotonic()
         if latest.look is None or not (now or started >= self.next_picture):
             return None
@@ -282,19 +282,19 @@ class Outbox:
             self.stream.write(json.dumps(message).encode() + b"\n")
             self.stream.flush()
         except OSError:
-            os._exit(0)  # the server is gone
+            os._exit(0)  # the server has ended
 
 
 class Trainer:
-    """Runs experiments. Keeps the data and the Hankel matrix of the last one: the next one often differs only in the learning."""
+    """Runs experiments. Keeps the data and the Hankel matrix of the last one in memory, because the next often uses the same."""
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
         self.inbox, self.outbox = inbox, outbox
         self.bench = Workbench()
-        self.seconds_held: dict[str, float] = {}  # of each stage
+        self.seconds_held: dict[str, float] = {}  # stage -> how long the run was held during that stage
 
     def follow(self, order: dict[str, Any]) -> None:
-        """Run one experiment, save its result and report how it ended. Raises nothing: errors are reported as well."""
+        """Run one experiment, save its result, and send how it ended. Raises no error: errors are sent, too."""
         folder = Path(order["folder"])
         try:
             result = self._run(Recipe.from_json(order["recipe"]), FileShelf(Path(order["uploads"])))
@@ -330,20 +330,20 @@ class Trainer:
             self.seconds_held[progress.stage] = held + monotonic() - started
 
     def _without_pauses(self, seconds: dict[str, float]) -> dict[str, float]:
-        """The stages' times without their pauses."""
+        """Subtract the pauses from the time of each stage."""
         pauses = {**self.seconds_held, "learning": sum(self.seconds_held.values())}
         return {stage: value - pauses.get(stage, 0.0) for stage, value in seconds.items()}
 
 
 Files = dict[str, bytes]
-# The outcome of a run: None if its folder is written; its files if the worker does not see the sweep's disk; or why it failed.
+# The outcome of a run: None if its folder is written; its files if the worker has no access to the sweep's disk; or why it failed.
 Outcome = Files | str | None
-_own = local()  # of a worker's thread: its workbench
+_own = local()  # the workbench of each thread of a worker
 _saving = Lock()
 
 
 def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float | None = None) -> dict[str, Outcome]:
-    """Run recipes one after another, in a worker of a sweep.
+    """Run recipes one after another in a worker of a sweep.
 
     Parameters
     ----------
@@ -352,15 +352,15 @@ def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float
     home : str
         The folder of the lab; uploads are read from `home/uploads`.
     server : str
-        The name of the sweep's file in `home/servers`. If this worker sees the file, it shares the sweep's disk and writes to
-        `home/runs`.
+        The name of the sweep's file in `home/servers`. If this worker can read the file, it shares the sweep's disk, and writes
+        results to `home/runs`.
     seconds : float, optional
-        After this time no run is begun.
+        After this time no run is started.
 
     Returns
     -------
     dict
-        Key -> the outcome of each run that was begun.
+        Key -> the outcome of each run that was started.
 
     Raises
     ------
@@ -393,7 +393,7 @@ def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float
 
 
 def _files(result: Result) -> Files:
-    """The files of a result's folder."""
+    """Make the files of a result's folder, name -> bytes."""
     with TemporaryDirectory(prefix="nlwfa-run-") as folder:
         save_result(Path(folder), result, sync=False)
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
@@ -412,14 +412,14 @@ def exit_with_parent(parent: int) -> None:
 
 
 def died(times: int) -> str:
-    """The message of a run that failed because its worker process died in every attempt."""
+    """Write the message of a run that failed because its worker process died in each of `times` attempts."""
     often = {2: "twice", 3: "three times"}.get(times, f"{times} times")
-    return f"The process of this run died {often} (killed, or out of memory): try a smaller basis, fewer strings or a lower rank."
+    return f"The process of this run died {often} (killed, or out of memory). Try a smaller basis, fewer strings or a lower rank."
 
 
 def main() -> None:
-    """Serve a server until it closes this process's input."""
-    # From here on, everything printed to stdout, even by C code, goes to stderr: stdout carries the protocol.
+    """Run the experiments that a server sends, until it closes this process's input."""
+    # From here on, everything printed to stdout, even by C code, goes to stderr, because stdout is for messages only.
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
