@@ -34,7 +34,7 @@ cells = {
 }
 with st.container(horizontal=True):
     for label, value in cells.items():
-        st.metric(label, value, border=True, width=140)
+        st.metric(label, value, border=True, width="content")
 st.caption(split_sentence(recipe.data, data))
 
 left, right = st.columns(2)
@@ -49,11 +49,14 @@ st.dataframe(
     most_frequent(train, MAX_ROWS),
     hide_index=True,
     key="data.strings",
-    column_config={"share": st.column_config.NumberColumn(format="percent")},
+    column_config={
+        "count": st.column_config.NumberColumn(format="localized"),
+        "share": st.column_config.NumberColumn(format="percent"),
+    },
     alt="The most frequent training strings with their counts",
 )
 if recipe.hankel.bounded:
     word = most_frequent_word(train)
-    string = widgets.escape_markdown(train.alphabet.decode(word))
-    marked = widgets.escape_markdown(counted_string(word, train.alphabet, recipe.hankel.statistic, recipe.hankel.bounded))
+    string = widgets.written_string(train.alphabet.decode(word))
+    marked = widgets.written_string(counted_string(word, train.alphabet, recipe.hankel.statistic, recipe.hankel.bounded))
     st.markdown(f"{formulas.marks(recipe.hankel)} {string} becomes {marked}.")

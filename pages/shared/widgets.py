@@ -45,6 +45,17 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:~<>|&^=])", r"\\\1", apart)
 
 
+def written_string(text: str) -> str:
+    """Write a user's string as code in Markdown: in monospace, so that its brackets are easy to tell apart.
+
+    >>> written_string("[[]]"), written_string("a`b")
+    ('`[[]]`', '``a`b``')
+    """
+    ticks = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    space = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{ticks}{space}{text}{space}{ticks}"
+
+
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
     """Show an error as a message, and end the page there.

@@ -49,7 +49,7 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
         f"The {len(prefixes):,} most frequent prefixes under {escape_markdown(name)}, k = {model.num_states}; the line follows "
-        f"{escape_markdown(data.alphabet.decode(word))}{cut}. "
+        f"{widgets.written_string(data.alphabet.decode(word))}{cut}. "
         f"The axes shown explain {projection.explained_by(axes):.1%} of the variance."
     )
     if num_zero:

@@ -77,7 +77,7 @@ def test_the_symbol_of_the_map_can_be_chosen() -> None:
     first = board(app)
     app.selectbox(key="train.symbol").set_value(1).run()
     assert not complaints(app)
-    assert r"\mathbf{A}_{\text{{[}}}" in first[1] and r"\mathbf{A}_{\text{{]}}}" in board(app)[1]
+    assert r"\mathbf{A}_{\texttt{{[}}}" in first[1] and r"\mathbf{A}_{\texttt{{]}}}" in board(app)[1]
     learned = stepping.spectral(cache.hankel(recipe_of(app).data, recipe_of(app).hankel), 2)
     assert number(float(learned.maps.transitions[1][0, 1])) in board(app)[1]
 

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from ...strings.words import FloatArray, IntArray
-from ..palette import ACCENT, PATTERNS, colour_of, kind_of
+from ..palette import ACCENT, MONOSPACE, PATTERNS, colour_of, kind_of
 from . import layout, plain
 
 PIN_PATTERNS = {"A": "\\", "B": "x"}
@@ -18,7 +18,9 @@ def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: s
     """Draw counts as bars. Names that are strings give a categorical x-axis, in their order; numbers give a numeric one."""
     labels = plain(names) if names and isinstance(names[0], str) else list(names)
     figure = go.Figure(go.Bar(x=labels, y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
-    figure.update_xaxes(title=x_title, type="category" if names and isinstance(names[0], str) else None)
+    if names and isinstance(names[0], str):
+        figure.update_xaxes(type="category", tickfont=MONOSPACE)
+    figure.update_xaxes(title=x_title)
     figure.update_yaxes(title=y_title)
     return layout(figure, 260, bargap=0.15)
 
@@ -32,6 +34,6 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
         look = {"color": colour_of(kind), "pattern": {"shape": PIN_PATTERNS.get(pin, PATTERNS.get(kind, ""))}}
         hover = f"{name}: %{{y:.4f}}<extra></extra>"
         figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, hovertemplate=hover))
-    figure.update_xaxes(type="category", title="next symbol")
+    figure.update_xaxes(type="category", title="next symbol", tickfont=MONOSPACE)
     figure.update_yaxes(title="probability", range=[0, 1])
     return layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})

@@ -46,14 +46,14 @@ def entry(value: float, level: float, digits: int = 3) -> str:
 
 
 def text(plain: str) -> str:
-    """Write a user's text upright, with every special character escaped. Long texts are cut in the middle.
+    """Write a user's text in monospace, with every special character escaped. Long texts are cut in the middle.
 
     >>> text("a_b")
-    '\\\\text{a{\\\\_}b}'
+    '\\\\texttt{a{\\\\_}b}'
     """
     if len(plain) > MAX_TEXT:
         plain = f"{plain[: MAX_TEXT // 2]}…{plain[-(MAX_TEXT // 2 - 1) :]}"
-    return rf"\text{{{''.join(map(_harmless, plain))}}}"
+    return rf"\texttt{{{''.join(map(_harmless, plain))}}}"
 
 
 def _harmless(character: str) -> str:

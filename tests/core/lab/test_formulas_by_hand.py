@@ -150,8 +150,8 @@ def test_rounding_errors_are_written_as_zero_and_marked() -> None:
 
 def test_formulas_show_small_models_in_full_and_large_ones_cut() -> None:
     parameters, steps, weight = by_hand(BINARY.wfa, (1, 0), AB).latex()
-    assert r"\mathbf{A}_{\text{b}}&=\begin{pmatrix}1 & 1 \\ 0 & 2\end{pmatrix}" in parameters
-    assert r"\mathbf{z}_{2}&=\mathbf{z}_{1}\,\mathbf{A}_{\text{a}}=\begin{pmatrix}1 & 2\end{pmatrix}" in steps
+    assert r"\mathbf{A}_{\texttt{b}}&=\begin{pmatrix}1 & 1 \\ 0 & 2\end{pmatrix}" in parameters
+    assert r"\mathbf{z}_{2}&=\mathbf{z}_{1}\,\mathbf{A}_{\texttt{a}}=\begin{pmatrix}1 & 2\end{pmatrix}" in steps
     assert weight == r"\begin{aligned}f(x)&=1 \cdot 0 + 2 \cdot 1 \\[4pt] &=2\end{aligned}"
     large = WFA(np.ones(9), np.ones((1, 9, 9)), np.ones(9))
     parameters, steps, weight = by_hand(large, (0,) * 40, Alphabet(("a",))).latex()
@@ -165,7 +165,7 @@ def test_formulas_hold_no_symbol_that_latex_could_read_as_a_command() -> None:
     word = (0, 1, 2, 3)
     formulas = "".join(by_hand(model, word, alphabet).latex())
     assert not any(symbol in formulas for symbol in alphabet.symbols[:3])
-    assert r"\mathbf{A}_{\text{{\$}x{\$}}}" in formulas
+    assert r"\mathbf{A}_{\texttt{{\$}x{\$}}}" in formulas
     assert "A_<b>" in by_hand(model, word, alphabet).text()
 
 

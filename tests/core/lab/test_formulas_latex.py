@@ -58,8 +58,8 @@ def test_small_matrices_are_written_in_full_and_large_ones_by_their_corners() ->
 @given(st.text(min_size=1, max_size=30))
 def test_what_a_user_wrote_is_one_group_with_no_command_of_its_own(written: str) -> None:
     latex = text(written)
-    assert latex.startswith(r"\text{") and latex.endswith("}")
-    inside = latex.removeprefix(r"\text{").removesuffix("}")
+    assert latex.startswith(r"\texttt{") and latex.endswith("}")
+    inside = latex.removeprefix(r"\texttt{").removesuffix("}")
     for escaped in (r"{\textbackslash }", r"{\textasciicircum }", r"{\textasciitilde }", r"\ "):
         inside = inside.replace(escaped, "")
     for special in "{}$%#&_":

@@ -45,7 +45,7 @@ def test_a_geometric_series_on_paper() -> None:
     assert [step.name for step in (estimate, decompose, ends, move, weight)] == [
         "estimate", "decompose", "begin and end", "move", "weight",
     ]  # fmt: skip
-    assert r"& \lambda & \text{a} \\ \hline \lambda & 0.5 & 0.25 \\ \text{a} & 0.25 & 0.125" in estimate.numbers[0]
+    assert r"& \lambda & \texttt{a} \\ \hline \lambda & 0.5 & 0.25 \\ \texttt{a} & 0.25 & 0.125" in estimate.numbers[0]
     assert r"\begin{pmatrix}0.894 \\ 0.447\end{pmatrix}" in decompose.numbers[0]
     assert decompose.numbers[1] == r"\mathbf{D}=\operatorname{diag}(0.625)"
     assert [line.split("=")[1] for line in ends.numbers] == [
