@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 
@@ -175,6 +176,36 @@ def _start(recipes: list[Recipe], paused: bool = False) -> None:
         st.rerun()
 
 
+class _Clicks:
+    """Counts a click on a step button once: Streamlit may call back again for the click of a draw that it interrupted.
+
+    Attributes
+    ----------
+    waiting : bool
+        Whether a click has been counted and the buttons have not been drawn to the end since.
+    """
+
+    waiting = False
+
+
+@contextmanager
+def _drawing(key: str) -> Iterator[_Clicks]:
+    """Wait for the end of a draw; one that is interrupted (no `Exception`) is not an end, one that fails is."""
+    clicks: _Clicks = st.session_state.setdefault(f"{key}.clicks", _Clicks())
+    try:
+        yield clicks
+    except Exception:
+        clicks.waiting = False
+        raise
+    clicks.waiting = False
+
+
+def _step(recipe: Recipe, epochs: int, clicks: _Clicks) -> None:
+    if not clicks.waiting:
+        _pause(recipe, epochs)
+        clicks.waiting = True
+
+
 def _pause(recipe: Recipe, epochs: int = 0) -> None:
     try:
         runs.pause(recipe, epochs)
@@ -199,13 +230,18 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     going = [status for recipe in active if (status := runs.watch(recipe)) and status.state in ("queued", "running")]
     if len(going) < len(active):
         st.rerun()
-    with st.container(horizontal=True):
-        if show_losses:
-            _pause_buttons(going[0], key)
-        elif paused := [status.recipe for status in going if status.held]:
-            text = "One of these runs is paused, by you on another page or by someone who waits for the same run."
-            st.button("Continue", key=f"{key}.play", on_click=_play, args=paused, icon=":material/play_arrow:", help=text)
-        st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
+    with _drawing(key) as clicks:
+        with st.container(horizontal=True):
+            if show_losses:
+                _pause_buttons(going[0], key, clicks)
+            elif paused := [status.recipe for status in going if status.held]:
+                text = "One of these runs is paused, by you on another page or by someone who waits for the same run."
+                st.button("Continue", key=f"{key}.play", on_click=_play, args=paused, icon=":material/play_arrow:", help=text)
+            st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
+        _progress(going, key, show_losses)
+
+
+def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
     if show_losses:
         st.markdown(_stages(going[0]))
     for status in [status for status in going if status.state == "running"][:MAX_BARS]:
@@ -224,7 +260,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
             loss_charts(losses, f"{key}.live.losses", linear_loss(status.recipe, losses))
 
 
-def _pause_buttons(status: JobStatus, key: str) -> None:
+def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:
     recipe = status.recipe
     if not status.paused:
         text = "Pause after this epoch. A paused run continues after a quarter of an hour, or when you leave."
@@ -233,7 +269,9 @@ def _pause_buttons(status: JobStatus, key: str) -> None:
     st.button("Continue", key=f"{key}.play", on_click=runs.play, args=(recipe,), icon=":material/play_arrow:", type="primary")
     for epochs in EPOCHS:
         label, text = f"+{epochs}", f"{epochs} more epoch{'' if epochs == 1 else 's'}"
-        st.button(label, key=f"{key}.step.{epochs}", on_click=_pause, args=(recipe, epochs), icon=":material/step:", help=text)
+        st.button(
+            label, key=f"{key}.step.{epochs}", on_click=_step, args=(recipe, epochs, clicks), icon=":material/step:", help=text
+        )
 
 
 def _stages(status: JobStatus) -> str:

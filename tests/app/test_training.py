@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import streamlit as st
 
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.latex import number
 from nlwfa_core.strings.words import Words
-from pages.shared import cache, runs
+from pages.shared import cache, runs, training
 from pages.shared.training import _ordinal
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
 from tests.waiting import wait_for
@@ -116,6 +117,24 @@ def test_a_training_is_started_before_its_first_epoch_stepped_and_cancelled() ->
     assert status(app).state == "cancelled"
     assert not complaints(go(app, "train"))
     assert app.button(key="train.start")
+
+
+def test_the_click_of_a_draw_that_is_interrupted_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit calls back again for a click if the run that it began is interrupted, by the page that is still loading."""
+    app = open_lab("train", **ENDLESS | {"data_seed": 1127})
+    app.button(key="train.hold").click().run()
+    wait_for(lambda: status(app).held)
+    app.run()
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "_progress", lambda *drawn: st.stop())
+        app.button(key="train.step.10").click().run()
+    wait_for(lambda: status(app).held and status(app).progress.step == 10)
+    app.button(key="train.step.10").click().run()  # the same click once more; now the page is drawn to its end
+    assert status(app).held and status(app).progress.step == 10
+    app.button(key="train.step.10").click().run()
+    wait_for(lambda: status(app).held and status(app).progress.step == 20)
+    app.button(key="train.cancel").click().run()
+    assert not complaints(app)
 
 
 @pytest.mark.parametrize(("field", "stage"), [("rate_factorisation", "factorisation"), ("rate_transitions", "transitions")])
