@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import cache, wraps
 from importlib.util import find_spec
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -186,6 +186,7 @@ REMEDIES = {
     ("TestSet", "Words"): "TestSet.empirical(Sample.of(words, alphabet)) makes one",
     ("Words", "Sample"): "its words are",
     ("Words", "list"): "Words.of(list) makes them",
+    ("Trie", "Words"): "Trie.of(words, num_symbols) makes one",
     ("Recipe", "dict"): "Recipe(**dictionary) makes one",
     ("SavedModel", "Fit"): "SavedModel(fit.model, alphabet, {}) makes one",
     ("bytes", "str"): "Path(name) for a file, text.encode() for its content",
@@ -260,6 +261,18 @@ def check_type(name: str, value: object, hint: Any) -> None:
         remedies = (REMEDIES.get((kind.__name__, of)) for kind in wanted for of in (type(value).__name__, "any"))
         remedy = next((f" ({remedy})" for remedy in remedies if remedy), "")
         raise TypeError(f"{name} must be {' or '.join(phrases)}; got {argument}{remedy}")
+
+
+def check_entries(name: str, values: object, hint: Any) -> None:
+    """Raise TypeError unless a value is a sequence whose entries have the type that an annotation says.
+
+    >>> check_entries("ranks", [1, "2"], int)
+    Traceback (most recent call last):
+    TypeError: ranks[1] must be a whole number; got '2'
+    """
+    check_type(name, values, Sequence)
+    for index, value in enumerate(cast(Sequence[object], values)):
+        check_type(f"{name}[{index}]", value, hint)
 
 
 @cache

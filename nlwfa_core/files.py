@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from . import limits
-from .errors import RecipeError
+from .errors import RecipeError, check_types
 
 SHA256 = re.compile("[0-9a-f]{64}")  # in hexadecimal digits: names of uploaded files, keys of recipes
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -155,9 +155,11 @@ class FileShelf:
     Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no key contains them.
     """
 
+    @check_types
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
+    @check_types
     def put(self, data: bytes, title: str = "") -> str:
         """Store a file, and return its SHA-256 as 64 hexadecimal digits.
 
@@ -175,12 +177,14 @@ class FileShelf:
             write_atomically(self._title_file(name), short_title(title).encode(errors="replace"))
         return name
 
+    @check_types
     def get(self, name: str) -> bytes:
         """Read the file of this name. Raises RecipeError if there is none."""
         if not SHA256.fullmatch(name) or not (self.directory / name).exists():
             raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
         return read_capped(self.directory / name, limits.most("file_bytes"))
 
+    @check_types
     def title(self, name: str) -> str:
         """The name that a person knows a file by; empty if it came without one."""
         if SHA256.fullmatch(name):

@@ -123,7 +123,11 @@ def read_limits(data: bytes) -> dict[str, int]:
             names = f"nearest: {', '.join(near)}" if near else f"the limits are: {', '.join(LIMITS)}"
             raise RecipeError(f"{name[:40]!r} is not the name of a limit; {names}")
         if type(value) is not int or not 1 <= value <= LARGEST:
-            raise RecipeError(f"{name} must be a whole number from 1 to {LARGEST:,}; got {repr(value)[:40]}")
+            try:
+                text = repr(value)[:40]
+            except ValueError:  # Python writes no more than 4,300 digits, but reads more from hexadecimal ones
+                text = "a number with thousands of digits"
+            raise RecipeError(f"{name} must be a whole number from 1 to {LARGEST:,}; got {text}")
     return numbers
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import RecipeError, listed
+from ..errors import RecipeError, check_types, listed
 from ..metrics.ranking import Prefixes
 from ..metrics.scores import TestSet
 from ..models.model import Model
@@ -82,6 +82,7 @@ def no_files(name: str) -> bytes:
     raise RecipeError("No file was uploaded yet: the recipe's source is an upload, but it names no file of training strings.")
 
 
+@check_types
 def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     """Generate or read the strings that a recipe describes.
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from .. import limits
-from ..errors import FieldError, RecipeError, check_one_of, did_you_mean
+from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean
 from ..files import SHA256
 from ..hankel.names import STATISTICS, TRANSFORMS
 from ..learning.names import (
@@ -304,6 +304,7 @@ class Recipe(Record):
         except ValidationError as error:
             raise _error_of(error, cls.model_fields) from None
 
+    @check_types
     def with_learner(self, learner: str, rank: int | None = None) -> Recipe:
         """Copy the recipe with another learner (and rank), and with boundary symbols if that learner needs them."""
         learning = self.learning.changed(learner=learner, rank=rank or self.learning.rank)

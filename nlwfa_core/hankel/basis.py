@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_types
+from ..errors import RecipeError, check_at_least, check_fields, check_types
 from ..strings.grouping import distinct
 from ..strings.sample import Sample
 from ..strings.trie import Trie, frequent_prefixes
@@ -43,6 +43,7 @@ class Basis:
     alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_alphabet(self.alphabet, self.num_symbols, "basis")
         for name in ("prefixes", "suffixes"):
             object.__setattr__(self, name, getattr(self, name).in_alphabet(self.alphabet, "the basis's"))

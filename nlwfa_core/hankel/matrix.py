@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import RecipeError, check_types
+from ..errors import RecipeError, check_between, check_fields, check_one_of, check_type, check_types
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
 from .basis import Basis
+from .names import STATISTICS, TRANSFORMS, VALUE
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class HankelMatrix:
     num_closure_rows : int
         |P'|, the number of rows that `matrix` would have if zero rows were not shared.
     statistic : str
-        What f is: one of `hankel.names.STATISTICS`.
+        What f is: one of `hankel.names.STATISTICS`, or `hankel.names.VALUE`.
     bounded : bool
         Whether the strings have boundary symbols (see `bounded_sample`). These are part of the basis's alphabet.
     transform : str
@@ -55,6 +56,11 @@ class HankelMatrix:
     bounded: bool = False
     transform: str = "none"
     row_weights: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_one_of("statistic", self.statistic, (*STATISTICS, VALUE))
+        check_one_of("transform", self.transform, TRANSFORMS)
 
     @property
     def num_prefixes(self) -> int:
@@ -103,6 +109,8 @@ class HankelMatrix:
 
     def symbol_block(self, symbol: int) -> sparse.csr_array:
         """H_σ, shape (num_prefixes, num_suffixes): the rows uσ."""
+        check_type("symbol", symbol, int)
+        check_between("symbol", symbol, 0, self.shifted.shape[1] - 1)
         return self.matrix[self.shifted[:, symbol]]
 
 

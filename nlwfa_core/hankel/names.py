@@ -9,6 +9,7 @@ STATISTICS = {
     "prefix": "f(u) is the probability that a string begins with u",
     "factor": "f(u) is the mean number of times u occurs in a string",
 }
+VALUE = "value"  # of a matrix whose stored entries are the known values of a function (`hankel.values`)
 TRANSFORMS = {
     "none": "as counted (the paper)",
     "sqrt": "square roots; a model's outputs are squared, so they are never negative, and small entries weigh more",

@@ -21,8 +21,7 @@ from ..strings.words import Alphabet, FloatArray, Words, check_symbols, smallest
 from .basis import Basis, select_basis
 from .estimate import estimate_hankel
 from .matrix import HankelMatrix
-
-VALUE = "value"  # the statistic of a Hankel matrix whose stored entries are the observed cells
+from .names import VALUE
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from ..errors import check_extra
+from ..errors import check_at_least, check_extra, check_types
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import FitReport
 from ..learning.progress import RELATIVE, curve_from_one
@@ -144,13 +144,16 @@ def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_titl
 # Figures of a run
 
 
+@check_types
 def singular_values_svg(hankel: HankelMatrix, rank: int) -> str:
     """Draw the singular values of H_λ, largest first, those up to the rank in colour."""
+    check_at_least("rank", rank, 1)
     values = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).singular_values
     title = f"Singular values of H_λ; a model of rank {rank} keeps the blue ones"
     return bars(values, rank, title, "number", "singular value")
 
 
+@check_types
 def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, str]:
     """Draw loss curves: a figure for each measure of loss, with a line for each stage. Empty if nothing was trained.
 
@@ -185,12 +188,14 @@ def _curve(epochs: Iterable[int], losses: Iterable[float], relative: bool) -> di
     return {epoch: Spread(loss, None, 1, 0) for epoch, loss in points}
 
 
+@check_types
 def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
     """Draw a matrix as a PNG picture: |entries| on a logarithmic scale, positive ones blue, negative ones red, 0 white.
 
     In a matrix of more than `pixels` rows or columns, a pixel shows the largest entry of those that it covers. A smaller matrix is
     enlarged by a whole factor, up to `pixels`. Raises MissingExtra without Pillow.
     """
+    check_at_least("pixels", pixels, 1)
     check_extra("plot", "PIL")
     from PIL import Image
 

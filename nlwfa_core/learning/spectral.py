@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ..errors import RecipeError, check_at_least
+from ..errors import RecipeError, check_at_least, check_types
 from ..hankel.matrix import HankelMatrix
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
@@ -251,6 +251,7 @@ def truncation_loss(svd: TruncatedSVD, squared_norm: float) -> float:
     return max(1 - float(svd.singular_values @ svd.singular_values) / squared_norm, 0.0)
 
 
+@check_types
 def linear_loss(hankel: HankelMatrix, rank: int) -> float:
     """Compute the smallest loss that a linear factorisation of H over P' can have, to compare with the auto-encoder's loss.
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types
-from ..models.model import Model, scaled_next_scores
+from ..models.model import HasModel, Model, model_of, scaled_next_scores
 from ..strings.words import FloatArray, IntArray, Words
 from ..threads import on_one_thread
 from .next_symbols import score_next_by_string
@@ -196,7 +196,7 @@ class StringScores:
 
 @check_types
 @on_one_thread
-def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScores:
+def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> StringScores:
     """Compute what each test string contributes to a model's scores.
 
     Parameters
@@ -213,6 +213,7 @@ def string_scores(model: Model, test: TestSet, floor: float = 0.0) -> StringScor
     RecipeError
         If the model and the test set do not fit (see `evaluate`), or T has a string that is not among the test strings.
     """
+    model = model_of(model)
     words = test.sample.words  # before they get the numbers of a model's alphabet
     test = in_alphabet_of(model, test)
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_at_least, check_types
+from ..errors import RecipeError, check_at_least, check_fields, check_types
 from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of, scaled_next_scores
 from ..rounding import RELATIVE_ERROR
 from ..strings.trie import Trie
@@ -52,6 +52,10 @@ class Targets:
     best_gains: FloatArray
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        for name in ("symbols", "probabilities", "offsets", "best_gains"):
+            if (shape := getattr(self, name).shape) != (getattr(self, name).size,):
+                raise RecipeError(f"the {name} of targets must be one-dimensional; got an array of shape {shape}")
         pairs, rows, offsets = len(self.symbols), len(self.best_gains), self.offsets
         if len(self.probabilities) != pairs or len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != pairs:
             raise RecipeError(
@@ -65,6 +69,8 @@ class Targets:
     def of(cls, symbols: npt.ArrayLike) -> Targets:
         """Make the targets of prefixes of real strings, given the one symbol that followed each, −1 for the end."""
         followed = whole_numbers("the targets", symbols)
+        if followed.ndim != 1:
+            raise RecipeError(f"each prefix needs one target; got targets of shape {followed.shape}")
         ones = np.ones(len(followed))
         return cls(followed, ones, np.arange(len(followed) + 1), ones)
 
@@ -90,6 +96,9 @@ class Targets:
 
     def of_symbols(self, symbols: npt.NDArray[np.integer]) -> FloatArray:
         """Look up the probability of one symbol per prefix, shape (num_prefixes,); 0 for a symbol that the target does not list."""
+        symbols = whole_numbers("symbols", symbols)
+        if symbols.shape != (len(self),):
+            raise RecipeError(f"each of the {len(self):,} prefixes needs one symbol; got symbols of shape {symbols.shape}")
         rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         hits = self.symbols == symbols[rows]
         probabilities = np.zeros(len(self))

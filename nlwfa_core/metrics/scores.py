@@ -13,8 +13,9 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..errors import RecipeError, check_types, plural
+from ..errors import RecipeError, check_type, check_types, plural
 from ..models.model import (
     MODELS_ALPHABET,
     HasModel,
@@ -29,7 +30,7 @@ from ..models.model import (
 )
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
-from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
 from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, magnitudes, pautomac_score, root_mean_square
@@ -265,6 +266,12 @@ class TestSet:
     prefixes: Prefixes | None = None
 
     def __post_init__(self) -> None:
+        check_type("words", self.words, Words)
+        check_type("sample", self.sample, Sample)
+        check_type("target_is_true", self.target_is_true, bool)
+        object.__setattr__(self, "target", float64_array("target", self.target))
+        if self.true_model is not None:
+            object.__setattr__(self, "true_model", model_of(self.true_model, "true_model"))
         if np.shape(self.target) != (len(self.words),):
             raise RecipeError(
                 f"each of the {len(self.words):,} test words needs one target; got targets of shape {np.shape(self.target)}"
@@ -278,6 +285,7 @@ class TestSet:
 
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> TestSet:
         """Renumber the symbols of all strings to match another alphabet (see `Words.in_alphabet`)."""
+        check_type("alphabet", alphabet, Alphabet)
         if alphabet == self.alphabet:
             return self
         if alphabet not in self._others:
@@ -311,12 +319,14 @@ class TestSet:
 
     def trie(self, num_symbols: int) -> Trie:
         """Return the prefix tree of the strings, which is built only once for each number of symbols."""
+        check_type("num_symbols", num_symbols, int)
         if num_symbols not in self._tries:
             self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
         return self._tries[num_symbols]
 
     def ends(self, num_symbols: int) -> IntArray | None:
         """Find the node of each word of T in the tree of `trie`, shape (num_words,); None if a word of T is not in that tree."""
+        check_type("num_symbols", num_symbols, int)
         if num_symbols not in self._ends:
             trie = self.trie(num_symbols)
             nodes, starts = trie.walk(self.words)
@@ -341,7 +351,7 @@ class TestSet:
         cls,
         rows: Words,
         alphabet: Alphabet,
-        counts: IntArray | None = None,
+        counts: npt.ArrayLike | None = None,
         solution: FloatArray | None = None,
         true_model: Model | None = None,
     ) -> TestSet:
@@ -374,13 +384,17 @@ class TestSet:
         RecipeError
             If a solution has another length than the rows.
         """
+        check_type("rows", rows, Words)
+        check_type("solution", solution, np.ndarray | None)
+        if true_model is not None:
+            true_model = model_of(true_model, "true_model")
         if solution is not None and len(solution) != len(rows):
             raise RecipeError(f"the solution must have one probability per test string; got {len(solution)} for {len(rows)}")
         sample = Sample.of(rows, alphabet, counts)
         if solution is None and true_model is None:
             return cls.empirical(sample)
         if counts is not None:
-            places = np.repeat(np.arange(len(rows)), counts)
+            places = np.repeat(np.arange(len(rows)), np.asarray(counts))
             rows, solution = rows.take(places), None if solution is None else solution[places]
         target = solution
         if target is None and true_model is not None:

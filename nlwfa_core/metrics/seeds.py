@@ -14,7 +14,7 @@ from statistics import mean, stdev
 
 from scipy.special import stdtrit
 
-from ..errors import RecipeError, check_between
+from ..errors import RecipeError, check_at_least, check_between, check_type, check_types
 from .intervals import CONFIDENCE, Interval
 
 
@@ -43,7 +43,7 @@ class Spread:
         >>> Spread.of([1.0, 2.0, math.inf])
         Spread(mean=1.5, sd=0.7071067811865476, count=3, num_infinite=1)
         """
-        every = list(values)
+        every = _scores("values", values)
         finite = [value for value in every if math.isfinite(value)]
         return cls(
             mean(finite) if finite else None, stdev(finite) if len(finite) > 1 else None, len(every), len(every) - len(finite)
@@ -77,12 +77,15 @@ class Spread:
         return f"{self.mean:{form}}{sd}" + (f" (∞: {self.num_infinite} of {self.count})" if self.num_infinite else "")
 
 
+@check_types
 def half_width(sd: float, number: int, confidence: float) -> float:
     """Half the width of Student's t interval of a mean: the quantile with n − 1 degrees of freedom, times sd / √n.
 
     >>> round(half_width(1.0, 2, 0.95), 3), round(half_width(1.0, 10, 0.95), 3)  # 12.706 / √2 and 2.262 / √10
     (8.985, 0.715)
     """
+    check_at_least("number", number, 2)
+    check_at_least("sd", sd, 0)
     check_between("confidence", confidence, 0, 1)
     return float(stdtrit(number - 1, (1 + confidence) / 2)) * sd / math.sqrt(number)
 
@@ -103,8 +106,11 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float
     zeros : sequence of int
         The number of outputs of exactly 0, for each seed.
     """
-    value = mean(scores)
-    return value if math.isfinite(value) else math.inf, mean(zeros)
+    values, numbers = _scores("scores", scores), _scores("zeros", zeros)
+    if not values or len(values) != len(numbers):
+        raise RecipeError(f"a score and a number of zeros are needed for every seed; got {len(values)} and {len(numbers)}")
+    value = mean(values)
+    return value if math.isfinite(value) else math.inf, mean(numbers)
 
 
 def paired_t_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
@@ -166,10 +172,21 @@ def signed_rank_interval(first: Sequence[float], second: Sequence[float], confid
 
 
 def _differences(first: Sequence[float], second: Sequence[float], confidence: float) -> list[float]:
-    if len(first) != len(second) or not len(first):
-        raise RecipeError(f"a paired interval needs one score of each model for every seed; got {len(first)} and {len(second)}")
+    ones, others = _scores("first", first), _scores("second", second)
+    if len(ones) != len(others) or not ones:
+        raise RecipeError(f"a paired interval needs one score of each model for every seed; got {len(ones)} and {len(others)}")
+    check_type("confidence", confidence, float)
     check_between("confidence", confidence, 0, 1)
-    return [0.0 if one == other else float(one) - float(other) for one, other in zip(first, second, strict=True)]
+    return [0.0 if one == other else float(one) - float(other) for one, other in zip(ones, others, strict=True)]
+
+
+def _scores(name: str, values: Iterable[float]) -> list[float]:
+    """List the numbers of an iterable. Raises TypeError unless it has numbers alone."""
+    check_type(name, values, Iterable)
+    numbers = list(values)
+    for index, number in enumerate(numbers):
+        check_type(f"{name}[{index}]", number, float)
+    return numbers
 
 
 def _mean(values: Sequence[float]) -> float:

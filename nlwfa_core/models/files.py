@@ -15,10 +15,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from .. import limits
-from ..errors import RecipeError, check_types, plural
+from ..errors import RecipeError, check_type, check_types, plural
 from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
 from ..version import __version__
+from .model import model_of
 from .nlwfa import NLWFA
 from .reading import reading_named
 from .recurrent import GATES, RecurrentModel
@@ -48,6 +49,10 @@ class SavedModel:
     alphabet: Alphabet
     info: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        model_of(self.model)
+        check_type("alphabet", self.alphabet, Alphabet)
+
 
 @check_types
 def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
@@ -66,6 +71,8 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     TypeError
         If models of this kind can't be saved. (Counting an n-gram again is faster than reading it from a file.)
     """
+    if not str(directory):
+        raise RecipeError("directory must name a folder; got an empty text")
     directory, model = Path(directory), saved.model
     if not isinstance(model, LearnedModel):
         kinds = ", ".join(kind.__name__ for kind in get_args(LearnedModel))

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
+from ..errors import check_type
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
 
@@ -85,23 +86,30 @@ class ChainModel(ABC):
 
     def weights(self, words: Words) -> FloatArray:
         """P(x), shape (num_words,)."""
-        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
+        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         return chain_weights(self.next_scores(trie), trie)
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ P(x), shape (num_words,): finite for strings of any length."""
-        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
+        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         return chain_log2_weights(self.next_scores(trie), trie)
 
 
-def model_of(value: Model | HasModel) -> Model:
+def model_of(value: Model | HasModel, name: str = "model") -> Model:
     """Return a model as it is, or the model of a `Fit`, a `SavedModel` or a `Result`. Raises TypeError for anything else."""
     model: Any = getattr(value, "model", value)
     if not all(hasattr(model, name) for name in ("num_symbols", "weights", "next_scores")) or isinstance(model, type):
         raise TypeError(
-            f"model must have num_symbols, weights and next_scores, as a WFA or the model of a Fit does; got {type(value).__name__}"
+            f"{name} must have num_symbols, weights and next_scores, as a WFA or the model of a Fit does; "
+            f"got {type(value).__name__}"
         )
     return cast(Model, model)
+
+
+def model_words(words: Words, alphabet: Alphabet | None) -> Words:
+    """Some words with the numbers of a model's alphabet. Raises TypeError unless they are Words."""
+    check_type("words", words, Words)
+    return words.in_alphabet(alphabet, MODELS_ALPHABET)
 
 
 def alphabet_of(model: Model) -> Alphabet | None:

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError, check_at_least, check_types
+from ..errors import RecipeError, check_at_least, check_fields, check_type, check_types
 from ..strings.sample import Sample
-from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from ..strings.trie import Trie, check_tree
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, check_symbols
 from .model import ChainModel
 
 
@@ -29,11 +29,14 @@ class Uniform:
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ P(x), shape (num_words,)."""
+        check_type("words", words, Words)
+        check_symbols(words, self.num_symbols)
         logs: FloatArray = -(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0)
         return logs
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """The same probability everywhere, shape (num_nodes, num_symbols + 1)."""
+        check_tree(trie, self.num_symbols)
         return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
 
 
@@ -62,6 +65,10 @@ class NGram(ChainModel):
     histories: Trie
     counts: sparse.csr_array
     alphabet: Alphabet | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_alphabet(self.alphabet, self.num_symbols)
 
     @property
     def num_symbols(self) -> int:
@@ -104,6 +111,7 @@ class NGram(ChainModel):
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """p(a | u) for each prefix u, shape (num_nodes, num_symbols + 1); rows sum to 1."""
+        check_tree(trie, self.num_symbols)
         histories = _histories(trie, self.order - 1)
         totals, kinds = self._totals
         probabilities = np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))

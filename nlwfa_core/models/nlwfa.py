@@ -5,18 +5,18 @@ Networks are learned with torch and evaluated with numpy alone, so that looking 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_type
 from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
-from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.trie import Trie, chain_log2_weights, chain_weights, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
-from .model import MODELS_ALPHABET, next_distributions
+from .model import model_words, next_distributions
 from .reading import Reading, StringReading
 
 
@@ -65,7 +65,11 @@ class NLWFA:
     def __post_init__(self) -> None:
         for name in ("initial", "output"):
             object.__setattr__(self, name, float64_array(name, getattr(self, name)))
+        check_type("reading", self.reading, Reading)
+        for name in ("nonlinear_transitions", "nonlinear_termination"):
+            check_type(name, getattr(self, name), bool)
         for name in ("transitions", "decoder"):
+            check_type(name, getattr(self, name), Sequence)
             object.__setattr__(self, name, tuple(float64_array(name, layer) for layer in getattr(self, name)))
         k = self.num_states if self.initial.ndim == 1 else -1
         widths = [k, *(layer.shape[-1] for layer in self.transitions if layer.ndim == 3)]
@@ -136,6 +140,7 @@ class NLWFA:
 
     def states(self, trie: Trie) -> FloatArray:
         """G_u(α₀) of every prefix u of a tree, shape (num_nodes, num_states)."""
+        check_tree(trie, self.num_maps)
         return trie.roll_out(self.initial, self.transition)
 
     @property
@@ -145,7 +150,7 @@ class NLWFA:
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of many words, shape (num_words,); common prefixes are computed once."""
-        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
+        words = model_words(words, self.alphabet)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_weights(self.next_scores(trie), trie)
@@ -155,7 +160,7 @@ class NLWFA:
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,), −∞ for 0; for a chain, finite for strings of any length."""
-        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
+        words = model_words(words, self.alphabet)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_log2_weights(np.abs(self.next_scores(trie)), trie)

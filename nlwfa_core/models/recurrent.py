@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from ..errors import RecipeError, check_one_of
-from ..strings.trie import Trie
+from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, check_alphabet, float64_array
 from .model import ChainModel
 
@@ -102,6 +102,7 @@ class RecurrentModel(ChainModel):
 
     def states(self, trie: Trie) -> FloatArray:
         """The state of every prefix of a tree, shape (num_nodes, state_size)."""
+        check_tree(trie, self.num_symbols)
         return trie.roll_out(self.initial, self.transition)
 
     def next_scores(self, trie: Trie) -> FloatArray:

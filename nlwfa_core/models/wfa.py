@@ -13,9 +13,9 @@ from ..errors import RecipeError
 from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_rows, flush_states, sizes
 from ..strings.grouping import by_symbol
 from ..strings.rolling import end_states
-from ..strings.trie import Trie
+from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
-from .model import MODELS_ALPHABET
+from .model import model_words
 
 # States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit.
 SMALLEST_SIZE, SHIFT = 2.0**-900, 800
@@ -85,6 +85,7 @@ class WFA:
 
     def states(self, trie: Trie) -> FloatArray:
         """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding error is left."""
+        check_tree(trie, self.num_symbols)
         return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
     def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
@@ -118,14 +119,14 @@ class WFA:
 
         A weight below 1e-308 is 0 too; `log2_weights` has its size.
         """
-        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
+        words = model_words(words, self.alphabet)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
         with np.errstate(over="ignore", invalid="ignore"):
             return flush_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0. Finite for long strings, whose weights may be too small for float64."""
-        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
+        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         scores, exponents = self.scaled_next_scores(trie)
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log2(np.abs(scores[trie.ends, -1]))

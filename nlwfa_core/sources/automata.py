@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, plural
+from ..errors import RecipeError, check_at_least, check_entries, check_types, plural
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words
 
@@ -131,6 +131,7 @@ def _check_size(num_states: int, num_symbols: int) -> None:
     limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers"))
 
 
+@check_types
 def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
     """Draw strings from an automaton that computes their probabilities: all strings together, symbol by symbol.
 
@@ -147,6 +148,11 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     """
     check_at_least("num_strings", num_strings, 1)
     limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
+    seeds: Sequence[int] = seed if isinstance(seed, Sequence) else [seed]
+    check_entries("seed", seeds, int)
+    for number in seeds:
+        check_at_least("seed", number, 0)
+    check_at_least("max_length", max_length, 0)
     total = wfa.total_weight()
     if not abs(total - 1) <= ROUNDING:
         raise RecipeError(f"not a probability distribution: the weights of all strings must sum to 1; got {total:g}")

@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between
-from ..models.model import MODELS_ALPHABET
+from ..errors import RecipeError, check_at_least, check_between, check_type
+from ..models.model import model_words
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Words
 
@@ -104,7 +104,7 @@ class Dyck:
 
     def log_weights(self, words: Words) -> FloatArray:
         """Compute ln P(x) of each word, shape (num_words,); −∞ for words outside the language."""
-        trie = Trie.of(words.in_alphabet(ALPHABET, MODELS_ALPHABET), self.num_symbols)
+        trie = Trie.of(model_words(words, ALPHABET), self.num_symbols)
         scores, log_prefixes = self._roll_out(trie)
         with np.errstate(divide="ignore"):
             log_ends: FloatArray = np.log(scores[trie.ends, END])
@@ -117,6 +117,7 @@ class Dyck:
 
     def _roll_out(self, trie: Trie) -> tuple[FloatArray, FloatArray]:
         """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins with u, shape (num_nodes,)."""
+        check_type("trie", trie, Trie)
         if trie.num_symbols != self.num_symbols:
             raise RecipeError(f"the prefix tree has {trie.num_symbols} symbols, but the grammar has {self.num_symbols}")
         continues = np.concatenate(([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1))))

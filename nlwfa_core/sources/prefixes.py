@@ -24,7 +24,7 @@ from ..errors import FormatError, RecipeError, check_types, plural
 from ..limits import check_at_most
 from ..metrics.next_symbols import TOP, discounts
 from ..metrics.ranking import END, NO_SYMBOL, Targets
-from ..strings.words import Alphabet, IntArray
+from ..strings.words import Alphabet, IntArray, whole_numbers
 from .files import MAX_DIGITS, StringFile, bytes_of, clean, finite, first_rows, line_blocks, quoted, read_strings
 from .recognition import TARGET, check_kind
 
@@ -227,6 +227,7 @@ def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArr
     return ranking
 
 
+@check_types
 def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = None) -> str:
     """Write a ranking as the competition expects it: a line for each prefix, symbols separated by spaces.
 
@@ -249,6 +250,9 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
     RecipeError
         If a symbol has no name, or one that can't stand in such a file.
     """
+    ranking = whole_numbers("a ranking's symbols", ranking)
+    if ranking.ndim != 2:
+        raise RecipeError(f"a ranking must have one row for each prefix; got an array of shape {ranking.shape}")
     width = ranking.shape[1]
     names, absent = _written(ranking.ravel(), alphabet), (ranking == NO_SYMBOL).any()
     rows: Iterable[Sequence[str]] = (names[start : start + width] for start in range(0, len(names), width))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_at_least, check_entries, check_type, check_types
 from .grouping import distinct
 from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, smallest, whole_numbers
 
@@ -39,23 +39,27 @@ class Sample:
     num_dropped: int = 0
 
     def __post_init__(self) -> None:
+        check_type("words", self.words, Words)
+        check_type("alphabet", self.alphabet, Alphabet)
+        check_type("num_dropped", self.num_dropped, int)
         counts, words = _checked_counts(self.counts, len(self.words)), self.words.in_alphabet(self.alphabet, "the sample's")
         check_symbols(words, len(self.alphabet))
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
 
     @classmethod
-    def of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
+    def of(cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None = None) -> Sample:
         """Merge equal words and add up their counts (1 each by default).
 
         >>> sample = Sample.of(Words.of([(0,), (1,), (0,)]), Alphabet(("a", "b")))
         >>> list(sample.words), sample.counts.tolist()
         ([(0,), (1,)], [2, 1])
         """
+        check_type("words", words, Words)
         return cls._of(words, alphabet, counts, packed=False)
 
     @classmethod
-    def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: IntArray | None = None) -> Sample:
+    def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: npt.ArrayLike | None = None) -> Sample:
         """Merge equal words of several parts of a file into a sample whose words and counts use the smallest integer types.
 
         Parts of short words are merged first: a file of 40 MB may have 20 million words, most of them equal, and merging them all
@@ -68,6 +72,11 @@ class Sample:
         counts : array, shape (num_words of all parts,), optional
             How often each word was seen; 1 each by default.
         """
+        check_entries("parts", parts, Words)
+        if not parts:
+            raise RecipeError("there are no parts of a file to merge")
+        if counts is not None:
+            counts = _checked_counts(counts, sum(map(len, parts)))
         start, words, totals = 0, list[Words](), list[IntArray]()
         for part in parts:
             part_counts = None if counts is None else counts[start : start + len(part)]
@@ -82,7 +91,7 @@ class Sample:
         return cls._of(joined, alphabet, np.concatenate(totals), packed=True)
 
     @classmethod
-    def _of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None, packed: bool) -> Sample:
+    def _of(cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None, packed: bool) -> Sample:
         if counts is not None:
             counts = _checked_counts(counts, len(words))
         first, inverse = distinct(words)
@@ -105,6 +114,7 @@ class Sample:
         """Compute the mean length of the counted strings, in symbols; 0 for an empty sample."""
         return float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
 
+    @check_types
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
         """Renumber the symbols of the sample's words by another alphabet (see `Words.in_alphabet`).
 
@@ -133,14 +143,17 @@ class Sample:
         RecipeError
             If a size is negative, or their sum is larger than that of the counts.
         """
+        check_entries("sizes", sizes, int)
+        check_type("seed", seed, int)
+        check_at_least("seed", seed, 0)
         total = int(self.counts.sum())
-        if min(sizes) < 0 or sum(sizes) > total:
+        if min(sizes, default=0) < 0 or sum(sizes) > total:
             raise RecipeError(f"can't split {total:,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
         # The smallest integers save memory: one line of a file may count for millions of strings.
         strings = np.repeat(np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts)
         np.random.default_rng(seed).shuffle(strings)
         parts = []
-        for start, size in zip(np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes, strict=True):
+        for start, size in zip(np.cumsum([0, *sizes])[:-1], sizes, strict=True):
             indices, counts = np.unique(strings[start : start + size], return_counts=True)
             parts.append(Sample(self.words.take(indices), counts.astype(np.int64), self.alphabet))
         return parts

@@ -24,6 +24,13 @@ from .words import FloatArray, IntArray, Words, check_symbols
 MAX_TABLE_CELLS = 2**22
 
 
+def check_tree(trie: Trie, num_symbols: int) -> None:
+    """Raise TypeError or RecipeError unless something is a prefix tree whose symbols are in 0 … num_symbols − 1."""
+    check_type("trie", trie, Trie)
+    if trie.num_symbols > num_symbols:
+        check_symbols(Words(trie.symbol[1:], np.array([0, trie.num_nodes - 1])), num_symbols)
+
+
 @dataclass(frozen=True, eq=False)
 class Trie:
     """Holds all prefixes of some words as a tree. Node 0 is λ.

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, listed, plural
+from ..errors import RecipeError, check_entries, check_fields, check_type, check_types, listed, plural
 
 Word = tuple[int, ...]
 IntArray = npt.NDArray[np.int64]
@@ -36,8 +36,11 @@ class Alphabet:
     symbols: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not self.symbols:
             raise RecipeError("an alphabet needs at least one symbol")
+        for index, symbol in enumerate(self.symbols):
+            check_type(f"symbols[{index}]", symbol, str)
         if len(set(self.symbols)) != len(self.symbols):
             raise RecipeError("an alphabet's symbols must differ from each other")
 
@@ -45,6 +48,7 @@ class Alphabet:
         return len(self.symbols)
 
     @classmethod
+    @check_types
     def numbered(cls, num_symbols: int) -> Alphabet:
         """Make the alphabet "0" … "n − 1", in which each symbol is written as its number."""
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
@@ -69,8 +73,14 @@ class Alphabet:
         return f"{plural(len(self), 'symbol')}: {listed(self.symbols)}"
 
     def decode(self, word: Iterable[int]) -> str:
-        """Write a word as text; λ for the empty word."""
-        return self.separator.join(self.symbols[symbol] for symbol in word) or LAMBDA
+        """Write a word as text; λ for the empty word. Raises RecipeError for anything but numbers of symbols."""
+        try:
+            numbers = tuple(word)
+            if min(numbers, default=0) >= 0:
+                return self.separator.join([self.symbols[symbol] for symbol in numbers]) or LAMBDA
+        except (TypeError, IndexError, ValueError):
+            pass
+        raise RecipeError(f"a word must be a sequence of numbers of the symbols, 0 … {len(self) - 1}; got {word!r:.60}")
 
     def encode(self, text: str) -> Word:
         """Convert a written word to the numbers of its symbols.
@@ -82,6 +92,7 @@ class Alphabet:
         RecipeError
             If a symbol is not in the alphabet.
         """
+        check_type("text", text, str)
         if text.strip() in ("", LAMBDA):
             return ()
         tokens = text.split() if self.separator or any(c.isspace() for c in text.strip()) else list(text.strip())
@@ -112,10 +123,11 @@ class Words:
     alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("symbols", "offsets"):
             if (kind := getattr(self, name).dtype).kind not in "iu":
                 raise RecipeError(f"the {name} of words must be an array of integers; got an array of {kind}")
-        if self.symbols.ndim != 1 or self.offsets.ndim != 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.symbols):
+        if self.symbols.ndim != 1 or self.offsets.ndim != 1 or self.offsets[:1] != [0] or self.offsets[-1] != len(self.symbols):
             raise RecipeError(
                 "symbols and offsets must be one-dimensional, and offsets must run from 0 to the number of symbols; "
                 f"got shapes {self.symbols.shape} and {self.offsets.shape}"
@@ -124,6 +136,7 @@ class Words:
             raise RecipeError("the offsets of words must not decrease, because each is the position at which a word begins")
 
     @classmethod
+    @check_types
     def of(cls, words: Iterable[Sequence[int]]) -> Words:
         """Make words from sequences of integers. (`Alphabet.encode` makes such a sequence from text.)
 
@@ -150,6 +163,7 @@ class Words:
     @classmethod
     def joined(cls, parts: Sequence[Words], packed: bool = False) -> Words:
         """Join the words of all parts, in order, as int64, or packed if `packed` is true. All parts must have the same alphabet."""
+        check_entries("parts", parts, Words)
         num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
         symbols = np.empty(num_symbols, dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64)
         offsets = np.zeros(num_words + 1, dtype=np.min_scalar_type(num_symbols) if packed else np.int64)
@@ -184,6 +198,7 @@ class Words:
         RecipeError
             If a symbol of these words is not in that alphabet.
         """
+        check_type("alphabet", alphabet, Alphabet | None)
         own = self.alphabet
         if own is None or alphabet is None or own is alphabet or own == alphabet:
             return self
@@ -232,6 +247,10 @@ class Words:
     def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
         """Copy the words at `indices`, in that order, as int64, or if `packed` is true in these words' own integer type."""
         selection = np.asarray(indices)
+        if selection.ndim != 1 or (selection.size and selection.dtype.kind not in "iu"):
+            raise TypeError(f"indices must be a sequence of whole numbers; got {indices!r:.60}")
+        if selection.size and not 0 <= selection.min() <= selection.max() < len(self):
+            raise RecipeError(f"indices must be between 0 and {len(self) - 1}; got {selection.min()} to {selection.max()}")
         lengths = np.zeros(len(selection) + 1, dtype=np.int64)
         for start in range(0, len(selection), SYMBOLS_AT_ONCE):
             rows = selection[start : start + SYMBOLS_AT_ONCE].astype(np.int64)
@@ -278,6 +297,7 @@ class Words:
         >>> list(Words.of([(), (0,)]).products(Words.of([(1,), (2, 2)])))
         [(1,), (2, 2), (0, 1), (0, 2, 2)]
         """
+        check_type("suffixes", suffixes, Words)
         return Words.of(u + v for u in self for v in suffixes)
 
 
@@ -366,5 +386,6 @@ def check_symbols(words: Words, num_symbols: int) -> None:
 
 def check_alphabet(alphabet: Alphabet | None, num_symbols: int, owner: str = "model") -> None:
     """Raise RecipeError if an alphabet does not have the number of symbols that its owner has."""
+    check_type("alphabet", alphabet, Alphabet | None)
     if alphabet is not None and len(alphabet) != num_symbols:
         raise RecipeError(f"the alphabet of a {owner} with {plural(num_symbols, 'symbol')} can't have {alphabet.summary}")

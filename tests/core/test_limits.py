@@ -45,6 +45,7 @@ def test_a_file_sets_limits() -> None:
         ("[limits]\nrank = 3", "'limits' is not the name of a limit"),
         ('rank = "3"', "rank must be a whole number from 1 to 9,007,199,254,740,991; got '3'"),
         ("rank = true", "rank must be a whole number .*; got True"),
+        ("rank = 0x" + 5000 * "9", "rank must be a whole number .*; got a number with thousands of digits"),
         ("rank = 2.5", "rank must be a whole number .*; got 2.5"),
         ("rank = inf", "rank must be a whole number .*; got inf"),
         ("rank = 0", "rank must be a whole number from 1 .*; got 0"),

@@ -13,7 +13,8 @@ from scipy import sparse
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
-from nlwfa_core.hankel.values import VALUE, ValuedStrings, observed_hankel, observed_transitions, value_scores
+from nlwfa_core.hankel.names import VALUE
+from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, observed_transitions, value_scores
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.strings.words import Alphabet, Word, Words

@@ -15,7 +15,7 @@ from scipy import sparse
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.hankel.values import VALUE
+from nlwfa_core.hankel.names import VALUE
 from nlwfa_core.learning.factorisation import encoder_depth, fit_factorisation
 from nlwfa_core.learning.losses import SparseRows, activate, observed_error, reconstruction_error
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
