@@ -70,7 +70,8 @@ STEPS = {"WFA.transition", "NLWFA.transition", "NLWFA.decode", "NLWFA.outputs", 
 # Methods without arguments, and records that are checked elsewhere (recipes) or that only the library makes (`Scores`).
 WITHOUT = {
     "DataRecipe", "HankelRecipe", "LearningRecipe", "RefinementRecipe", "Recipe",  # fields: tests/core/experiment/test_recipe.py
-    "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight", "Words.packed",
+    "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",
+    "Words.packed",
     "Words.longest_first", "Words.blocks", "Words.suffixes", "Words.reversed",
 }  # fmt: skip
 # Functions that cost seconds even for the smallest sound call; their types are checked by tests/core/test_mistakes.py.
