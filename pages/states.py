@@ -1,4 +1,4 @@
-"""States: the states of prefixes along their principal components; one model over another; a WFA as a graph."""
+"""States: a string's walk; the states of prefixes along their principal components; one model over another; a WFA as a graph."""
 
 import streamlit as st
 
@@ -16,6 +16,11 @@ with widgets.errors_as_messages():
     prefixes = cache.prefixes(recipe.data, recipe.hankel.num_prefixes)
     references = cache.reference_models(recipe.data)
 results = cache.results_of_learners(recipe)
+
+st.subheader("A string walks through the automaton", anchor=False)
+view.walk_through(recipe, data, results)
+
+st.subheader("The states of all prefixes", anchor=False)
 pins.train_shown_runs(recipe, "states")
 
 if results:

@@ -26,7 +26,7 @@ from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
 from nlwfa_core.jobs.folders import RunFolders
-from nlwfa_core.lab import lens
+from nlwfa_core.lab import lens, walk
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
@@ -217,6 +217,20 @@ def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int,
 def spectral(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> Spectral:
     """Spectral learning with all intermediate results."""
     return stepping.spectral(hankel(recipe, basis), rank)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing the automata…", hash_funcs=KEYED)
+def spectral_graphs(recipe: DataRecipe, basis: HankelRecipe) -> list[walk.Graph]:
+    """SP's automata, one for each rank from 1."""
+    return walk.spectral_graphs(hankel(recipe, basis), data(recipe).alphabet)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Grouping states…", hash_funcs=KEYED)
+def grouped_graph(recipe: Recipe, number: int) -> walk.Graph:
+    """The groups of a finished run's states. Raises RecipeError if there is no run, or its states can't be drawn."""
+    strings, model = data(recipe.data), finished(recipe.key()).model
+    most = min(recipe.hankel.num_prefixes, walk.MAX_PREFIXES)
+    return walk.grouped_graph(model, prefixes(recipe.data, most), strings, number, recipe.title)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)

@@ -1,16 +1,19 @@
-"""The three pictures of the States page: the path of one string, one model's states over another's, a WFA as a graph."""
+"""The pictures of the States page: a string's walk, all prefixes' states, one model's states over another's, a WFA as a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from itertools import combinations
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from nlwfa_core import Recipe
+from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.lab import tables
+from nlwfa_core.experiment.results import Result
+from nlwfa_core.lab import tables, walk
 from nlwfa_core.lab.figures.graph import MAX_LABELS, MAX_STATES, edges, graph_figure, largest_weight, readable_share, weights_table
 from nlwfa_core.lab.figures.states import add_trajectory, overlay_figure, states_figure
 from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states, project
@@ -21,12 +24,113 @@ from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.strings.words import Words
+from nlwfa_core.strings.words import Word, Words
 from pages.shared import cache, pins, widgets
+from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown
 
 # Symbols of the string that is followed: each adds a frame, which holds all those before it.
 MAX_FOLLOWED = 100
+WALK, TYPED = "states.walk", "states.walk.text"
+LINEAR, TRUE = "SP, any rank", "true model"
+GROUPS = (2, 12)
+_walk = st.components.v2.component(
+    "nlwfa.walk", **{kind: (ASSETS / "walk" / f"walk.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+)
+# Sends the walk of another string while the drawings stay the same.
+_steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
+
+
+@st.fragment
+def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> None:
+    """Draw the walk of a string through one of the models. Another string redraws only this part of the page."""
+    with widgets.errors_as_messages():
+        graphs, first = _graphs(recipe, data, results)
+    if not graphs:
+        return
+    ladder = walk.ladder_words(data)
+    views = [walk.drawing_payload(graph, ladder) for graph in graphs]
+    scope = " ".join(data.alphabet.symbols)[: widgets.MAX_TYPED]
+    text, word, error = _typed(data, scope)
+    name = "states-walk"
+    drawing = {
+        "name": name,
+        "scope": scope,
+        "views": views,
+        "first": first,
+        "text": text,
+        "error": error,
+        **walk.stage_payload(data),
+    }
+    drawing["id"] = _identity(recipe, graphs)
+    _walk(key=WALK, data=drawing, on_typed_change=lambda: None)
+    walks = walk.word_payload(data, word) | {"views": [walk.walk_payload(graph, word) for graph in graphs]}
+    _steps(key="states.walk_steps", data={"lens": name, "id": drawing["id"], "walk": walks}, height=1)
+    if graphs[0].groups is None:
+        st.caption(
+            "Each circle is one of the model's k states; an arrow's number multiplies the state's entry. Arrows that are only "
+            "rounding errors are not drawn. A learned automaton is unique only up to a change of basis: another basis gives the "
+            "same weights of strings, but another graph."
+        )
+    else:
+        st.caption(
+            "A nonlinear model's states are points in a continuous space. Here the states of the most frequent prefixes (dots) are "
+            "divided into groups by k-means, and an arrow shows where the prefixes of a group go with one more symbol, with their "
+            "share if it is below 1."
+        )
+
+
+def _graphs(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> tuple[list[walk.Graph], int]:
+    """The drawings of the chosen model, and the index of the first to show."""
+    linear = cache.spectral_graphs(recipe.data, recipe.hankel)
+    trained = [name for name, result in results.items() if not (name == "SP" and linear) and result.model is not None]
+    true = data.true_model if isinstance(data.true_model, WFA) and data.true_model.num_states <= MAX_STATES else None
+    names = [*([LINEAR] if linear else []), *trained, *([TRUE] if true is not None else [])]
+    if not names:
+        return [], 0
+    learner = recipe.learning.learner
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    name = left.segmented_control(
+        "Walk through",
+        names,
+        default=learner if learner in trained else names[0],
+        required=True,
+        key=f"states.walk_model.{learner}",
+    )
+    if name == LINEAR:
+        return linear, min(recipe.learning.rank, len(linear)) - 1
+    if name == TRUE and true is not None:
+        return [walk.automaton_graph(true, data.alphabet, "true model")], 0
+    run = recipe.with_learner(name)
+    number = right.slider(
+        "Groups of states", *GROUPS, min(max(run.learning.rank, 3), GROUPS[1]), key="states.walk_groups", persist_state="session"
+    )
+    return [cache.grouped_graph(run, number)], 0
+
+
+def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
+    """The text that was typed last, the word that walks, and what is wrong with the text, if anything is."""
+    saved: dict[str, Any] = st.session_state.setdefault(TYPED, {})
+    typed = st.session_state.get(WALK, {}).get("typed")
+    if isinstance(typed, dict) and typed.get("scope") == scope and isinstance(typed.get("text"), str):
+        saved[scope] = typed["text"][: widgets.MAX_TYPED]
+    text = saved.get(scope)
+    if text is None:
+        word = walk.first_word(data)
+        return data.alphabet.decode(word), word, ""
+    valid = f"{scope} word"
+    try:
+        word = data.alphabet.encode(text)
+        saved[valid] = word[: walk.MAX_SYMBOLS]
+    except RecipeError as error:
+        return text, saved.get(valid, walk.first_word(data)), str(error)
+    cut = f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols walk." if len(word) > walk.MAX_SYMBOLS else ""
+    return text, saved[valid], cut
+
+
+def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
+    drawn = "".join(f"{graph.view['title']}{len(graph.view['nodes'])}" for graph in graphs)
+    return sha256(f"{recipe.data.key()}{recipe.hankel.key()}{recipe.learning}{drawn}".encode()).hexdigest()[:24]
 
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:

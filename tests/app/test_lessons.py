@@ -78,7 +78,7 @@ def test_next_alone_shows_what_each_step_speaks_about():
         following = "lesson.following" if end and name != STEPS[-1][0] else "lesson.next"
         app.button(key=following).click().run()
     assert missing == []
-    assert titles["rank"] == ["Data", "The Hankel matrix", "The Hankel matrix", "Train", "Predict", "Train", "Compare"]
+    assert titles["rank"] == ["Data", "The Hankel matrix", "The Hankel matrix", "Train", "States", "Predict", "Train", "Compare"]
     assert "lesson" not in app.query_params and not [entry for entry in app.button if entry.key == "lesson.next"]
 
 
@@ -117,7 +117,7 @@ def test_a_lesson_stays_on_other_pages_and_leads_back():
     assert app.main.title[0].value == "The Hankel matrix" and not complaints(app)
 
 
-@pytest.mark.parametrize(("step", "place"), [("0", 0), ("99", 6), ("x", 0), ("-1", 0), ("1" * 40, 0), ("", 0)])
+@pytest.mark.parametrize(("step", "place"), [("0", 0), ("99", 7), ("x", 0), ("-1", 0), ("1" * 40, 0), ("", 0)])
 def test_a_step_that_is_not_there_is_the_nearest(step, place):
     app = open_lab("data", **QUICK, lesson="rank", step=step)
     assert not complaints(app) and heading(app) == LESSONS["rank"].steps[place].title

@@ -199,7 +199,7 @@ def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str)
 
 def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
     page.set_viewport_size(PHONE)
-    for path, number in (("data", 1), ("hankel", 2), ("train", 4), ("predict", 5)):
+    for path, number in (("data", 1), ("hankel", 2), ("train", 4), ("states", 5)):
         visit(page, lab, path, lesson="rank", step=number)
         expect(keyed(page, "lesson.next")).to_be_visible()
         page.wait_for_function(FITS, arg=PHONE["width"])

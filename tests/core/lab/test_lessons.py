@@ -18,6 +18,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models, run
 from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.lab import walk
 from nlwfa_core.lab.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
 from nlwfa_core.lab.questions import NAMES, Question
 from nlwfa_core.lab.shipped import ASSETS
@@ -237,16 +238,22 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     words = load_data(START.data).test.words
     deep = np.array([max(accumulate(1 if symbol == 0 else -1 for symbol in word)) > 1 for word in words])
     assert ((result(learner="SP", rank=3).model.weights(words) == 0) == deep).all()
-    said(lesson, 4, f"`[]` ({brackets(1, 3):.3f}; the truth is 0.400) and gives `[[]]` exactly 0")
+    data = load_data(START.data)
+    chains = walk.spectral_graphs(build_hankel(data.train, START.hankel), data.alphabet, 6)
+    four, five, six = ([float(weight) for weight in chain.model.weights(walk.ladder_words(data))] for chain in chains[3:])
+    said(lesson, 4, f"*two open*, and `[[]]` gets {four[1]:.3f} (the truth is {exact_brackets(2):.3f})")
+    assert five[2] > 0 == four[2] == five[3] == six[3]  # rank 5 reaches three, and rank 6 no deeper
+    assert abs(six[2] - exact_brackets(3)) < abs(five[2] - exact_brackets(3))
+    said(lesson, 5, f"`[]` ({brackets(1, 3):.3f}; the truth is 0.400) and gives `[[]]` exactly 0")
     reach = {rank: [depth for depth in range(1, 9) if brackets(depth, rank) != 0] for rank in (3, 5, 10)}
     assert reach == {3: [1], 5: [1, 2, 3], 10: [1, 2, 3, 4, 5]}
     assert all(brackets(depth, rank) > 0.005 for rank, depths in reach.items() for depth in depths)
     whole = result(learner="SP", rank=100)
-    said(lesson, 5, f"numerical rank {whole.model.num_states}")
+    said(lesson, 6, f"numerical rank {whole.model.num_states}")
     assert any("mass diverges" in text for text in whole.report.messages)
     assert not result(learner="SP", rank=50).report.messages
     rates = [f"({score('wer', learner='SP', rank=rank):.3f})" for rank in (10, 15, 50)]
-    said(lesson, 6, f"From rank 10 {rates[0]} it gets better to rank 15 {rates[1]}, and worse again at rank 50 {rates[2]}")
+    said(lesson, 7, f"From rank 10 {rates[0]} it gets better to rank 15 {rates[1]}, and worse again at rank 50 {rates[2]}")
 
 
 @pytest.mark.parametrize("name", list(LESSONS))
@@ -347,6 +354,7 @@ def test_numbers_of_the_groups() -> None:
         for depth in (5, 6, 7)
     }
     assert all(abs(weight / exact_brackets(depth) - 1) < 0.45 for depth, weight in deep.items())
+    assert all(brackets(depth, 5) == 0 for depth in (4, 5, 6))  # step 7: linear states end at depth 3
 
 
 def test_numbers_of_the_lesson_on_the_square() -> None:
@@ -422,8 +430,8 @@ NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
         [[(u - v) % 3 == 0 for v in range(9)] for u in range(9)]  # u: zeros less ones; v: ones less zeros
     ),
     ("rank", 1): lambda: largest_ratio(singular_values(6, source="tomita", grammar=6)[1:]) + 1,
-    ("rank", 4): lambda: [first_failure(rank) for rank in (3, 5, 10)],
-    ("rank", 6): lambda: min((10, 15, 50), key=lambda rank: score("wer", learner="SP", rank=rank)),
+    ("rank", 5): lambda: [first_failure(rank) for rank in (3, 5, 10)],
+    ("rank", 7): lambda: min((10, 15, 50), key=lambda rank: score("wer", learner="SP", rank=rank)),
     ("dyck", 5): lambda: score("wer", learner="SP", rank=5, statistic="prefix") - score("wer", learner="both.non", **BEST),
     ("squared", 0): lambda: np.linalg.matrix_rank(
         [[x**2, x * y, y * x, y**2] for x, y in np.random.default_rng(0).normal(size=(9, 2))]
@@ -456,8 +464,12 @@ def test_declared_choices_are_the_computed_ones() -> None:
     three, whole = result(learner="SP", rank=3), result(learner="SP", rank=100)
     assert three.scores.num_zero > 0 == three.scores.num_negative and not any("diverges" in text for text in three.report.messages)
     assert right_options("rank", 3) == ["strings that do occur get the weight 0"]
+    data = load_data(START.data)
+    chains = walk.spectral_graphs(build_hankel(data.train, START.hankel), data.alphabet, 4)
+    names, columns = ([column["name"] for column in chain.view["columns"]] for chain in chains[2:])
+    assert columns[:-1] == names and right_options("rank", 4) == [f"at the end of the chain: {names[-1]}"]
     assert any("mass diverges" in text for text in whole.report.messages)
-    assert right_options("rank", 5) == ["the model's mass diverges"]
+    assert right_options("rank", 6) == ["the model's mass diverges"]
 
     assert [name for name in scores if scores[name].log2_pauto == np.inf] == ["SP"]
     assert [name for name in scores if scores[name].num_zero] == ["SP"] and right_options("dyck", 0) == ["only SP"]
@@ -469,6 +481,9 @@ def test_declared_choices_are_the_computed_ones() -> None:
     knobs = {"A": {"num_strings": 200}, "B": {"statistic": "prefix"}, "C": {"transform": "sqrt"}, "D": refined}
     finite = [name for name, knob in knobs.items() if score("log2_pauto", learner="SP", rank=5, **knob) < np.inf]
     assert [text[0] for text in right_options("dyck", 4)] == finite == ["B", "D"]
+    best = result(learner="both.non", **BEST).model.weights(walk.ladder_words(data))
+    exact = np.array([exact_brackets(depth) for depth in range(1, 9)])
+    assert right_options("dyck", 6) == ["of the right size: none is 0"] and (np.abs(np.log2(best / exact)) < 1).all()
 
     after = singular_values(4, **SQUARED, transform="sqrt")
     assert (right_options("squared", 2) == ["yes"]) == (after[1] > 3 * after[2])
@@ -493,7 +508,11 @@ def test_declared_choices_are_the_computed_ones() -> None:
 
 
 def test_every_question_that_is_entered_is_computed_above() -> None:
-    choices = {("hankel-matrix", 2), ("rank", 2), ("rank", 3), ("rank", 5), *(("dyck", place) for place in range(5))}
+    choices = {
+        ("hankel-matrix", 2),
+        *(("rank", place) for place in (2, 3, 4, 6)),
+        *(("dyck", place) for place in (0, 1, 2, 3, 4, 6)),
+    }
     choices |= {("squared", 2), ("squared", 4), ("squared", 5), *(("convergence", place) for place in range(4)), ("your-own", 5)}
     entered = {
         (name, place)

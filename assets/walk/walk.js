@@ -1,0 +1,459 @@
+// A string walks through an automaton: a token moves from state to state, beside the state's numbers and the weights of strings
+// that go deeper. Python hears the string; drawings, states and weights come from nlwfa_core/lab/walk.py, the walk of a string
+// through a part of its own (assets/lens/part.js).
+// A user's symbols are set as text only: no markup is ever made of them.
+
+const PAUSE_MS = 150; // after the last key, before Python hears the string
+const STEP_MS = 900; // of the play button
+const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
+const LADDER = { width: 320, height: 208, left: 46, right: 12, top: 14, bottom: 34, zero: 26 };
+
+const walks = new Map(); // name -> Walk
+
+export default function ({ data, parentElement, setStateValue }) {
+  let walk = walks.get(data.name);
+  if (walk?.root !== parentElement) {
+    walk?.close();
+    walk = new Walk(parentElement);
+    walks.set(data.name, walk);
+  }
+  walk.send = setStateValue;
+  walk.update(data);
+  return () => {
+    walk.close();
+    if (walks.get(data.name) === walk) walks.delete(data.name);
+  };
+}
+
+const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
+const powerOfTen = (power) => ({ 0: "1", 1: "10" })[power] ?? `10${raised(power)}`;
+
+function written(value, digits = 3) {
+  if (value === null || value === undefined) return "not finite";
+  const [number, power] = Number(value.toPrecision(digits)).toString().replace(/^-/, "−").split("e");
+  return power ? `${number}·10${raised(Number(power))}` : number;
+}
+
+const tag = (name, text = "", className = "") => Object.assign(document.createElement(name), { textContent: text, className });
+
+class Walk {
+  constructor(root) {
+    this.root = root;
+    const find = (selector) => root.querySelector(selector);
+    [this.box, this.input, this.slider, this.svg] = [".walk", "#string", "#rank", ".drawing"].map(find);
+    [this.tape, this.said, this.bars, this.ladder] = [".tape", ".said", ".bars", ".ladder"].map(find);
+    this.closing = new AbortController();
+    const on = (target, kind, act) => target.addEventListener(kind, act, { signal: this.closing.signal });
+    on(this.input, "input", (event) => event.isComposing || this.hear());
+    on(this.input, "compositionend", () => this.hear());
+    on(this.slider, "input", () => this.choose(Number(this.slider.value) - 1));
+    on(find(".keys"), "click", (event) => this.press(event.target.dataset.symbol));
+    on(find(".tools"), "click", (event) => this.act(event.target.dataset.do));
+    on(this.tape, "click", (event) => event.target.dataset.at && this.act("go", Number(event.target.dataset.at)));
+    on(this.box, "keydown", (event) => this.keys(event));
+    on(window, "nlwfa.lens", ({ detail }) => this.take(detail));
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(find(".paper"));
+    this.at = 0;
+  }
+
+  close() {
+    this.closing.abort();
+    this.sizes.disconnect();
+    clearTimeout(this.timer);
+    clearInterval(this.playing);
+  }
+
+  update(data) {
+    const isSame = this.data?.id === data.id;
+    const before = this.views?.[this.view];
+    this.data = data;
+    const { accent, light, mark } = data.colours;
+    const isDark = this.isDark();
+    const colours = { accent: isDark ? light : accent, light: isDark ? accent : light, mark, onaccent: isDark ? "#0b1118" : "#ffffff" };
+    colours.warn = isDark ? "#ff9d66" : "#b34700";
+    Object.entries(colours).forEach(([name, colour]) => this.box.style.setProperty(`--${name}`, colour));
+    const error = this.root.querySelector(".error");
+    error.textContent = data.error;
+    error.hidden = !data.error;
+    if (isSame) return;
+    if (this.scope !== data.scope) this.input.value = data.text;
+    this.scope = data.scope;
+    this.views = data.views;
+    const keys = [...data.keys, ...(data.keys.length ? ["⌫"] : [])].map((symbol) => {
+      const key = tag("button", symbol);
+      key.type = "button";
+      key.dataset.symbol = symbol;
+      if (symbol === "⌫") key.setAttribute("aria-label", "Delete the last symbol");
+      return key;
+    });
+    this.root.querySelector(".keys").replaceChildren(...keys);
+    this.slider.max = this.views.length;
+    this.root.querySelector(".rank").hidden = this.views.length < 2;
+    const same = this.views.findIndex((view) => before?.title === view.title);
+    this.walk = null;
+    this.choose(same >= 0 && data.first === this.first ? same : data.first);
+    this.first = data.first;
+    this.take(globalThis.nlwfaLensParts?.get(data.name) ?? {});
+  }
+
+  isDark() {
+    const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    pen.fillStyle = getComputedStyle(this.box).getPropertyValue("--st-background-color").trim();
+    pen.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
+    return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
+  }
+
+  // The walk of a string, if it is one through these drawings. A string that grows goes on from where it was.
+  take({ lens, id, walk }) {
+    if (lens !== this.data?.name || id !== this.data.id || !walk) return;
+    const before = this.walk;
+    if (before && String(before.codes) === String(walk.codes)) return;
+    this.walk = walk;
+    const isLonger = before && walk.codes.length > before.codes.length && before.codes.every((code, i) => walk.codes[i] === code);
+    this.at = before ? Math.min(this.at, walk.codes.length) : 0;
+    if (before && !isLonger && this.at > 0 && before.codes.slice(0, this.at).some((code, i) => walk.codes[i] !== code)) this.at = 0;
+    this.drawTape();
+    this.show();
+    if (isLonger && before.codes.length === this.at) this.play(true);
+  }
+
+  hear() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send("typed", { text: this.input.value, scope: this.data.scope }), PAUSE_MS);
+  }
+
+  press(symbol) {
+    if (symbol === undefined) return;
+    this.input.value = symbol === "⌫" ? [...this.input.value].slice(0, -1).join("") : this.input.value + symbol;
+    this.hear();
+  }
+
+  keys(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === this.slider) return;
+    if (event.target === this.input) {
+      if (event.key === "Enter") this.act("play");
+      return;
+    }
+    if (event.key === " " && event.target.closest("button")) return;
+    if (!KEYS[event.key]) return;
+    this.act(KEYS[event.key]);
+    event.preventDefault();
+  }
+
+  act(what, at) {
+    if (!this.walk || !what) return;
+    const wasPlaying = Boolean(this.playing);
+    this.pause();
+    const end = this.walk.codes.length;
+    if (what === "first") this.at = 0;
+    if (what === "last") this.at = end;
+    if (what === "go") this.at = at;
+    if (what === "step") this.at = Math.min(this.at + 1, end);
+    if (what === "back") this.at = Math.max(this.at - 1, 0);
+    if (what === "play" && !wasPlaying) {
+      this.play(false);
+      return;
+    }
+    this.show();
+  }
+
+  play(isGoingOn) {
+    this.pause();
+    if (!isGoingOn && this.at === this.walk.codes.length) this.at = 0;
+    const next = () => {
+      if (this.at < this.walk.codes.length) this.at += 1;
+      if (this.at === this.walk.codes.length) this.pause();
+      this.show();
+    };
+    this.playing = setInterval(next, STEP_MS);
+    if (isGoingOn) next();
+    else this.show();
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = 0;
+  }
+
+  choose(view) {
+    const grown = this.view !== undefined && this.views[this.view] ? this.views[this.view].nodes.length : Infinity;
+    this.view = Math.max(0, Math.min(view, this.views.length - 1));
+    this.slider.value = this.view + 1;
+    this.root.querySelector(".rank b").textContent = this.views[this.view].k;
+    this.slider.setAttribute("aria-valuetext", `k = ${this.views[this.view].k}`);
+    this.drawGraph(this.views.length > 1 ? grown : Infinity);
+    this.drawBars();
+    this.show();
+  }
+
+  shape(name, attributes, className = "", text = "") {
+    const element = document.createElementNS(this.svg.namespaceURI, name);
+    Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
+    if (className) element.setAttribute("class", className);
+    if (text) element.textContent = text;
+    return element;
+  }
+
+  group(className, ...children) {
+    const group = this.shape("g", {}, className);
+    group.append(...children);
+    return group;
+  }
+
+  drawGraph(grown) {
+    const { title, size: [width, height], nodes, arrows, columns, dots = [], radius, byBrackets } = this.views[this.view];
+    this.root.querySelector(".graph h4").textContent = title;
+    const last = columns.length - 1;
+    // The last column holds no state: a question mark where brackets could be one level deeper.
+    const heads = columns.map(({ x, name }, i) => {
+      const isMissing = byBrackets && i === last;
+      return this.shape("text", { x, y: 22 }, isMissing ? "head missing" : "head", isMissing ? `${name}?` : name);
+    });
+    const dividers = columns.slice(1).map(({ x }) => {
+      const middle = x - (columns[1].x - columns[0].x) / 2;
+      return this.shape("line", { x1: middle, x2: middle, y1: 32, y2: height - 8 }, "divider");
+    });
+    this.arrows = arrows.map(({ curve: [a, b, c, d], head, at, free, lines }) => {
+      const path = `M${a} C${b} ${c} ${d}`;
+      const label = lines.map(([symbol, number], i) => {
+        const text = this.shape("text", { x: at[0], y: at[1] + 16 * (i - (lines.length - 1) / 2) + 4.5 });
+        const weight = this.shape("tspan", {}, number.startsWith("−") ? "below" : "", number ? ` ${number}` : "");
+        text.append(this.shape("tspan", {}, "code", symbol), weight);
+        return text;
+      });
+      const parts = [this.shape("path", { d: path }), this.shape("polygon", { points: head.join(" ") }), this.shape("path", { d: path }, "reach")];
+      return this.group(free ? "arrow" : "arrow crowded", ...parts, ...label);
+    });
+    this.nodes = nodes.map(({ x, y, label, caption, title: tip }, i) => {
+      const parts = [this.shape("circle", { cx: x, cy: y, r: radius }), this.shape("circle", { cx: x, cy: y, r: radius }, "fill")];
+      parts.push(this.shape("text", { x, y: y + 5 }, "name", label));
+      parts.push(...caption.map((line, j) => this.shape("text", { x, y: y + radius + 15 + 15 * j }, "caption", line)));
+      return this.group(i >= grown ? "node new" : "node", this.shape("title", {}, "", tip), ...parts);
+    });
+    this.dots = dots.map(({ x, y }) => this.shape("circle", { cx: x, cy: y, r: 3 }, "dot"));
+    this.missing = this.group("missing");
+    this.token = this.group("token", this.shape("circle", { r: 12 }), this.shape("text", { y: 5 }, "code"));
+    this.token.classList.add("placed"); // where it begins; from there it moves
+    requestAnimationFrame(() => requestAnimationFrame(() => this.token.classList.remove("placed")));
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.setAttribute("aria-label", `${title}: ${nodes.length} nodes, ${arrows.length} arrows`);
+    this.svg.replaceChildren(...dividers, ...heads, ...this.dots, ...this.arrows, ...this.nodes, this.missing, this.token);
+    this.fit();
+    this.drawLadder();
+  }
+
+  // As large as there is room, but its letters stay readable: rather scroll.
+  fit() {
+    const paper = this.svg.parentElement;
+    const { size } = this.views?.[this.view] ?? {};
+    if (!size || !paper.clientWidth) return;
+    const scale = Math.max(0.8, Math.min(1.15, paper.clientWidth / size[0]));
+    this.svg.style.width = `${size[0] * scale}px`;
+    this.svg.style.height = `${size[1] * scale}px`;
+    this.scale = scale;
+  }
+
+  drawTape() {
+    const tiles = this.walk.word.map((symbol, i) => {
+      const tile = tag("button", symbol);
+      tile.type = "button";
+      tile.dataset.at = i + 1;
+      tile.setAttribute("aria-label", `Read up to symbol ${i + 1}, ${symbol}`);
+      return tile;
+    });
+    this.tape.replaceChildren(...tiles);
+  }
+
+  drawBars() {
+    const { k, nodes, dots } = this.views[this.view];
+    const bars = Array.from({ length: k }, (_, i) => {
+      const [bar, well] = [tag("div"), tag("div", "", "well")];
+      well.append(tag("i"));
+      bar.append(well, tag("div", "", "value"), tag("div", dots ? String(i + 1) : nodes[i].label, "name"));
+      return bar;
+    });
+    this.bars.replaceChildren(...bars);
+  }
+
+  // Everything that depends on how much of the string has been read.
+  show() {
+    if (!this.walk || !this.views) return;
+    const { steps } = this.walk.views[this.view];
+    const step = steps[this.at];
+    const lostAt = steps.findIndex(({ at, state }) => !at && state.every((value) => value === 0));
+    const isLost = lostAt >= 0 && this.at >= lostAt;
+    this.showNodes(steps, step);
+    this.showToken(steps, isLost, lostAt);
+    this.showBars(step);
+    this.showTape(isLost, lostAt);
+    this.say(steps, isLost, lostAt);
+    this.markRung();
+    const playing = Boolean(this.playing);
+    const find = (name) => this.root.querySelector(`[data-do=${name}]`);
+    find("play").textContent = playing ? "Pause" : "Play";
+    for (const name of ["first", "back"]) find(name).disabled = this.at === 0;
+    find("step").disabled = this.at === this.walk.codes.length;
+  }
+
+  showNodes(steps, { nodes, shares }) {
+    const { arrows } = this.views[this.view];
+    this.nodes.forEach((node, i) => {
+      const share = shares[nodes.indexOf(i)] ?? 0;
+      node.classList.toggle("on", share > 0.45);
+      node.querySelector(".fill").style.opacity = share ? 0.25 + 0.75 * share : 0;
+    });
+    const [before, symbol] = [steps[this.at - 1], this.walk.codes[this.at - 1]];
+    this.arrows.forEach((arrow, i) => {
+      const { ends, symbols } = arrows[i];
+      const isUsed = before && before.nodes.includes(ends[0]) && nodes.includes(ends[1]) && symbols.includes(symbol);
+      arrow.classList.toggle("used", Boolean(isUsed));
+    });
+  }
+
+  showToken(steps, isLost, lostAt) {
+    const { radius, columns, byBrackets } = this.views[this.view];
+    this.missing.replaceChildren();
+    this.token.classList.toggle("lost", isLost);
+    let at = steps[this.at].at;
+    if (isLost) {
+      const from = steps[lostAt - 1];
+      if (!from) {
+        this.token.style.opacity = 0;
+        return;
+      }
+      const symbol = this.walk.word[lostAt - 1];
+      const isLast = byBrackets && from.at[0] > columns.at(-2).x - 1;
+      const isFirst = byBrackets && from.at[0] < columns[0].x + 1;
+      const [dx, dy] = isLast ? [1, 0] : isFirst ? [-0.5, -0.5] : [0.35, -0.75];
+      const reach = isLast ? columns.at(-1).x - from.at[0] : 84;
+      const [x, y] = [from.at[0] + dx * reach, from.at[1] + dy * reach];
+      const line = { x1: from.at[0] + dx * (radius + 3), y1: from.at[1] + dy * (radius + 3), x2: x - dx * 24, y2: y - dy * 24 };
+      const cross = [[-1, -1, 1, 1], [-1, 1, 1, -1]].map(([a, b, c, d]) => {
+        return this.shape("line", { x1: x + 8 * a, y1: y + 8 * b, x2: x + 8 * c, y2: y + 8 * d }, "cross");
+      });
+      const text = this.shape("text", { x: (line.x1 + line.x2) / 2, y: Math.min(line.y1, line.y2) - 10 });
+      text.append(this.shape("tspan", {}, "", "no "), this.shape("tspan", {}, "code", symbol));
+      this.missing.append(this.shape("line", line, "try"), ...cross, text);
+      at = [x, y + 34];
+    }
+    if (!at) return;
+    this.token.style.opacity = "";
+    const [x, y] = isLost ? at : [at[0] - 0.85 * radius, at[1] - 0.85 * radius];
+    this.token.style.transform = `translate(${x}px, ${y}px)`;
+    this.token.lastChild.textContent = this.at && this.walk.word[this.at - 1].length < 3 ? this.walk.word[this.at - 1] : "";
+    const paper = this.svg.parentElement;
+    if (paper.scrollWidth > paper.clientWidth) paper.scrollTo({ left: x * this.scale - paper.clientWidth / 2 });
+  }
+
+  showBars({ state }) {
+    const largest = state.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
+    [...this.bars.children].forEach((bar, i) => {
+      const [value, rod] = [state[i], bar.querySelector("i")];
+      rod.classList.toggle("below", value < 0);
+      rod.style.height = `${largest ? (47 * Math.abs(value ?? 0)) / largest : 0}%`;
+      bar.querySelector(".value").textContent = state.length > 7 ? "" : written(value, 2);
+      bar.title = `${bar.lastChild.textContent}: ${written(value, 6)}`;
+    });
+    this.root.querySelector(".numbers h4 span").textContent = `after ${this.short(this.walk.prefixes[this.at])}`;
+  }
+
+  showTape(isLost, lostAt) {
+    [...this.tape.children].forEach((tile, i) => {
+      tile.className = i >= this.at ? "" : isLost && i >= lostAt - 1 ? "dead" : i === this.at - 1 ? "last" : "read";
+      if (i === this.at - 1) tile.setAttribute("aria-current", "step");
+      else tile.removeAttribute("aria-current");
+    });
+  }
+
+  short(text) {
+    const letters = [...text];
+    return letters.length > 24 ? `${letters.slice(0, 11).join("")}…${letters.slice(-11).join("")}` : text;
+  }
+
+  say(steps, isLost, lostAt) {
+    const { word, prefixes, codes } = this.walk;
+    const { nodes, dots, k } = this.views[this.view];
+    const code = (text) => tag("b", this.short(text));
+    const parts = [];
+    const zeros = Array(Math.min(k, 12)).fill("0").join(" ");
+    const names = steps[this.at].nodes.map((node) => nodes[node].label);
+    const where = `${dots ? "group" : names.length > 1 ? "states" : "state"} ${names.join(" and ")}`;
+    if (isLost && lostAt === 0) parts.push(`α₀ is ${zeros}: this model gives every string the weight 0.`);
+    else if (isLost) {
+      parts.push(dots ? "The map of " : "No arrow reads ", code(word[lostAt - 1]), dots ? " gives 0 after " : " after ", code(prefixes[lostAt - 1]));
+      parts.push(`: the state is ${zeros}, and every string that begins with `, code(prefixes[lostAt]), " gets the weight 0.");
+    } else if (steps[this.at].at === null) parts.push("The state is not finite.");
+    else if (this.at === 0) parts.push(`Nothing is read yet. The state is α₀: ${where}.`);
+    else parts.push(code(word[this.at - 1]), ` is read. The token is at ${where}.`);
+    if (this.at === codes.length) {
+      const { weight } = this.walk.views[this.view];
+      const truth = this.walk.truth === null ? "." : `; in the true model ${written(this.walk.truth)}.`;
+      parts.push(" The weight is f(", code(prefixes.at(-1)), `) = ${written(weight)}${truth}`);
+    }
+    this.said.classList.toggle("lost", isLost);
+    const text = parts.map((part) => part.textContent ?? part).join("");
+    if (this.said.textContent !== text) this.said.replaceChildren(...parts);
+  }
+
+  // Weights on a logarithmic axis; 0 has a line of its own below it.
+  drawLadder() {
+    const { title, labels, names, truth, truthName } = this.data.ladder;
+    const { ladder } = this.views[this.view];
+    const { width, height, left, right, top, bottom, zero } = LADDER;
+    this.root.querySelector(".rungs").textContent = title;
+    const sizes = [...truth, ...this.data.views.flatMap((view) => view.ladder)].filter(Boolean).map(Math.abs);
+    const high = Math.ceil(Math.log10(Math.max(...sizes, 1e-300)) - 1e-9);
+    const low = Math.min(high - 1, Math.max(Math.floor(Math.log10(Math.min(...sizes, 1))), high - 8));
+    const floor = height - bottom;
+    const y = (value) => top + ((high - Math.max(Math.log10(Math.abs(value)), low)) / (high - low)) * (floor - zero - top);
+    const x = (i) => left + ((i + 0.5) / labels.length) * (width - left - right);
+    const parts = [];
+    const every = Math.ceil((high - low) / 5);
+    for (let power = high; power >= low; power -= every) {
+      const place = y(10 ** power);
+      parts.push(this.shape("line", { x1: left, x2: width - right, y1: place, y2: place }, "grid"));
+      parts.push(this.shape("text", { x: left - 6, y: place + 4, "text-anchor": "end" }, "", powerOfTen(power)));
+    }
+    parts.push(this.shape("line", { x1: left, x2: width - right, y1: floor, y2: floor }, "floor"));
+    parts.push(this.shape("text", { x: left - 6, y: floor + 4, "text-anchor": "end" }, "", "0"));
+    const place = (value, i) => [x(i), value ? y(value) : floor];
+    const isText = labels.some((label) => label.length > 3);
+    labels.forEach((label, i) => {
+      const short = label.length > 6 ? `${label.slice(0, 5)}…` : label;
+      const slanted = { transform: `rotate(-28 ${x(i) + 8} ${floor + 15})`, "text-anchor": "end", x: x(i) + 8 };
+      const turn = isText ? slanted : { x: x(i), "text-anchor": "middle" };
+      parts.push(this.shape("text", { y: floor + 17, ...turn }, isText ? "code" : "", short));
+    });
+    const line = (values) => values.map((value, i) => value && place(value, i)).filter(Boolean).join(" ");
+    parts.push(this.shape("polyline", { points: line(truth) }, "truth"));
+    ladder.forEach((value, i) => {
+      const [px, py] = place(value, i);
+      const tip = this.shape("title", {}, "", `f(${names[i]}) = ${written(value)}; ${truthName}: ${written(truth[i])}`);
+      const cross = `M${px - 5},${py - 5}l10,10m0,-10l-10,10`;
+      const mark = value > 0 ? this.shape("circle", { cx: px, cy: py, r: 5 }, "model") : this.shape("path", { d: cross }, "none");
+      mark.append(tip);
+      parts.push(mark);
+    });
+    this.ladder.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.ladder.setAttribute("aria-label", `${title}: ${names.map((name, i) => `${name} ${written(ladder[i])}`).join(", ")}`);
+    this.rung = this.shape("circle", { r: 10, visibility: "hidden" }, "now");
+    this.ladder.replaceChildren(...parts, this.rung);
+    this.rungs = ladder.map(place);
+    const legend = [tag("span", "model", "of-model"), tag("span", truthName, "of-truth")];
+    const isBelow = ladder.some((value) => value < 0);
+    if (isBelow || ladder.includes(0)) legend.push(tag("span", isBelow ? "0 or below" : "exactly 0", "of-zero"));
+    this.root.querySelector(".legend").replaceChildren(...legend);
+  }
+
+  // The string that walks, if it is one of those in the chart.
+  markRung() {
+    const i = this.data.ladder.names.indexOf(this.walk.prefixes.at(-1));
+    this.rung.setAttribute("visibility", i < 0 ? "hidden" : "visible");
+    if (i < 0) return;
+    const [cx, cy] = this.rungs[i];
+    this.rung.setAttribute("cx", cx);
+    this.rung.setAttribute("cy", cy);
+  }
+}
