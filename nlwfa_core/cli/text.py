@@ -1,4 +1,4 @@
-"""Results as text for a terminal: what was learned, how it scores, what comes next. Every score says its logarithm's base."""
+"""Write results as text for a terminal: fits, scores, next symbols. Each score in bits says so, or names the logarithm's base."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def intervals_in_words(confidence: float, num_resamples: int) -> str:
-    """Say what intervals are.
+    """Describe intervals: their confidence, and how they were computed.
 
     >>> intervals_in_words(0.95, 1999)
     '95 % intervals from 1,999 resamples of the test strings'
@@ -40,12 +40,12 @@ def intervals_in_words(confidence: float, num_resamples: int) -> str:
 
 
 def json_text(value: object) -> str:
-    """Write one JSON object on one line, in ASCII, which every terminal can show. ∞ is the string "inf"."""
+    """Write a value as JSON on one line, in ASCII, which every terminal can show. ∞ becomes the string "inf"."""
     return json.dumps(plain(value), allow_nan=False)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first to the left, the others to the right.
+    """Write rows as a table: the first column is aligned to the left, the others to the right.
 
     >>> print(table([("rank", "WER"), ("5", "0.4330")]))
     rank     WER
@@ -76,7 +76,7 @@ def fit_summary(sample: Sample, hankel: HankelMatrix | None, report: FitReport, 
     """Describe a fit: learner, strings, matrix if there is one, time, losses and memory."""
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
-        "states": f"{report.num_states} (rank {report.rank} asked for)",
+        "states": f"{report.num_states} (requested rank {report.rank})",
         "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; {plural(sample.num_symbols, 'symbol')}",
     }
     if hankel is not None:
@@ -93,7 +93,7 @@ def fit_summary(sample: Sample, hankel: HankelMatrix | None, report: FitReport, 
 
 
 def _losses(report: FitReport) -> str:
-    """A line for each stage; those after the first are indented to stand below it."""
+    """Write a line for each stage of training; all lines but the first are indented, to be aligned below the first."""
     return f"\n{'':<9}".join(log.summary for log in report.logs)
 
 
@@ -102,7 +102,7 @@ def values_summary(values: ValuedStrings, report: FitReport) -> str:
     low, high = values.values.min(), values.values.max()
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
-        "states": f"{report.num_states} (rank {report.rank} asked for)",
+        "states": f"{report.num_states} (requested rank {report.rank})",
         "strings": f"{len(values.words):,}, values from {low:.6g} to {high:.6g}; {plural(len(values.alphabet), 'symbol')}",
         "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items()),
         "loss": _losses(report),
@@ -135,7 +135,7 @@ def score_summary(
     intervals: Mapping[str, Interval] | None = None,
     meaning: str = "",
 ) -> str:
-    """Write scores, with their intervals and what these mean, beside those of reference models, and the model's diagnostics."""
+    """Write a model's scores, their intervals and the meaning of these, some scores of reference models, and diagnostics."""
     known = intervals or {}
     words = (
         "distinct words, target their frequency"
@@ -172,12 +172,12 @@ def score_summary(
     if known:
         lines["in brackets"] = f"{meaning}, not over training strings or seeds"
     if health is not None:
-        lines["mass"] = _mass(health)
+        lines["diagnostics"] = _mass(health)
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
 
 
 def _score_text(field: str, value: float, interval: Interval | None) -> str:
-    """Write a score, and the ends of its interval in brackets."""
+    """Write a score, followed by the ends of its interval in brackets."""
 
     def write(number: float) -> str:
         return f"{number:.4g}".replace("inf", "∞") if field == "rmse" else as_text(number)
@@ -186,7 +186,7 @@ def _score_text(field: str, value: float, interval: Interval | None) -> str:
 
 
 def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str) -> str:
-    """Write two models' scores on the same test strings, and their differences with intervals and what these mean."""
+    """Write two models' scores on the same test strings, and their differences with intervals and the meaning of these."""
     words = {"first": "model", "second": "other", "level": "level"}
     estimates, others = own.estimates, other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
@@ -200,7 +200,10 @@ def against_summary(own: StringScores, other: StringScores, differences: Mapping
 
 
 def against_record(name: str, other: StringScores, differences: Mapping[str, Interval]) -> dict[str, Any]:
-    """The same as an object for JSON: the other model's scores, and each difference with its interval and who is ahead."""
+    """Make the comparison of `against_summary` as an object for JSON.
+
+    It has the other model's name and scores and, for each score, the difference with its interval and the model that is ahead.
+    """
     words = {"first": "model", "second": "other", "level": "level"}
     return {
         "model": name,
@@ -212,14 +215,15 @@ def against_record(name: str, other: StringScores, differences: Mapping[str, Int
 
 
 def _mass(health: Diagnostics) -> str:
-    short = f"{health.short_mass:.4g} on all strings of up to {plural(health.short_length, 'symbol')}"
-    if health.total_mass is None or health.spectral_radius is None:
-        return f"{short}; in all: not computed, as a nonlinear model has no closed form"
-    return f"{as_text(health.total_mass)} in all, {short}; spectral radius of ΣA {as_text(health.spectral_radius)}"
+    """Write the diagnostics that are about a model's mass on one line, in the words that pages and reports use."""
+    from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
+
+    fields = ("total_mass", "short_mass", "spectral_radius")
+    return "; ".join(f"{DIAGNOSTIC_TITLES[f]} {format_diagnostic(f, getattr(health, f), health.short_length)}" for f in fields)
 
 
 def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
-    """Write as JSON the score of each symbol and of the end, and the prediction, which is null for the end.
+    """Write the scores of each next symbol and of the end, and the predicted symbol (null for the end), as JSON.
 
     >>> from nlwfa_core.strings.words import Alphabet
     >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
@@ -233,7 +237,7 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
-    """Write the scores of what can follow a word, the likeliest first."""
+    """Write the scores of all symbols and the end after a word, the likeliest first."""
     magnitudes, shares = np.abs(scores), next_distributions(scores[None])[0]
     names = (*alphabet.symbols, "end")
     order = np.argsort(-magnitudes, kind="stable")
@@ -249,12 +253,12 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
 
 
 def prefixes_text(number: int) -> str:
-    """Write a number of prefixes with its noun."""
+    """Write a number of prefixes: "1 prefix", "2 prefixes"."""
     return f"{number:,} prefix{'' if number == 1 else 'es'}"
 
 
 def ranking_summary(score: RankingScore) -> str:
-    """Write the score of a ranking.
+    """Write the scores of a ranking.
 
     >>> from nlwfa_core.metrics.ranking import RankingScore
     >>> print(ranking_summary(RankingScore(0.75, 0.5, 748)))
@@ -290,7 +294,7 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
 
 
 def best_summary(best: Best, seconds: float) -> str:
-    """Write every candidate with its bits per symbol on the validation strings, and the chosen one."""
+    """Write the bits per symbol of every candidate on the validation strings, and the chosen candidate."""
     from ..experiment.selection import candidate_title
 
     rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]

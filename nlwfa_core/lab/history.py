@@ -16,9 +16,10 @@ from ..experiment.results import RUN_STAGES
 from ..files import SHA256, file_label
 from ..history.listing import NEWEST
 from ..history.runs import REASONS, STATE_WORDS, Run
+from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
 from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
-from .tables import DIAGNOSTIC_TITLES, Numbers, Table, format_diagnostic, format_score
+from .tables import Numbers, Table, format_score
 
 MAX_DIFFERENCES = 3  # differing options that are listed beside a run's name
 SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
@@ -171,7 +172,7 @@ def diagnostics_table(run: Run) -> Table:
     values = {field: run.diagnostics.get(field) for field in DIAGNOSTIC_TITLES}
     numbers = {field: None if value is None else float(value) for field, value in values.items()}
     length = run.diagnostics.get("short_length")
-    cells = [(value, format_diagnostic(field, value, length)) for field, value in numbers.items()]
+    cells = [(value, format_diagnostic(field, value, length, run.rank)) for field, value in numbers.items()]
     return {"diagnostic": list(DIAGNOSTIC_TITLES.values()), "value": Numbers.of(cells)}
 
 

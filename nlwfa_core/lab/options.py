@@ -9,10 +9,11 @@ from functools import lru_cache
 from ..experiment.fields import FLAT_NAMES, ignored_fields
 from ..experiment.recipe import Recipe
 from ..experiment.sweeps import Outcome
+from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..metrics.seeds import badness
 from ..sources.registry import SOURCES
-from .tables import DIAGNOSTIC_TITLES, Column, Numbers, Table, format_diagnostic, format_score, score_column
+from .tables import Column, Numbers, Table, format_score, score_column
 
 # Name of a field of a recipe, as in `experiment.fields`, or "bounded" -> the option's label on pages, in tables and in reports.
 LABELS = {
@@ -166,8 +167,10 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     table["on validation"] = Numbers.written((getattr(outcome.validation, metric, None) for outcome in ordered), format_score)
     health = [outcome.diagnostics for outcome in ordered]
     for field in ("spectral_radius", "total_mass", "short_mass", "share_zero", "share_negative", "numerical_rank"):
-        pairs = [(getattr(one, field), one.short_length) for one in health]
-        table[DIAGNOSTIC_TITLES[field]] = Numbers.of((value, format_diagnostic(field, value, length)) for value, length in pairs)
+        table[DIAGNOSTIC_TITLES[field]] = Numbers.of(
+            (value := getattr(one, field), format_diagnostic(field, value, one.short_length, recipe.learning.rank))
+            for one, recipe in zip(health, recipes, strict=True)
+        )
     return table
 
 

@@ -1,8 +1,8 @@
 """Turn numbers into the text of tables, captions and warnings: weights, scores, trajectories, drawn strings, perplexities.
 
-`format_score` and `format_diagnostic` write a number in the same way on every page; titles and units of scores come from
-`metrics.scores.SCORES`. A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or text.
-Tables of runs are in `options` and `history`.
+`format_score` writes a number in the same way on every page; titles and units of scores come from `metrics.scores.SCORES`, and
+diagnostics are written by `metrics.diagnostics`. A table maps titles to columns: `Numbers`, which sort by value and are exported
+with all digits, or text. Tables of runs are in `options` and `history`.
 """
 
 from __future__ import annotations
@@ -321,32 +321,6 @@ def conventions_of(result: Result, data: Data) -> Table:
     """Make the `conventions_table` of a result's model on its test words."""
     words = data.test.words
     return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
-
-
-# Field of `Diagnostics` -> its title in tables.
-DIAGNOSTIC_TITLES = {
-    "spectral_radius": "radius of ΣA",
-    "total_mass": "total mass",
-    "short_mass": "mass of short strings",
-    "share_zero": "zero outputs",
-    "share_negative": "negative outputs",
-    "share_nonfinite": "outputs that are not finite",
-    "numerical_rank": "numerical rank",
-}
-
-
-def format_diagnostic(field: str, value: float | None, short_length: int | None = None) -> str:
-    """Write a field of `Diagnostics` as text; None, for what nonlinear models have no closed form for, is "not computed".
-
-    >>> format_diagnostic("spectral_radius", 0.25), format_diagnostic("total_mass", None), format_diagnostic("share_zero", 0.125)
-    ('0.25', 'not computed', '12.5%')
-    >>> format_diagnostic("short_mass", 0.875, 10)
-    '0.875 (length ≤ 10)'
-    """
-    if field.startswith("share_"):
-        return "–" if value is None or not math.isfinite(value) else f"{value:.1%}"
-    text = "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
-    return f"{text} (length ≤ {short_length})" if field == "short_mass" else text
 
 
 def time_sentence(seconds: Mapping[str, float]) -> str:

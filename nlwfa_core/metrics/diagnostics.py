@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -47,6 +48,39 @@ class Diagnostics:
     share_nonfinite: float
     numerical_rank: int | None
     warnings: tuple[str, ...]
+
+
+# Field of `Diagnostics` -> its title on pages, in reports and on the command line.
+DIAGNOSTIC_TITLES = {
+    "spectral_radius": "radius of ΣA",
+    "total_mass": "total mass",
+    "short_mass": "mass of short strings",
+    "share_zero": "zero outputs",
+    "share_negative": "negative outputs",
+    "share_nonfinite": "outputs that are not finite",
+    "numerical_rank": "numerical rank",
+}
+
+
+def format_diagnostic(field: str, value: float | None, short_length: int | None = None, rank: int | None = None) -> str:
+    """Write a field of `Diagnostics` as text, the same on pages, in reports and on the command line.
+
+    None is "not computed": nonlinear models have no closed form for some fields. A numerical rank that is not below the requested
+    `rank` may be larger, because no more singular values were computed.
+
+    >>> format_diagnostic("spectral_radius", 0.25), format_diagnostic("total_mass", None), format_diagnostic("share_zero", 0.125)
+    ('0.25', 'not computed', '12.5%')
+    >>> format_diagnostic("short_mass", 0.875, 10)
+    '0.875 (length ≤ 10)'
+    >>> format_diagnostic("numerical_rank", 4, rank=5), format_diagnostic("numerical_rank", 5, rank=5)
+    ('4', 'at least 5')
+    """
+    if field.startswith("share_"):
+        return "–" if value is None or not math.isfinite(value) else f"{value:.1%}"
+    text = "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
+    if field == "numerical_rank" and value is not None and rank is not None and value >= rank:
+        return f"at least {text}"
+    return f"{text} (length ≤ {short_length})" if field == "short_mass" else text
 
 
 def divergence_warnings(model: Model) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ...files import file_label
 from ...hankel.matrix import HankelMatrix
 from ...learning.progress import UNFINISHED
 from ...learning.spectral import linear_loss
-from ...metrics.diagnostics import Diagnostics
+from ...metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
 from ...metrics.intervals import string_scores
 from ...metrics.scores import SCORES, Scores
 from ...sources.recognition import reading_of
@@ -23,9 +23,10 @@ from ..options import NO_EFFECT, options, with_title
 from ..pairs import COVERS, interval_text, run_intervals
 from ..strings import split_sentence
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
-from ..tables import BETTER, as_sentence, format_diagnostic, format_score, verdicts
+from ..tables import BETTER, as_sentence, format_score, verdicts
 
 LIBRARIES = ("numpy", "scipy", "torch")
+RADIUS_NOTE = "The weights of all strings have a finite sum, the total mass, if the spectral radius of ΣA is below 1."
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -98,6 +99,7 @@ def report(
         *_intervals(result, data),
         "<h2>Is the model sound?</h2>",
         _rows(_soundness(diagnostics, result.model.num_states, result.recipe.learning.rank)),
+        *([f'<p class="muted">{RADIUS_NOTE}</p>'] if diagnostics.spectral_radius is not None else []),
         *_pictures(result, hankel),
         "<h2>Recipe</h2>",
         _rows(settings.items()),
@@ -113,20 +115,11 @@ def report(
 
 
 def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator[tuple[str, str]]:
-    """Name and value of each diagnostic that a model has."""
+    """Yield the title and the value of each diagnostic that is known for a model, after its number of states."""
     yield "states", f"{num_states}"
-    if diagnostics.spectral_radius is not None:
-        yield (
-            "spectral radius of ΣA (below 1, the weights of all strings have a finite sum)",
-            format_diagnostic("spectral_radius", diagnostics.spectral_radius),
-        )
-    if diagnostics.total_mass is not None:
-        yield "sum of the weights of all strings", format_diagnostic("total_mass", diagnostics.total_mass)
-    yield f"sum of the weights of all strings of up to {diagnostics.short_length} symbols", f"{diagnostics.short_mass:.4g}"
-    yield "share of test strings with a negative output", f"{diagnostics.share_negative:.1%}"
-    if diagnostics.numerical_rank is not None:  # of the first `rank` singular values
-        at_least = "at least " if diagnostics.numerical_rank >= rank else ""
-        yield "numerical rank of H_λ", f"{at_least}{diagnostics.numerical_rank}"
+    for field, title in DIAGNOSTIC_TITLES.items():
+        if (value := getattr(diagnostics, field)) is not None:
+            yield title, format_diagnostic(field, value, diagnostics.short_length, rank)
 
 
 def _pictures(result: Result, hankel: HankelMatrix | None) -> list[str]:

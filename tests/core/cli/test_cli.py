@@ -159,7 +159,7 @@ def test_fit_says_what_it_did(run: Run, folder: Path, tmp_path: Path, learner: s
     assert (answer.code, answer.err) == (0, READ_TRAIN)
     lines = dict(line.split(maxsplit=1) for line in answer.out.splitlines())
     assert lines["learner"].startswith(f"{learner}: ")
-    assert lines["states"] == "3 (rank 3 asked for)"
+    assert lines["states"] == "3 (requested rank 3)"
     assert lines["basis"] == "50 prefixes × 50 suffixes, statistic string"
     assert "non-zeros" in lines["matrix"]
     assert "MiB" in lines["memory"]

@@ -62,7 +62,7 @@ def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learne
     arguments = ("--train", files / "train.csv", "--learner", learner, "--rank", 2, "--out", files / "m", *quick(learner))
     code, out, err = run("fit-values", *arguments)
     assert (code, err) == (0, "train.csv: read as csv: 2 symbols: a b; 85 strings with a value each\n")
-    assert "85, values from" in out and "2 symbols" in out and "2 (rank 2 asked for)" in out
+    assert "85, values from" in out and "2 symbols" in out and "2 (requested rank 2)" in out
     train = read_values((files / "train.csv").read_bytes()).strings
     options = Options(learner, 2, epochs_factorisation=8, epochs_transitions=4)
     expected = fit_values(train, options, basis=train.basis(20, 20)).model
