@@ -1,7 +1,7 @@
-"""The paper's claims about NL-WFA and SP, and verdicts on them from measured runs.
+"""Judge the paper's claims about NL-WFA and SP by measured runs.
 
-A verdict rests on paired differences, seed by seed, because strings differ more between seeds than models do on the same strings.
-No network is chosen with hindsight: each seed's validation strings choose it, by the score that is compared.
+Models are compared by paired differences, seed by seed, because the strings of two seeds differ more than two models on the same
+strings. The network that is compared with SP is chosen for each seed by its validation strings, never by test scores.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from ..metrics.intervals import CONFIDENCE, Interval
 from ..metrics.seeds import paired_t_interval, signed_rank_interval
 
-# x (rank or sample size) -> seed -> value.
+# x -> seed -> value of a score, where x is a rank or a sample size.
 Curve = Mapping[int, Mapping[int, float]]
-Curves = Mapping[str, Curve]  # by learner
-SIMILAR = 0.05  # bits of log₂ Pauto
-MIN_SEEDS = 5  # fewer seeds decide nothing
+Curves = Mapping[str, Curve]  # learner -> its curve
+SIMILAR = 0.05  # two models are similar if their log₂ Pauto differs by at most this many bits
+MIN_SEEDS = 5  # with fewer seeds, every claim is undecided
 UNDECIDED, NOT_RUN = "undecided", "not yet run"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper that compares NL-WFA with SP.
+    """Holds a sentence of the paper that compares NL-WFA with SP.
 
     Attributes
     ----------
     text : str
-        The paper's words, in short.
+        The sentence, in the paper's words and shortened.
     metric : str
         The score that is compared; lower is better.
     low, high : int
@@ -45,7 +45,7 @@ class Claim:
     similar: bool = False
 
 
-# The paper's text gives no numbers: the limits of "small" and "larger" are our reading.
+# The paper does not say which sizes are "small" and "larger": these limits are our interpretation.
 CLAIMS = {
     "dyck-rank": (
         Claim("NL-WFA gives better results for small model sizes (Pautomac score)", "log2_pauto", 1, 5),
@@ -62,15 +62,17 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Difference:
-    """How far a model is ahead of another one, in a score of which lower is better.
+    """Holds by how much a model is ahead of another one, in a score of which lower is better.
 
     Attributes
     ----------
     interval : Interval
-        Of the mean over seeds of the other's score minus the model's: positive if the model is ahead. If a score is ∞, the
-        interval of the signed-rank test.
-    ahead, count : int
-        The number of seeds in which the model is ahead, and the number of all seeds that both have.
+        The mean over seeds of the other model's score minus this model's score, with its interval: positive if this model is ahead.
+        If a score is ∞, this is the interval of the signed-rank test.
+    ahead : int
+        The number of seeds in which this model is ahead.
+    count : int
+        The number of seeds in which both models were run.
     """
 
     interval: Interval
@@ -95,13 +97,13 @@ class Difference:
 
     @property
     def sign(self) -> int:
-        """1 if the model is ahead, −1 if it is behind, 0 if the interval contains 0 or there are fewer than MIN_SEEDS seeds."""
+        """Return 1 if the model is ahead, −1 if behind, 0 if the interval contains 0 or there are fewer than MIN_SEEDS seeds."""
         if self.count < MIN_SEEDS:
             return 0
         return int(self.interval.low > 0) - int(self.interval.high < 0)
 
     def text(self, form: str = ".3f") -> str:
-        """Write the mean ± half the interval's width.
+        """Write the mean ± half the width of its interval.
 
         >>> one_seed = Difference(Interval(0.5, -math.inf, math.inf), 1, 1)
         >>> Difference(Interval(-0.0125, -0.0165, -0.0085), 0, 10).text(), one_seed.text()
@@ -116,22 +118,22 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The network that validation strings choose, compared with others at one rank or sample size.
+    """Holds the comparison of the network that validation strings choose with other models, at one rank or sample size.
 
     Attributes
     ----------
     x : int
         The rank or sample size.
     chosen : dict
-        Seed -> value of the network chosen for that seed.
+        Seed -> score of the network chosen for that seed.
     choices : dict
         Network -> the number of seeds for which it was chosen.
     linear : Difference
-        From SP.
+        By how much the chosen network is ahead of SP.
     networks : dict
-        Network -> its own difference from SP, chosen or not.
+        Network -> by how much this network is ahead of SP in all seeds, chosen or not.
     baselines : dict
-        Name -> difference of the chosen network.
+        Baseline -> by how much the chosen network is ahead of this baseline.
     """
 
     x: int
@@ -143,13 +145,14 @@ class Comparison:
 
     @property
     def baselines_ahead(self) -> list[str]:
-        """The baselines that the chosen network is behind."""
+        """List the baselines that are ahead of the chosen network."""
         return [name for name, difference in self.baselines.items() if difference.sign < 0]
 
     def answer(self, similar: bool) -> str:
-        """Answer whether NL-WFA is better than SP, or both are alike: "yes", "no", UNDECIDED, or why a "yes" does not count.
+        """Answer whether NL-WFA is better than SP (with `similar`: whether both are alike): "yes", "no" or UNDECIDED.
 
-        "Yes" needs a network that is ahead of all baselines, too: of two useless models neither is good.
+        A "yes" also needs a network that is ahead of all baselines, because a model that is worse than these is of no use, even if
+        SP is worse still. Otherwise the answer names the baselines that are ahead.
         """
         if self.linear.count < MIN_SEEDS:
             return UNDECIDED
@@ -168,19 +171,19 @@ class Comparison:
 
 
 def chosen_network(values: Curves, validation: Curves, x: int) -> tuple[dict[int, float], dict[str, int]]:
-    """Choose, for each seed, the network with the best score on the validation strings; of tied networks, the first.
+    """Choose for each seed the network with the best score on the validation strings; of tied networks, the first.
 
     Parameters
     ----------
     values, validation : Curves
-        Of all networks: the scores on the test strings, and those on the validation strings.
+        The scores of all networks on the test strings, and on the validation strings.
 
     Returns
     -------
     dict
-        Seed -> value of the chosen network, for the seeds that all networks have.
+        Seed -> test score of the chosen network, for the seeds in which all networks were run.
     dict
-        Network -> the number of seeds that chose it.
+        Network -> the number of seeds for which it was chosen.
     """
     seeds = sorted(set.intersection(*(set(values[name].get(x, ())) & set(validation[name].get(x, ())) for name in values)))
     choices = {seed: min(values, key=lambda name: _order(validation[name][x][seed])) for seed in seeds}
@@ -207,12 +210,12 @@ def compare(linear: Curve, values: Curves, validation: Curves, baselines: Curves
 
 
 def verdict(claim: Claim, comparisons: Sequence[Comparison], x_name: str, planned: Sequence[int]) -> str:
-    """Say whether the runs agree with a claim, and at which x.
+    """Write whether the runs agree with a claim, and at which ranks or sample sizes.
 
     Parameters
     ----------
     planned : sequence of int
-        Every x of the experiment; the verdict lists those without runs.
+        All ranks or sample sizes of the experiment; the verdict also lists those without runs.
     """
     answers = {one.x: one.answer(claim.similar) for one in comparisons if claim.low <= one.x <= claim.high}
     if not answers:
@@ -223,7 +226,7 @@ def verdict(claim: Claim, comparisons: Sequence[Comparison], x_name: str, planne
 
 
 def summary(answers: Iterable[str]) -> str:
-    """Summarise the answers at several x.
+    """Summarise the answers at several ranks or sample sizes.
 
     >>> summary(["yes", "yes"]), summary(["yes", "no"]), summary(["no", UNDECIDED]), summary([UNDECIDED, NOT_RUN])
     ('agrees', 'agrees in part', 'does not agree', 'undecided')
@@ -235,7 +238,7 @@ def summary(answers: Iterable[str]) -> str:
 
 
 def by_answer(answers: Mapping[int, str], x_name: str) -> str:
-    """List at which x each answer holds.
+    """List for each answer the ranks or sample sizes at which it was given.
 
     >>> by_answer({1: "yes", 5: "no", 10: "yes"}, "k =")
     'yes at k = 1, 10; no at k = 5'
@@ -250,7 +253,7 @@ def _order(value: float) -> float:
 
 
 def model_name(line: str) -> str:
-    """Name a reference line in a sentence.
+    """Write the name of a reference model as part of a sentence.
 
     >>> model_name("uniform"), model_name("5-gram")
     ('the uniform model', 'the 5-gram')

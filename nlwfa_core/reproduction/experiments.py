@@ -1,7 +1,8 @@
-"""The paper's experiments: the settings of their learners, the runs they consist of, and what one run measures.
+"""Plan and measure the paper's experiments: the settings of their learners, their runs, and the values that a run measures.
 
-Runs are planned first (`Experiment.runs`). `measure_missing` does those that are not in the experiment's CSV file yet, and stores
-each as soon as it is done, so that an interrupted command can resume. The learners' runs are a sweep of recipes (`jobs.sweep`).
+An `Experiment` lists all its runs. `measure_missing` does those that are not yet in the experiment's CSV file, and stores each as
+soon as it is done, so that an interrupted command can resume. The learners' runs are a sweep of recipes (`jobs.sweep`). *Reference
+lines* are models without learning from a recipe: the uniform model, the 5-gram and the true model.
 """
 
 from __future__ import annotations
@@ -51,27 +52,27 @@ TEST = (
     *("num_words", "num_zero", "num_negative", "num_nonfinite", "num_impossible", "uniform_log2_pauto", "true_log2_pauto"),
     "share_tied",
 )
-# A weight of 0 is raised to this share of the total weight, so that log₂ Pauto is finite; the result has a column of its own.
+# For one of the columns, weights of 0 are raised to this share of the total weight, so that log₂ Pauto is finite.
 FLOOR = 1e-30
 FLOORED = "kl_floored"
-# How many stages of a training ended at their limit of epochs while the loss was still falling.
+# The name of the column with the number of stages that ended at their limit of epochs while the loss was still falling.
 UNFINISHED_STAGES = "unfinished_stages"
 SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), UNFINISHED_STAGES, "seconds")
 # The paper says that k goes from 1 to 50, and samples from 200 to 20,000; it lists no ranks for the verbs.
 RANKS, SAMPLE_RANKS, VERB_RANKS = (1, 2, 3, 5, 10, 20, 30, 50), (2, 5, 10, 20), (5, 10, 20, 50)
 CONTROL_RANKS = (5, 10, 20)
-# SPiCe problem 4, in the published version: sizes below that of the file, which comes last, and the units of its LSTM.
+# SPiCe problem 4, in the published version of the paper: training sizes below that of the whole file, and the units of its LSTM.
 SPICE_SIZES, LSTM_UNITS = (1_000, 2_000, 3_000, 4_000), 128
 READINGS = tuple(f"prefix_wer_{field.name}" for field in fields(PrefixScores))
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 SQUARED_SIZES = (3, 4, 5, 6)
 SQUARED_EPOCHS, QUICK_SQUARED_EPOCHS = (3000, 1000), (30, 10)
 QUICK = LearningRecipe(epochs_factorisation=20, epochs_transitions=10)
-SLOW = ("GRU", "LSTM")  # no quick experiment has them: their training can't be shortened
+SLOW = ("GRU", "LSTM")  # learners that `--quick` leaves out, because their training can't be shortened
 
 NETWORKS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
 
-# Settings: a fixed number of epochs, trained to convergence, as well as we know how to, and controls
+# Settings: the paper's with a fixed number of epochs, the same trained to convergence, refined ones, and controls
 
 
 TWO_STEPS = RefinementRecipe()
@@ -80,26 +81,26 @@ MAX_EPOCHS = 300
 
 @dataclass(frozen=True)
 class Settings:
-    """What all learners of an experiment have in common.
+    """Holds options that all learners of an experiment share.
 
     Attributes
     ----------
     title, note : str
-        For people: a name, and what the fields below do not say.
+        A name for pages, and a note on what the fields below do not say.
     learners : tuple of str
-        The learners to run. The refinement and the fields below are only for those that learn from a Hankel matrix.
+        The learners to run. The refinement and the fields below apply only to those that learn from a Hankel matrix.
     linear, networks : dict
-        Fields of `HankelRecipe` that differ from the experiment's own, for SP and for the other learners. Boundary symbols are
+        Fields of `HankelRecipe` that differ from those of the experiment, for SP and for the other learners. Boundary symbols are
         added where a learner needs them.
     learning : dict
-        Fields of `LearningRecipe` that differ.
+        Fields of `LearningRecipe` that differ from those of the experiment.
     refinement : RefinementRecipe
         The third step, for learners that train networks.
     refines_linear : bool
         Whether SP is refined as well.
     steps : int, optional
-        Number of gradient steps in the third step, whatever the number of strings; its batch is then at most a quarter of the
-        strings. By default the refinement's own epochs and batch are used.
+        The number of gradient steps in the refinement, for any number of strings; its batch is then at most a quarter of the
+        strings. By default, the epochs and the batch are those of `refinement`.
     """
 
     title: str
@@ -113,7 +114,7 @@ class Settings:
     steps: int | None = None
 
     def recipe(self, base: Recipe, learner: str, rank: int, seed: int, num_strings: int) -> Recipe:
-        """Apply these settings to an experiment's recipe with `num_strings` training strings."""
+        """Make the recipe of a learner from that of an experiment, with these settings and `num_strings` training strings."""
         kind = LEARNERS[learner]
         if not kind.needs_hankel:
             return base.changed(learning=LearningRecipe(learner=learner, rank=rank, seed=seed))
@@ -148,13 +149,13 @@ def _listed(options: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in options.items())
 
 
-# The paper names neither a number of epochs nor a start; these are the library's first defaults.
+# The paper states neither the number of epochs nor the initial weights; these are the library's first defaults.
 PAPER = Settings(
     "1,000 + 500 epochs of Adamax",
     "The paper's two steps: statistic string, no transform, Adamax at the paper's constant rates from random weights. The paper "
     "does not say how long it trained; after so many epochs the second step's loss is still falling",
 )
-# SP is the same as with PAPER, so it is not run twice.
+# SP is not among these learners, because its result is the same as with PAPER.
 CONVERGED = Settings(
     "training to convergence",
     "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower the loss by less than 1 % "
@@ -162,7 +163,7 @@ CONVERGED = Settings(
     NETWORKS,
     learning=TO_CONVERGENCE,
 )
-# The settings of `--preset best`, which explains how they were chosen. After a change here the refined runs are run again.
+# The settings of `--preset best`. After a change here, the refined runs have to be done again.
 REFINED = Settings(
     "refined settings",
     "Not the paper's method, but the best that the library has: a network over conditional probabilities, trained by likelihood in "
@@ -174,8 +175,8 @@ REFINED = Settings(
     refinement=RefinementRecipe(objective="likelihood", batch=250, weight_decay=0.3),
     steps=3_000,
 )
-# The same number of states, but trained by the likelihood of the strings: HMM, GRU, and a linear model that starts from SP. The
-# third differs from the refined both.non only in that it has no tanh.
+# Models with the same number of states that are trained by the likelihood of the strings: HMM, GRU, and a linear model that starts
+# from SP. The linear model differs from the refined both.non only in that it has no tanh.
 CONTROLS = Settings(
     "controls, trained by likelihood",
     "HMM and GRU with the library's defaults ([opponents](../opponents.md)), and SP + likelihood: SP on the matrix of the refined "
@@ -186,7 +187,7 @@ CONTROLS = Settings(
     refines_linear=True,
     steps=3_000,
 )
-# The names are part of stored runs.
+# Do not change these names: they are part of stored runs.
 SETTINGS = {"paper": PAPER, "converged": CONVERGED, "refined": REFINED, "likelihood": CONTROLS}
 SPICE_SETTINGS = {
     "converged": replace(CONVERGED, note=CONVERGED.note.partition(". SP")[0], learners=HANKEL_LEARNERS),
@@ -203,20 +204,20 @@ Value = float | int | None
 
 @dataclass(frozen=True)
 class Planned:
-    """A run of an experiment. The names of the fields are part of the keys of stored runs.
+    """Describes a run of an experiment. The names of the fields are part of the keys of stored runs.
 
     Attributes
     ----------
     settings : str
-        A name in `Experiment.settings`, or "reference"; for squared functions a transform of H.
+        A name in `Experiment.settings`, or "reference" for a reference line; for squared functions a transform of H.
     learner : str
         A learner, or the name of a reference line.
     rank : int
-        0 for a reference line.
+        The requested rank; 0 for a reference line.
     size : int
-        Number of training strings; for squared functions the number of states of f.
+        The number of training strings; for squared functions the number of states of f.
     seed : int
-        Of the draw or split of the strings, and of the learner.
+        The seed with which the strings are drawn or split, and of the learner.
     """
 
     settings: str
@@ -228,15 +229,15 @@ class Planned:
 
 @dataclass(frozen=True)
 class Measured:
-    """A run and its results.
+    """Holds a run with its results.
 
     Attributes
     ----------
     key : str
-        Identifies everything that the values depend on.
+        A hash of everything that the values depend on.
     planned : Planned
     values : dict
-        Column -> value; None if it is unknown.
+        Column -> value; None if the value is unknown.
     """
 
     key: str
@@ -248,15 +249,15 @@ FIELDS = ("key", *(field.name for field in fields(Planned)))
 
 
 class RunFile:
-    """A CSV file with a row for each run: its key, its fields, and its values in full precision (∞ is written as inf).
+    """Reads and writes a CSV file with a row for each run: its key, its fields, and its values in full precision (∞ is "inf").
 
-    A file from before a column was added is read, too: its runs have no value there.
+    A file that lacks a column, because the column was added later, can be read: its runs have the value None there.
 
     Parameters
     ----------
     path : Path
     columns : sequence of str
-        The names of the values.
+        The names of the columns of values.
     """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
@@ -269,7 +270,7 @@ class RunFile:
         Raises
         ------
         RecipeError
-            If the file is not a file of such runs.
+            If the file has other columns, or a row is not a run.
         """
         if not self.path.exists():
             return []
@@ -289,7 +290,7 @@ class RunFile:
             ) from None
 
     def add(self, measured: Measured) -> None:
-        """Store a run, replacing an older one with the same fields. The file is replaced as a whole, never left half-written."""
+        """Store a run in place of an older one with the same fields. The file is replaced as a whole, never left half-written."""
         make_directory(self.path.parent)
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
         buffer = io.StringIO(newline="")
@@ -300,7 +301,7 @@ class RunFile:
         write_atomically(self.path, buffer.getvalue().encode())
 
     def _parsed(self, row: Sequence[str], columns: Sequence[str]) -> Measured:
-        """Parse a row; raises ValueError if it is not a run."""
+        """Parse a row. Raises ValueError if the row is not a run."""
         key, settings, learner, rank, size, seed, *values = row
         named = dict(zip(columns, map(_value, values), strict=True))
         planned = Planned(settings, learner, int(rank), int(size), int(seed))
@@ -318,7 +319,7 @@ def _value(text: str) -> Value:
 
 
 def select(runs: Iterable[Measured], **values: object) -> Iterator[Measured]:
-    """Select the runs whose fields have the given values.
+    """Yield the runs whose fields have certain values.
 
     >>> runs = [Measured("", Planned("paper", "SP", rank, 100, 0), {}) for rank in (1, 2)]
     >>> [one.planned.rank for one in select(runs, learner="SP", rank=2)]
@@ -337,28 +338,28 @@ def distinct(runs: Iterable[Measured], name: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The plan of an experiment.
+    """Holds the plan of an experiment.
 
     Attributes
     ----------
     name : str
         The name of the page.
     file : str
-        The stem of the CSV file; experiments that share runs share the file.
+        The name of the CSV file without its ending; experiments that share runs share the file.
     runs : tuple of Planned
-        In the order in which they are run: neighbours share strings and Hankel matrix.
+        The runs in the order in which they are done; successive runs share strings and Hankel matrix.
     base : Recipe or None
         The paper's data, basis and layers; None for squared functions.
     uploads : dict
-        Content hash -> bytes, for recipes with uploaded strings.
+        SHA-256 -> bytes of each file of strings that the recipes read.
     settings : dict
         Name -> settings.
     prefixes : Prefixes or None
-        Prefixes with targets to score on, in columns of their own.
+        Prefixes with targets, on which models are scored as well.
     epochs : (int, int)
-        Epochs of the two steps, for squared functions.
+        The epochs of the two steps, for squared functions.
     quick : bool
-        Whether all training is shortened.
+        Whether all training is shortened, to check that everything works.
     """
 
     name: str
@@ -378,11 +379,11 @@ class Experiment:
         return (*SCORE_COLUMNS, *READINGS) if self.prefixes else SCORE_COLUMNS
 
     def ranks(self, settings: str = "paper", learner: str = "SP") -> list[int]:
-        """The ranks of a learner, ascending; by default those of SP."""
+        """List the ranks of a learner with some settings, ascending; by default those of SP with the paper's settings."""
         return sorted({planned.rank for planned in self.runs if (planned.settings, planned.learner) == (settings, learner)})
 
     def is_learned(self, planned: Planned) -> bool:
-        """Whether a run learns from a recipe: reference lines and squared functions do not."""
+        """Return whether a run learns a model from a recipe, as all do except reference lines and squared functions."""
         return self.base is not None and planned.settings != REFERENCE
 
     @property
@@ -402,7 +403,7 @@ class Experiment:
         return _quick(recipe) if self.quick else recipe
 
     def key(self, planned: Planned) -> str:
-        """Name a run by all that its values depend on: 16 hexadecimal digits."""
+        """Hash everything that the values of a run depend on: 16 hexadecimal digits."""
         if self.base is None:
             content: Sequence[object] = (GENERATION, asdict(planned), self.epochs)
         elif not self.is_learned(planned):
@@ -413,7 +414,7 @@ class Experiment:
 
 
 def dyck(name: str, seeds: int, quick: bool) -> Experiment:
-    """Plan Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples"); the runs that both need are the same runs."""
+    """Plan the experiment of Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples"). Both share the runs that both need."""
     base = PRESETS["paper-dyck"][1]
     ranks: Sequence[int] = RANKS if name == "dyck-rank" else SAMPLE_RANKS
     sizes: Sequence[int] = SIZES[-1:] if name == "dyck-rank" else SIZES
@@ -430,7 +431,7 @@ def dyck(name: str, seeds: int, quick: bool) -> Experiment:
 
 
 def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None) -> Experiment:
-    """Plan Table 1, on two files (strings to train on and strings to score on) or, without files, on the shipped verbs."""
+    """Plan the experiment of Table 1 with the strings of two files, for training and for scoring, or with the shipped verbs."""
     if (train is None) != (test is None):
         raise RecipeError("verbs needs both --train and --validation, or neither; got one")
     base, uploads = PRESETS["paper-verbs"][1], {}
@@ -443,7 +444,7 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
     if quick:
         data = data.changed(num_strings=200)
     base = _shortened(base.changed(data=data)) if quick else base.changed(data=data)
-    # The random split leaves the same number of strings for training, whatever the seed.
+    # A random split leaves the same number of strings for training with each seed.
     size = load_data(data, uploads.__getitem__).train.num_strings
     name = "verbs" if uploads else "verbs-shipped"
     ranks = (1, 2) if quick else VERB_RANKS
@@ -452,7 +453,7 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
 
 
 def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes) -> Experiment:
-    """Plan the published version's table: SPiCe problem 4 by training size, scored on prefixes with targets.
+    """Plan the experiment of the table in the published version: SPiCe problem 4 by training size, scored on prefixes with targets.
 
     Raises
     ------
@@ -480,7 +481,7 @@ def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes
 
 
 def squared(seeds: int, quick: bool) -> Experiment:
-    """Plan SP and fac.non on f², from H and from H^{1/2}, at ranks around k, 2k and k (k + 1) / 2."""
+    """Plan the experiment on squared functions f²: SP and fac.non on H and on H^{1/2}, at ranks near k, 2k and k (k + 1) / 2."""
     runs = [
         Planned(transform, learner, rank, k, seed)
         for seed, k in product(range(seeds), SQUARED_SIZES[:1] if quick else SQUARED_SIZES)
@@ -509,12 +510,12 @@ def _learner_runs(
     seeds: int,
     ranks_of: Callable[[str, str], Sequence[int]],
 ) -> tuple[Planned, ...]:
-    """Plan reference lines first, then the settings one after another, each for all seeds.
+    """Plan the runs of an experiment: first reference lines, then the settings one after another, each for all seeds.
 
     Parameters
     ----------
     ranks_of : callable
-        Name of settings, learner -> ranks.
+        A function (name of settings, learner) -> ranks.
     """
     references = [Planned(REFERENCE, line, 0, size, seed) for seed, size, line in product(range(seeds), sizes, lines)]
     learned = [
@@ -536,30 +537,30 @@ def _without_slow(runs: Iterable[Planned]) -> tuple[Planned, ...]:
 def measure_missing(
     experiment: Experiment, folder: Path, jobs: int = 1, seconds: float | None = None, report: Report = silent
 ) -> list[Measured]:
-    """Measure the runs that the experiment's file lacks, or has with other settings or data, and store each as soon as it is done.
+    """Do the runs that the experiment's file lacks, or has with other settings or data, and store each as soon as it is done.
 
     Parameters
     ----------
     folder : Path
-        The folder of the file.
+        The folder of the experiment's CSV file.
     jobs : int
-        Worker processes.
+        The number of worker processes.
     seconds : float, optional
-        After this time no run is begun; those already running are finished.
+        After this time no run is started; those that are running are finished.
     report : callable
         Called with a Progress, in which a step is a run.
 
     Returns
     -------
     list of Measured
-        All measured runs of the experiment, in its order.
+        All runs of the experiment that are done, in its order.
 
     Raises
     ------
     RunsFailed
-        If a run fails, after all others.
+        If a run fails; it is raised after all other runs are done.
     RecipeError
-        If the file can't be read or written. Runs that were finished before are kept.
+        If the file can't be read or written. Runs that were finished before stay in the file.
     """
     file = RunFile(folder / f"{experiment.file}.csv", experiment.columns)
     deadline = None if seconds is None else monotonic() + seconds
@@ -588,7 +589,7 @@ def _measure_learned(
     deadline: float | None,
     store: Callable[[Planned, Mapping[str, Value]], None],
 ) -> None:
-    """Sweep over the recipes of runs, in a temporary folder."""
+    """Do runs that learn from recipes, by a sweep in a temporary folder."""
     seconds = None if deadline is None else deadline - monotonic()
     if not learned or (seconds is not None and seconds <= 0):
         return
@@ -621,7 +622,7 @@ def _measure_learned(
 def _measure_others(
     experiment: Experiment, others: Sequence[Planned], jobs: int, deadline: float | None
 ) -> Iterator[tuple[Planned, Mapping[str, Value]]]:
-    """Measure the runs that do not learn from a recipe: reference lines and squared functions."""
+    """Do the runs that do not learn from a recipe: reference lines and squared functions."""
     from joblib import Parallel, delayed
 
     in_time = (planned for planned in others if deadline is None or monotonic() < deadline)

@@ -1,8 +1,9 @@
-"""The experiments as Markdown pages with SVG figures: how many runs there are, tables, the paper's claims, why results can differ.
+"""Write the experiments as Markdown pages with SVG figures, tables and verdicts on the paper's claims.
 
-`write_pages` makes the files of an experiment from its measured runs. The last line of each says which version wrote it, and the
-hash of the lines above, so that `check_replaceable` can tell whether somebody has changed it since. Nothing is computed here but
-means, paired differences, and choices by validation strings. The paragraphs about what the paper leaves open are in `reasons.md`.
+`write_pages` makes the files of an experiment from its measured runs. The last line of each file has the version that wrote it,
+and a hash of the lines above, from which `check_replaceable` can tell whether somebody has changed the file. This module computes
+only means, paired differences, and choices by validation strings. The paragraphs about what the paper leaves open are in
+`reasons.md`.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ TITLES = {
     "squared": "Squared functions: rank of H, rank of H^{1/2}, error by rank",
     "spice-4": "English verbs, SPiCe problem 4: the published version's table, by training size",
 }
-# Sections of reasons.md.
+# Experiment -> the sections of reasons.md that its page has.
 REASONS = {
     "dyck-rank": ("All learners", "Dyck strings"),
     "dyck-samples": ("All learners", "Dyck strings", "Dyck strings by sample size"),
@@ -75,8 +76,8 @@ SCORE_TITLES = {
     "relative_rmse": f"{SCORE_OF['rmse'].short_title} / that of zeros",
 }
 FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
-SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")  # a comment in Markdown and in SVG
-# Paragraphs, and SVG texts by file name.
+SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")  # is a comment in Markdown and in SVG
+# The body of a page: its paragraphs, and its figures (file name -> SVG).
 Body = tuple[list[str], dict[str, str]]
 
 
@@ -86,12 +87,12 @@ def write_pages(experiment: Experiment, measured: Sequence[Measured]) -> dict[st
     Parameters
     ----------
     measured : sequence of Measured
-        The runs that are done. The page says how many of the experiment's runs are still missing.
+        The runs that are done. The page states how many of the experiment's runs are missing.
 
     Returns
     -------
     dict
-        File name -> the text of that file.
+        File name -> text of the file.
     """
     body, figures = BODIES[experiment.name](experiment, measured)
     head, time = _head(experiment, measured), _time(experiment, measured)
@@ -116,7 +117,7 @@ def check_replaceable(folder: Path, experiment: str) -> None:
 
 
 def _foreign(path: Path) -> str:
-    """Why a file is not one that this version wrote; empty if it is."""
+    """Explain why a file is not one that this version wrote and nobody changed; empty if it is."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -131,14 +132,14 @@ def _foreign(path: Path) -> str:
 
 
 def reasons(name: str) -> str:
-    """Read why an experiment's results can differ from the paper's: the sections of `reasons.md` that are about it."""
+    """Read the sections of `reasons.md` that explain why an experiment's results can differ from the paper's."""
     text = Path(__file__).with_name("reasons.md").read_text(encoding="utf-8")
     sections = dict(part.split("\n\n", 1) for part in text.split("\n## ")[1:])
     return "\n".join(["## Why results can differ", "", *(sections[title].strip() for title in REASONS[name])])
 
 
 def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
-    """Say what was run, and how much of it."""
+    """Write the beginning of a page: the command, the runs that are done, the settings, and what a seed determines."""
     missing = len(experiment.runs) - len(measured)
     state = f"{missing:,} runs are missing: the same command continues with them." if missing else "Nothing is missing."
     command = f"nlwfa reproduce {experiment.name.removesuffix('-shipped')}"
@@ -172,21 +173,21 @@ def _what_a_seed_is(experiment: Experiment) -> str:
 
 
 def _unfinished(measured: Sequence[Measured]) -> str:
-    """Say how many of the trainings to convergence ended at their limit of epochs."""
+    """Write how many of the trainings to convergence ended at their limit of epochs instead."""
     runs = [one for one in select(measured, settings="converged") if one.values[UNFINISHED_STAGES] is not None]
     unfinished = sum(bool(one.values[UNFINISHED_STAGES]) for one in runs)
     return f"Of {len(runs):,} trainings to convergence, {unfinished:,} ended at the limit of epochs instead." if runs else ""
 
 
 def _done(settings: str, planned: Sequence[Planned], measured: Sequence[Measured]) -> Sequence[str]:
-    """A row of the table of runs: how many there are, and how many seeds lack none."""
+    """Write a row of the table of runs: how many runs of some settings are done, and for how many seeds all are done."""
     runs = list(select(measured, settings=settings))
     seeds = len({one.seed for one in planned})
     return settings, f"{len(runs):,} of {len(planned):,}", f"{len(whole_seeds(planned, runs))} of {seeds}"
 
 
 def _time(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
-    """Tabulate the time that learning took: medians by rank or, if there are several, by size, and the sum over all runs."""
+    """Tabulate the time of learning: medians by rank, or by sample size if there are several, and the sum over all runs."""
     learned = [one for one in measured if one.planned.settings != REFERENCE]
     x = "size" if len(distinct(learned, "size")) > 1 else "rank"
     xs = distinct(learned, x)
@@ -223,7 +224,7 @@ FIGURES = {
     "dyck-rank": {"log2_pauto": "Figure 2: ", "wer": "Figure 3: "},
     "dyck-samples": {"log2_pauto": "Figure 4: ", "wer": "Figure 5: "},
 }
-# Score -> its number format where models are compared, and the score of the validation strings that chooses ranks and networks.
+# Score -> its number format in comparisons, and the score on the validation strings by which ranks and networks are chosen.
 COMPARED = {
     FLOORED: (".2g", "validation_log2_pauto"),
     "wer": (".3f", "validation_wer"),
@@ -236,7 +237,7 @@ TIED = f"SP, {SCORE_OF['share_tied'].short_title}"
 
 
 def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
-    """Write the body of "dyck-rank" or "dyck-samples": a figure and tables for each metric, then what they say."""
+    """Write the body of "dyck-rank" or "dyck-samples": for each score a figure, tables and conclusions from them."""
     by_rank = experiment.name == "dyck-rank"
     x_title = "rank k" if by_rank else "training strings n"
     runs = {name: settings_runs(experiment, name, measured, "rank" if by_rank else "size") for name in experiment.settings}
@@ -246,7 +247,7 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         panels, tables = [], []
         for name, settings in experiment.settings.items():
             curves = _curves(experiment, name, runs[name], metric)
-            if set(curves) == {"SP"}:  # no network has been run at every rank yet
+            if set(curves) == {"SP"}:  # no network has been run at all ranks yet
                 curves = {}
             references = _reference_lines(experiment, lines, curves, metric)
             titles = CONTROL_TITLES if name == CONTROLS else {}
@@ -275,12 +276,12 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
 def _curves(
     experiment: Experiment, settings: str, measured: Sequence[Measured], metric: str, chosen_by: str = ""
 ) -> dict[str, Curve]:
-    """Collect learners' values by rank; or by sample size, at the rank that each seed's validation strings choose.
+    """Collect learners' values by rank; or by sample size, each at the rank that the validation strings choose.
 
     Parameters
     ----------
     chosen_by : str
-        The score that chooses the rank, where that is not the metric.
+        The score by which the rank is chosen; by default `metric`.
     """
     curves: dict[str, dict[int, dict[int, float]]] = {}
     names = dict.fromkeys(one.planned.learner for one in measured)
@@ -304,7 +305,7 @@ def _curves(
 
 
 def _reference_lines(experiment: Experiment, lines: Sequence[Measured], curves: Curves, metric: str) -> dict[str, Curve]:
-    """Collect the values of reference lines at the x and for the seeds of some curves. The true model is left out where it is 0."""
+    """Collect the values of reference lines for the ranks or sizes and seeds of some curves, without a true model that is 0."""
     references: dict[str, Curve] = {}
     for name in LINES[:2] if metric in ("kl", FLOORED) else LINES:
         curve: dict[int, dict[int, float]] = {}
@@ -322,7 +323,7 @@ def _spreads(curve: Curve) -> dict[int, Spread]:
 
 
 def _curve_table(series: Mapping[str, Mapping[int, Spread]], x_title: str, form: str, ties: Mapping[int, Spread]) -> str:
-    """Tabulate means by x, with the number of seeds and, beside SP, the share of its predictions that are ties."""
+    """Tabulate means by rank or sample size, with the number of seeds and the share of SP's predictions that are ties."""
     xs = sorted({x for name, points in series.items() if name not in LINES for x in points})
     columns: dict[str, list[str]] = {}
     for name, points in series.items():
@@ -335,7 +336,7 @@ def _curve_table(series: Mapping[str, Mapping[int, Spread]], x_title: str, form:
 
 
 def _behind_baselines(curves: Curves, references: Curves, x_title: str) -> list[str]:
-    """Say where a learner is worse than the uniform model, or than the n-gram, in the mean over seeds."""
+    """Write at which ranks or sizes a learner is worse than the uniform model or the n-gram, in the mean over seeds."""
     sentences = []
     for line in LINES[:2]:
         worse = []
@@ -380,7 +381,7 @@ wherever a test string has weight 0. A positive difference means that the networ
 def _judged_claims(
     experiment: Experiment, runs: Mapping[str, Sequence[Measured]], lines: Sequence[Measured], x_title: str
 ) -> list[str]:
-    """Judge the paper's claims, and show the comparisons that the verdicts rest on."""
+    """Write verdicts on the paper's claims, and tables of the comparisons on which they are based."""
     body, tables = ["## Against the paper"], []
     x_name = f"{x_title[-1]} ="
     for name, settings in experiment.settings.items():
@@ -417,7 +418,7 @@ def _judged_claims(
 def _comparison_row(
     comparison: Comparison, linear: Mapping[int, float], ties: Mapping[int, float] | None, networks: Sequence[str], form: str
 ) -> Sequence[str]:
-    """A row of differences: of each network from SP, and of the chosen one from SP and from the baselines."""
+    """Write a row of differences: each network against SP, and the chosen network against SP and the baselines."""
     return (
         *(f"{comparison.x:,}", str(comparison.linear.count), Spread.of(linear.values()).text(form)),
         *([] if ties is None else [Spread.of(ties.values()).text(".2f")]),
@@ -430,16 +431,16 @@ def _comparison_row(
 
 
 def networks_of(settings: Settings) -> list[str]:
-    """The networks among the learners of some settings."""
+    """List the networks among the learners of some settings."""
     return [learner for learner in settings.learners if learner in NETWORKS]
 
 
 def _networks(curves: Curves, names: Iterable[str]) -> dict[str, Curve]:
-    """The curves of networks; those that were not run yet have no points."""
+    """Select the curves of networks; a network that was not run yet has an empty curve."""
     return {name: curves.get(name, {}) for name in names}
 
 
-# Controls of the same number of states
+# Controls with the same number of states
 
 
 HOW_CONTROLLED = f"""\
@@ -548,7 +549,7 @@ seeds. A mean over one seed has no ±."""
 
 
 def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Measured]) -> str:
-    """Judge what the paper says about Table 1, from the runs of each learner at its rank."""
+    """Write verdicts on what the paper says about Table 1, from the runs of each learner at its chosen rank."""
 
     def values(metric: str) -> dict[str, dict[int, float]]:
         seeds = {one.planned.seed for one in chosen["SP"]}
@@ -623,7 +624,7 @@ READING_TITLES = {
 
 
 def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
-    """Write the body of "spice-4": WER by training size in each reading, then Pautomac scores, beside the published numbers."""
+    """Write the body of "spice-4": WER by training size, by each definition, and Pautomac scores, beside the published numbers."""
     runs = {name: settings_runs(experiment, name, measured) for name in experiment.settings}
     sizes = sorted({planned.size for planned in experiment.runs})
     chosen: dict[str, dict[int, list[Measured]]] = {}
@@ -695,12 +696,12 @@ def _pauto_row(name: str, runs: Sequence[Measured]) -> Sequence[str]:
 
 
 def _in_three_bases(log2: Sequence[float]) -> list[str]:
-    """Write logarithms to base 2, and the same to base e and to base 10."""
+    """Convert logarithms to base 2 into the bases 2, e and 10, and write each."""
     return [Spread.of(value * factor for value in log2).text(".2f") for factor in (1.0, math.log(2), math.log10(2))]
 
 
 def _entropy(experiment: Experiment) -> float:
-    """The entropy of the frequencies of the prefixes, in bits."""
+    """Compute the entropy of the frequencies of the prefixes, in bits."""
     counts = Counter(experiment.prefixes.words if experiment.prefixes else ())
     return -sum(count / counts.total() * math.log2(count / counts.total()) for count in counts.values())
 
@@ -747,7 +748,7 @@ def squares_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
 
 
 def _matrix_rank(measured: Iterable[Measured]) -> str:
-    """The numerical rank of a matrix, as a range over seeds."""
+    """Write the numerical rank of a matrix as a range over seeds."""
     values = sorted(set(values_of(measured, "rank_h").values()))
     return " … ".join(f"{value:g}" for value in sorted({values[0], values[-1]})) if values else ""
 
@@ -761,30 +762,31 @@ BODIES = {
     "spice-4": spice_body,
 }
 
-# Which runs are compared, and what they have in common
+# Which runs are compared
 
 
 def values_of(measured: Iterable[Measured], metric: str) -> dict[int, float]:
-    """Collect a metric by seed; runs without a value are left out."""
+    """Collect a score by seed; runs without a value are left out."""
     return {one.planned.seed: value for one in measured if (value := one.values[metric]) is not None}
 
 
 def values_of_all(measured: Iterable[Measured], metric: str) -> list[float]:
-    """Collect a metric of runs that may share a seed; runs without a value are left out."""
+    """Collect a score of runs, several of which may have the same seed; runs without a value are left out."""
     return [value for one in measured if (value := one.values[metric]) is not None]
 
 
 def whole_seeds(planned: Iterable[Planned], measured: Iterable[Measured]) -> set[int]:
-    """Find the seeds of which no run is missing."""
+    """Find the seeds for which all planned runs are done."""
     done = {one.planned for one in measured}
     runs = list(planned)
     return {one.seed for one in runs} - {one.seed for one in runs if one not in done}
 
 
 def comparable(planned: Iterable[Planned], measured: Sequence[Measured]) -> list[Measured]:
-    """Keep the runs of whole seeds; if no seed is whole, those of seeds that all learners have, of the learners run so far.
+    """Select the runs whose means can be compared: those of seeds for which all planned runs are done.
 
-    A seed has test strings of its own, so means over different seeds can't be compared.
+    Each seed has its own test strings, so means over different seeds can't be compared. If no seed has all runs, those seeds are
+    taken that all learners with any run have.
     """
     seeds = whole_seeds(planned, measured)
     if not seeds and measured:
@@ -794,9 +796,9 @@ def comparable(planned: Iterable[Planned], measured: Sequence[Measured]) -> list
 
 
 def settings_runs(experiment: Experiment, name: str, measured: Iterable[Measured], x: str = "size") -> list[Measured]:
-    """The comparable runs of settings, at each rank or each size by itself (`x`).
+    """Select the `comparable` runs of some settings, for each rank or each size (`x`) separately.
 
-    Where SP is the same as with other settings and was not run again, its runs with those belong to them.
+    If SP was not run with these settings, because its result is the same as with others, its runs with the others are included.
     """
     lacks_linear = "SP" not in experiment.settings[name].learners
     own = {
@@ -815,7 +817,7 @@ def settings_runs(experiment: Experiment, name: str, measured: Iterable[Measured
 
 
 def runs_by_rank(measured: Iterable[Measured], ranks: Sequence[int]) -> dict[int, list[Measured]]:
-    """Group runs by rank. Empty if a rank is missing, since a choice among the other ranks would not be fair."""
+    """Group runs by rank. Empty if a rank is missing, because choosing among the other ranks only would not be fair."""
     runs = list(measured)
     by_rank = {rank: list(select(runs, rank=rank)) for rank in ranks}
     return by_rank if all(by_rank.values()) else {}
@@ -835,7 +837,7 @@ def chosen_rank(by_rank: Mapping[int, Sequence[Measured]], metric: str) -> int:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table.
+    """Write a table in Markdown.
 
     >>> print(table(("k", "WER"), [("5", "0.433")]))
     | k | WER |

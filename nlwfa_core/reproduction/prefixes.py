@@ -1,7 +1,8 @@
-"""Word error rates on prefixes of strings, each with the symbol that followed it, in the four ways in which they can be read.
+"""Compute word error rates on prefixes of strings with the symbol that followed each, by each of four possible definitions.
 
-The test files of SPiCe (Balle et al. 2016) are strings cut at a random place, and the symbol that came next, the target. The
-published version of the paper scores on them without saying how, and the four rates differ by up to a tenth.
+The test files of SPiCe (Balle et al. 2016) hold strings that were cut at a random position, and the symbol that came next, the
+target. The published version of the paper does not say which predictions its word error rates count; the four rates differ by up
+to 0.1.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from ..strings.words import FloatArray
 
 @dataclass(frozen=True)
 class PrefixScores:
-    """Word error rates: shares of wrong guesses of the next symbol. A guess is a symbol or the end of the string.
+    """Holds word error rates: shares of wrong predictions of the next symbol, which may be the end of the string.
 
-    If several have the same highest score, one is drawn at random, and this is the expected share.
+    If several symbols share the highest score, one is drawn at random, and the rate is the expected share.
 
     Attributes
     ----------
     target : float
-        Of the targets alone: one prediction for each prefix, as in the competition.
+        The rate over the targets: one prediction for each prefix, as in the competition.
     inside : float
-        Of the symbols of the prefixes, without their targets.
+        The rate over the symbols of the prefixes, without the targets.
     inside_and_target : float
-        Of both.
+        The rate over the symbols of the prefixes and the targets.
     whole : float
-        If prefixes are taken for whole strings: of their symbols, and of an end after each. This is the usual `wer`; it is not what
-        the prefixes are for, because most strings went on.
+        The rate over the symbols of the prefixes and an end after each prefix, as if prefixes were whole strings. This is the usual
+        `wer`, but it is not what the prefixes are for, because most strings did not end there.
     """
 
     target: float
@@ -44,12 +45,12 @@ class PrefixScores:
 
 
 def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
-    """Score a model in the four ways.
+    """Compute a model's four word error rates.
 
     Raises
     ------
     RecipeError
-        If there are no prefixes, or they are all empty, or the model does not have the symbol of a target.
+        If there are no prefixes, all of them are empty, or a target is a symbol that the model does not have.
     """
     words, targets = prefixes.words, prefixes.targets.likeliest
     if not words.offsets[-1]:
@@ -58,11 +59,11 @@ def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
         raise RecipeError(f"targets must be below the model's number of symbols, {model.num_symbols}; got {targets.max()}")
     trie = Trie.of(words, model.num_symbols)
     wrong = 1 - _shares(scaled_next_scores(model, trie)[0])
-    # A path has a node for each prefix of a word, from λ to the word itself; all but the last are followed by a symbol of the word.
+    # A path has a node for each prefix of a word, from λ to the word itself. Each node but the last is followed by a symbol.
     last = np.zeros(len(trie.paths), dtype=bool)
     last[trie.starts[1:] - 1] = True
     inside = wrong[trie.paths[~last], words.symbols]
-    at_target = wrong[trie.ends, targets]  # −1 is the last column, the end's
+    at_target = wrong[trie.ends, targets]  # −1 is the last column, that of the end
     at_end = wrong[trie.ends, -1]
     return PrefixScores(
         target=float(at_target.mean()),
@@ -73,7 +74,7 @@ def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
 
 
 def _shares(scores: FloatArray) -> FloatArray:
-    """How likely each symbol is to be guessed, for each row of scores: shares among those with the highest score."""
+    """Compute the probability with which each symbol is predicted, for each row of scores: equal shares for all highest scores."""
     shares = np.zeros_like(scores)
     for row, symbols in enumerate(map(likeliest, scores)):
         shares[row, symbols] = 1 / max(len(symbols), 1)

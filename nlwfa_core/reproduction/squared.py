@@ -1,4 +1,4 @@
-"""Squared functions: if f is an automaton with k states, the rank of f² is up to k (k + 1) / 2, and that of its root is k.
+"""Measure errors on squared functions: if an automaton f has k states, f² has rank up to k (k + 1) / 2, but its root has rank k.
 
 Source: Li, Rabusseau and Precup (2018), section 3.
 """
@@ -27,12 +27,12 @@ def squared_errors(
 ) -> dict[str, float | int]:
     """Learn f² from its exact Hankel matrix, for a random f ≥ 0 with k states, and measure the error.
 
-    The basis is all words of up to 4 symbols; the error is on 1,000 random words of 10 to 13 symbols.
+    The basis has all words of up to 4 symbols; the error is measured on 1,000 random words of 10 to 13 symbols.
 
     Parameters
     ----------
     transform : str
-        "none": from H; "sqrt": from H^{1/2}, whose model's outputs are squared.
+        "none" to learn from H; "sqrt" to learn from H^{1/2} and square the model's outputs.
 
     Returns
     -------
