@@ -1,19 +1,18 @@
-"""The command line, `nlwfa`.
+"""Define the command line, `nlwfa`.
 
-- `main`: the table of commands, and those that draw strings, score a model and use it.
+- `main`: the table of commands; `generate`, `score`, `weights` and `next`.
 - `learn`: `fit` and `select-rank`.
-- `export`: `export` and `sample`, which take a model to other programs.
+- `export`: `export` and `sample`, which write files for other programs.
 - `rank`: `rank`, for prefixes and targets of the SPiCe competition.
-- `values`: `fit-values` and `score-values`, for functions that are not distributions.
+- `values`: `fit-values` and `score-values`, for functions of strings that are not probabilities.
 - `lab`: starts the lab.
 - `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
-- `sweep_files`: the files of strings that a sweep names by their paths.
+- `sweep_files`: reads the files of strings that a sweep names by their paths.
 - `options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
-- `terminal`: what all commands share: errors, exit codes, a progress bar, files.
+- `terminal`: errors, exit codes, a progress bar and files, for all commands.
 
-Commands import numerical libraries only when they are called, so that help and usage errors appear at once. Left out: everything
-that a page shows.
+Commands import numerical libraries only when they are called, so that help and usage errors appear at once.
 """
 
 from ..errors import check_extra

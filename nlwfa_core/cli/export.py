@@ -1,4 +1,4 @@
-"""The commands that take a model to other programs: `export` writes its automaton as text, `sample` draws strings from it."""
+"""Define the commands that write files for other programs: `export` writes a model as text, `sample` draws strings from a model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ..models.sampling import Drawn
     from ..strings.words import Alphabet
 
-# What `export` writes, and how messages and the help name it.
+# Value of `export --to` -> its description in the help.
 TARGETS = {
     "dot": "Graphviz",
     "json": "all weights and the symbols",
     "pautomac": "a PAutomaC model",
     "openfst": "OpenFst's text form",
 }
-OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The file to write, in place of stdout.")]
+OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The file to write; by default the text goes to stdout.")]
 
 
 def export(
@@ -57,13 +57,14 @@ def sample(
     model: Model,
     num_strings: Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")] = 100,
     seed: Seed = 0,
-    max_length: Annotated[int, typer.Option(help="Strings that do not end by this length are given up.")] = 100,
+    max_length: Annotated[int, typer.Option(help="Strings that reach this length without an end are left out.")] = 100,
     out: OutFile = None,
     force: Force = False,
 ) -> Output:
-    """Draw strings from a model, and write them as CSV with counts, which every command reads.
+    """Draw strings from a model, and write them as CSV with counts, which all commands can read.
 
-    They are drawn symbol by symbol from the model's normalised |scores| of what comes next, the most frequent first.
+    Each string is drawn symbol by symbol from the model's |scores| of the next symbol, divided by their sum. The file has the most
+    frequent strings first.
     """
     from ..lab.tables import drawn_warnings
     from ..models.sampling import draw
@@ -79,7 +80,7 @@ def sample(
 
 
 def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
-    """Strings with counts, as `sources.files.read_strings` reads them back; its header says what a symbol is."""
+    """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header says what a symbol is."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
@@ -88,7 +89,7 @@ def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
 
 
 def _written(text: str, out: Path | None, summary: str) -> Output:
-    """Write a file, and describe it; or the text itself for stdout."""
+    """Write the text to a file, and return a summary to print; without a file, return the text itself."""
     if out is None:
         return Output(text.removesuffix("\n"))
     write_file(out, text)

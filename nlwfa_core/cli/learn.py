@@ -1,4 +1,4 @@
-"""The commands that learn: `fit` and `select-rank`. Most of their options are fields of a recipe."""
+"""Define the commands `fit` and `select-rank`, which learn models. Most of their options are fields of a recipe."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def fit(
 
 
 def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit | StringFit, str, tuple[str, ...]]:
-    """Fit a recipe to strings. Returns the fit, its description and notes; `reading` is the time that reading the files took."""
+    """Fit a recipe to strings. Returns the fit, its description and notes; `reading` is the seconds spent on reading the files."""
     from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe, options_of
     from ..learning.learners import fit_strings
 
@@ -151,11 +151,11 @@ def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit |
 
 
 def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> Recipe:
-    """Make the recipe of a command's options. Raises RecipeError if one of these would have no effect."""
+    """Make a recipe from a command's options. Raises RecipeError if an option would have no effect."""
     if learner is None or rank is None:
         raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation")
     check_learner(learner, tuple(LEARNERS))
-    if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:  # one that only the two steps have
+    if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:  # an optimiser that only steps 1 and 2 have
         field_values = {**field_values, "optimizer_refinement": "lbfgs"}
     base = converged(field_values.get("refine", "none"))
     recipe = with_fields(base, {**field_values, "learner": learner, "rank": rank})
@@ -173,7 +173,7 @@ def _check_preset(learner: str | None, rank: int | None, validation: Path | None
 
 
 def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:
-    """Read validation strings, and give them and the training strings one alphabet, as the lab does."""
+    """Read validation strings, and renumber them and the training strings by one common alphabet."""
     from ..experiment.data import unseen_notes
 
     file = read_words(path, format, sample.alphabet)
@@ -186,26 +186,30 @@ def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, S
 def select_rank(
     train: Train,
     learner: Learner,
-    ranks: Annotated[str, typer.Option(help="Ranks to try, as 1,2,5,10 or as ranges: 2-20, or 5-50:5 in steps of 5.")],
+    ranks: Annotated[
+        str, typer.Option(help="Ranks to try: a list such as 1,2,5,10, or ranges such as 2-20, or 5-50:5 in steps of 5.")
+    ],
     field_values: Mapping[str, Any],
     validation: Annotated[Path | None, typer.Option(help=f"Validation strings: {STRINGS}")] = None,
     folds: Annotated[
         int | None,
-        typer.Option(help="Instead of --validation: cut the training strings into so many folds, and score each on its own."),
+        typer.Option(help="Instead of --validation: the number of folds for cross-validation on the training strings."),
     ] = None,
-    fold_seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds draw equal folds, by default 0.")] = None,
+    fold_seed: Annotated[
+        int | None, typer.Option(min=0, help="The seed that divides the strings into folds, by default 0.")
+    ] = None,
     metric: Annotated[str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")] = "wer",
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
     as_json: AsJson = False,
 ) -> Output:
-    """Learn with every rank, score on validation strings or by cross-validation, and print the best rank."""
+    """Learn a model with each rank, score it on validation strings or by cross-validation, and print the best rank."""
     from ..experiment.selection import select_rank as best_of_ranks
     from ..metrics.scores import TestSet
 
     if (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
-        raise RecipeError(f"a rank is chosen either on the strings of --validation or by --folds; got {got}")
+        raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
@@ -226,7 +230,7 @@ def select_rank(
 def _select_by_folds(
     read: tuple[Sample, tuple[str, ...]], recipe: Recipe, ranks: Sequence[int], folds: tuple[int, int], metric: str, as_json: bool
 ) -> Output:
-    """Cross-validate every rank on the strings that were read, with notes; `folds` are their number and their seed."""
+    """Cross-validate every rank. `read` has the strings and notes on reading them, `folds` the number and the seed of the folds."""
     from ..experiment.cross_validation import cross_validate
 
     check_one_of("metric", metric, SELECTION_METRICS)

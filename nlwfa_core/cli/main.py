@@ -1,4 +1,4 @@
-"""The table of commands, and those that draw strings, score a model and use it."""
+"""Define the table of commands, and the commands `generate`, `score`, `weights` and `next`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ app.command()(lab)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line with some arguments, by default those of this process. Returns the exit code."""
     return execute(app, arguments)
 
 
@@ -156,9 +156,9 @@ def score(
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="Another model's folder: the difference of both on the same test strings, with its interval."),
+        typer.Option(help="The folder of another model to compare with: prints the differences of all scores with intervals."),
     ] = None,
-    floor: Annotated[float, typer.Option(help="Raise normalised outputs that are below this number to it.")] = 0.0,
+    floor: Annotated[float, typer.Option(help="Raise normalised outputs below this number to this number.")] = 0.0,
     resamples: Annotated[
         int | None,
         typer.Option(
@@ -209,7 +209,7 @@ def score(
 
 
 def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
-    """Read a PAutomaC model over a model's alphabet. Raises RecipeError if the symbols can't be the same."""
+    """Read a PAutomaC model with the alphabet of the scored model. Raises RecipeError if that alphabet is not made of numbers."""
     if alphabet != Alphabet.numbered(len(alphabet)):
         raise RecipeError(
             f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the model's alphabet has {alphabet.summary}"
@@ -234,7 +234,7 @@ def weights(
 @app.command("next")
 def next_symbol(
     model: Model,
-    prefix: Annotated[str, typer.Option(help='Symbols, as "0 1 1" or "abba"; "" or λ is the empty prefix.')],
+    prefix: Annotated[str, typer.Option(help='Symbols, such as "0 1 1" or "abba"; "" or λ is the empty prefix.')],
     as_json: AsJson = False,
 ) -> Output:
     """Print the score of every symbol that can follow a prefix, and of the end of the string."""

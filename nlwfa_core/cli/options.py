@@ -1,7 +1,7 @@
-"""Options of commands that are made from a recipe's fields: type, default and bounds are the field's, the help is `fields.HELP`.
+"""Make options of commands from the fields of a recipe: each option has the type, default and bounds of its field.
 
-A command takes them as one parameter, `field_values`: flat name -> value, with only the options that were given, so that it can say
-which of them have no effect.
+The help of an option is that of its field in `fields.HELP`. A command takes all these options as one parameter, `field_values`:
+name of the field -> value. It contains only the options that were entered, so that the command can refuse those without effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
 from .terminal import Output
 
-# Options, as Python names them -> the flat names of the fields that they set.
+# Python's name of an option -> the names of the fields that it sets (as in `experiment.fields`).
 Options = Mapping[str, tuple[str, ...]]
 MATRIX: Options = {"prefixes": ("num_prefixes",), "suffixes": ("num_suffixes",)}
 NETWORKS: Options = {
@@ -50,14 +50,14 @@ LEARNING: Options = {
     "refine": ("refine",),
     **{name: (name,) for name in ("epochs_refinement", "rate_refinement", "batch", "weight_decay", "dropout", "restarts")},
 }
-UNBOUNDED = 2**31  # a bound from here on is no news to anybody
+UNBOUNDED = 2**31  # the help does not mention upper bounds from here on
 DEFAULTS = flat(converged())
 
 Command = Callable[..., Output]
 
 
 def takes_fields(options: Options) -> Callable[[Command], Command]:
-    """Give a command these options in place of its parameter `field_values`."""
+    """Decorate a command so that it has these options in place of its parameter `field_values`."""
 
     def with_options(command: Command) -> Command:
         @wraps(command)
@@ -85,7 +85,7 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
 
 
 def _annotation(field: str) -> Any:
-    """How typer reads an option. Without it the value is None, so the help has to say the field's default."""
+    """Make the annotation by which typer reads a field's option: None if the option is not entered; the help has the default."""
     part, name = FIELDS[field]
     info = PARTS[part].model_fields[name]
     kind = str if field == "hidden" else info.annotation
@@ -93,7 +93,7 @@ def _annotation(field: str) -> Any:
 
 
 def _range(info: FieldInfo, default: object) -> str:
-    """A sentence with the bounds of a field's value, if it has any, and its default.
+    """Write a sentence with the bounds of a field's value, if it has any, and its default.
 
     >>> from nlwfa_core.experiment.recipe import RefinementRecipe
     >>> fields = RefinementRecipe.model_fields
@@ -109,7 +109,7 @@ def _range(info: FieldInfo, default: object) -> str:
 
 
 def option_names(options: Options, fields: Collection[str]) -> list[str]:
-    """The options that set these fields, as they are typed.
+    """List the options that set some fields, as they are typed on the command line.
 
     >>> option_names(LEARNING, {"num_prefixes", "learning_seed"})
     ['--prefixes', '--seed']
@@ -118,7 +118,7 @@ def option_names(options: Options, fields: Collection[str]) -> list[str]:
 
 
 def no_effect(option: str, setting: str, need: str) -> RecipeError:
-    """The error for an option that was entered but would change nothing with the other options.
+    """Make the error for an option that was entered but has no effect together with the other options.
 
     >>> print(no_effect("--ridge", "--learner fac.non", "--learner SP"))
     --ridge has no effect with --learner fac.non; it needs --learner SP
@@ -127,18 +127,18 @@ def no_effect(option: str, setting: str, need: str) -> RecipeError:
 
 
 def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Recipe, unmet: Mapping[str, Condition]) -> None:
-    """Raise RecipeError if an option was entered that changes nothing.
+    """Raise RecipeError if an option was entered that has no effect.
 
     Parameters
     ----------
     options : mapping
         The options of the command.
     field_values : mapping
-        Flat name -> value, of the options that were entered.
+        Name of a field -> value, for the options that were entered.
     recipe : Recipe
-        With these values.
+        The recipe with these values.
     unmet : mapping
-        Flat name -> what the field would need, for those without effect (`fields.unmet_conditions`).
+        Name of a field without effect -> the condition under which it would have one (`fields.unmet_conditions`).
     """
     current = flat(recipe)
     for name, own in options.items():
@@ -155,5 +155,5 @@ def _option_of(options: Options, field: str) -> str:
 
 
 def typed(name: str) -> str:
-    """A field's option as typed on the command line."""
+    """Write an option as it is typed on the command line: "--" and its name."""
     return f"--{name.replace('_', '-')}"

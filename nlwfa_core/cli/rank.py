@@ -1,4 +1,4 @@
-"""The command `rank`: the likeliest next symbols after each prefix of a file, as in the SPiCe competition."""
+"""Define the command `rank`, which lists the likeliest next symbols after each prefix of a file, as in the SPiCe competition."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ def rank(
     model: Model,
     prefixes: Annotated[Path, typer.Option(help="Beginnings of strings: SPiCe, or any other format of strings, without counts.")],
     targets: Annotated[
-        Path | None, typer.Option(help="What followed each prefix: a SPiCe target file, or one symbol a line, -1 for the end.")
+        Path | None,
+        typer.Option(help="What followed each prefix: a SPiCe target file, or one symbol on each line, -1 for the end."),
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the ranking to this file, not to stdout.")] = None,
     format: Format = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object, not the ranking.")] = False,
     force: Force = False,
 ) -> Output:
-    """Rank the five likeliest next symbols after each prefix, a line each, -1 for the end, and score them by their targets."""
+    """Print the five likeliest next symbols after each prefix on a line (-1 is the end), and score them by the targets."""
     from ..metrics.diagnostics import divergence_warnings
     from ..metrics.ranking import rank_next, score_ranking
     from ..sources.prefixes import write_ranking
@@ -74,7 +75,7 @@ def rank(
 
 
 def _read_prefixes(path: Path, format: str, alphabet: Alphabet) -> tuple[StringFile, tuple[str, ...]]:
-    """Read prefixes for a model over `alphabet`, with notes. Raises RecipeError as `terminal.read_known_words` does."""
+    """Read prefixes for a model over `alphabet`, with notes. Raises RecipeError if a symbol is not in that alphabet."""
     from ..sources.prefixes import read_prefixes
 
     data = read_bytes(path)
@@ -86,7 +87,7 @@ def _read_prefixes(path: Path, format: str, alphabet: Alphabet) -> tuple[StringF
 
 
 def _read_targets(path: Path, prefixes: StringFile, num_symbols: int) -> tuple[Targets, tuple[str, ...]]:
-    """Read the targets of prefixes for a model with `num_symbols` symbols, with notes. Raises RecipeError."""
+    """Read the targets of prefixes for a model with `num_symbols` symbols, with notes. Raises RecipeError if they don't fit."""
     from ..sources.prefixes import read_targets, targets_of
 
     data = read_bytes(path)

@@ -1,4 +1,4 @@
-"""The command `reproduce`, which runs the paper's experiments again."""
+"""Define the command `reproduce`, which runs the paper's experiments again."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ def reproduce(
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds (0, 1, …) of draws and learners.")] = 10,
     quick: Annotated[bool, typer.Option("--quick", help="Do tiny runs in OUT/quick, to check that everything works.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Begin no run after this time; with 0, only write the page.")] = None,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Start no run after this time; with 0, only write the page.")] = None,
     train: Annotated[Path | None, typer.Option(help=f"verbs, spice-4: training strings. {STRINGS}")] = None,
-    validation: Annotated[Path | None, typer.Option(help="verbs: strings to score on; they choose nothing.")] = None,
-    prefixes: Annotated[Path | None, typer.Option(help="spice-4: prefixes to score on; they choose nothing.")] = None,
+    validation: Annotated[Path | None, typer.Option(help="verbs: strings to score on; no rank or model is chosen by them.")] = None,
+    prefixes: Annotated[
+        Path | None, typer.Option(help="spice-4: prefixes to score on; no rank or model is chosen by them.")
+    ] = None,
     targets: Annotated[Path | None, typer.Option(help="spice-4: what followed each prefix, a SPiCe file of targets.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace pages that another version of nlwfa wrote, or that were changed since.")
     ] = False,
 ) -> Output:
-    """Run one of the paper's experiments, trained in several ways and beside controls, and write the page about it.
+    """Run one of the paper's experiments, with several ways of training and with controls, and write a page of results.
 
-    Every run is saved as soon as it has finished, and the same command continues where the last one stopped, and writes its page
-    again. If a run fails, the page has the others, and the exit code is 1.
+    Each run is saved as soon as it has finished. If the command is stopped, the same command does the missing runs and writes the
+    page again. If a run fails, the page has the other runs, and the exit code is 1.
     """
     from ..reproduction.experiments import measure_missing
     from ..reproduction.pages import check_replaceable, write_pages
@@ -55,7 +57,7 @@ def reproduce(
             done = measure_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
         except RunsFailed as error:
             failures = (f"failed: {error}",)
-            done = measure_missing(plan, folder, seconds=0)  # the page of those that are there
+            done = measure_missing(plan, folder, seconds=0)  # reads the runs that are done, without doing others
     make_directory(folder)
     for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)

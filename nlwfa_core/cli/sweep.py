@@ -1,4 +1,4 @@
-"""The command `sweep`, which runs many recipes."""
+"""Define the command `sweep`, which runs many recipes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..sources.files import FORMATS
 from .sweep_files import check_files, read_sweep
 from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, progress_bar
 
-MAX_FAILURES_LISTED = 20  # the table has all of them
+MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
 
 
 def sweep(
@@ -26,11 +26,11 @@ def sweep(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786, in place of --jobs.")
     ] = None,
-    train: Annotated[Path | None, typer.Option(help=f"Training strings of one's own: {STRINGS}")] = None,
+    train: Annotated[Path | None, typer.Option(help=f"Your own training strings: {STRINGS}")] = None,
     test: Annotated[Path | None, typer.Option(help="Test strings; without them, some training strings are set aside.")] = None,
     solution: Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution.")] = None,
     true_model: Annotated[Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model.")] = None,
-    prefixes: Annotated[Path | None, typer.Option(help=f"Beginnings of strings, to be scored as SPiCe does: {STRINGS}")] = None,
+    prefixes: Annotated[Path | None, typer.Option(help=f"Beginnings of strings to score on, as in SPiCe: {STRINGS}")] = None,
     targets: Annotated[Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")] = None,
     format: Annotated[str | None, typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto.")] = None,
     intervals: Annotated[
@@ -40,9 +40,9 @@ def sweep(
 ) -> Output:
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
 
-    Every run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv, and the same command continues where the
-    last one stopped. If a run fails, the others go on, and the exit code is 1. Files of one's own may also be named in the sweep's
-    file, by "train", "test", "solution", "true_model", "prefixes" and "targets".
+    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If the command is stopped, the same command
+    does the missing runs. If a run fails, the others continue, and the exit code is 1. Your own files may also be named in the
+    sweep's file, by "train", "test", "solution", "true_model", "prefixes" and "targets".
     """
     from ..experiment.results import load_result
     from ..experiment.sweep_table import SweepTable, settings_in_words
@@ -72,7 +72,7 @@ def sweep(
     )
 
     def add_row(key: str, failure: str | None) -> str:
-        """Add the row of a run that has ended, and say how it ended."""
+        """Add the row of a run that has ended to the table, and describe how it ended."""
         try:
             outcome = load_result(folders.folder(key)) if failure is None else failure
         except RecipeError as error:  # the folder was damaged since
@@ -108,7 +108,7 @@ def sweep(
 
 
 def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:
-    """Raise RecipeError if there is a table that this sweep would not just complete."""
+    """Raise RecipeError if the file of the sweep's table exists, and is another file or has rows of other runs."""
     from ..experiment.sweep_table import num_rows_of_others
 
     lost = num_rows_of_others(path, recipes)

@@ -1,4 +1,4 @@
-"""The files that a sweep names by their paths: they are put on the shelf of the lab's folder, where its workers read them."""
+"""Read the files that a sweep names by their paths, and store them in the lab's folder, from which its workers read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..files import SHA256, FileShelf, from_json, to_json
 from ..sources.recognition import reading_of
 from .terminal import errors_naming, file_name, read_bytes
 
-# A file's key in a sweep and its option -> the field of a recipe that holds its hash.
+# The key of a file in a sweep, which is also the name of its option -> the field of a recipe that holds the file's hash.
 FIELDS = {
     "train": "upload",
     "test": "upload_test",
@@ -35,23 +35,25 @@ NEEDS = (
 def read_sweep(
     content: bytes, folder: Path, options: Mapping[str, Path | None], format: str | None, shelf: FileShelf
 ) -> tuple[bytes, list[str]]:
-    """Read a sweep, and put the files on the shelf that it or the command's options name by their paths.
+    """Read a sweep, and store the files that the sweep or the command's options name by their paths.
 
     Parameters
     ----------
     content : bytes
-        Of the sweep's file.
+        The content of the sweep's file.
     folder : Path
-        The folder of that file, to which the paths in it are relative.
+        The folder of that file, to which the paths in the file are relative.
     options : mapping of str to Path
-        Key of `FIELDS` -> path, in place of one in the sweep's file.
+        Key of `FIELDS` -> path of a file, which replaces the path in the sweep's file.
     format : str or None
-        Of the strings, in place of the sweep's `format`.
+        The format of the strings, which replaces `format` in the sweep's file.
+    shelf : FileShelf
+        The place where files are stored under their hashes.
 
     Returns
     -------
     tuple of bytes and list of str
-        The sweep as JSON that names the files by their hashes, and a sentence for each file that says how it was read.
+        The sweep as JSON that names the files by their hashes, and for each file a sentence on how it was read.
 
     Raises
     ------
@@ -70,14 +72,14 @@ def read_sweep(
     base = lists.setdefault("base", {})
     data = base.setdefault("data", {}) if isinstance(base, dict) else None
     if not isinstance(data, dict):
-        return to_json(lists).encode(), []  # which is refused with the reason
+        return to_json(lists).encode(), []  # the caller's check will raise the error
     for key, field in FIELDS.items():
         if (value := data.get(field)) and not (isinstance(value, str) and SHA256.fullmatch(value)):
             raise RecipeError(f'base.data.{field} can\'t hold a path; write "{key}": "PATH" beside "base", or use {_option(key)}')
     if paths:
         _check(paths, data)
         data["source"] = "upload"
-        data.setdefault("num_strings", limits.most("generated_strings"))  # all of them
+        data.setdefault("num_strings", limits.most("generated_strings"))  # by default, use all strings of the file
     if format is not None:
         data["upload_format"] = format
     readings = _shelve(paths, data, shelf)
@@ -85,7 +87,7 @@ def read_sweep(
 
 
 def _check(paths: Mapping[str, Path], data: Mapping[str, Any]) -> None:
-    """Raise RecipeError if files are named that have no effect."""
+    """Raise RecipeError if a sweep names files that have no effect."""
     if data.get("source", "upload") != "upload":
         raise RecipeError(f"source must be upload, or left out, if files are named; got {str(data['source'])[:60]!r}")
     for key, needed in NEEDS:
@@ -94,7 +96,7 @@ def _check(paths: Mapping[str, Path], data: Mapping[str, Any]) -> None:
 
 
 def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -> list[str]:
-    """Put each file on the shelf and its hash into the base recipe's data; say how each was read."""
+    """Store each file, put its hash into the base recipe's data, and return for each file a sentence on how it was read."""
     from ..experiment.data import reading_alone
 
     readings = []
@@ -107,7 +109,7 @@ def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -
 
 
 def check_files(recipes: Mapping[str, Recipe], shelf: FileShelf) -> None:
-    """Raise RecipeError if a recipe reads a file that it does not name, or that is not on the shelf."""
+    """Raise RecipeError if a recipe has the source "upload" without a file, or if its file is not on the shelf."""
     advice = 'name it by its path: "train": "PATH" in the sweep\'s file, or --train PATH'
     for data in {recipe.data for recipe in recipes.values() if recipe.data.source == "upload"}:
         if not data.upload:

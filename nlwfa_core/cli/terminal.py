@@ -1,6 +1,6 @@
-"""What all commands share: errors as one line, a progress bar on terminals, reading and writing files.
+"""Provide what all commands need: errors as one line, a progress bar on terminals, reading and writing files.
 
-A command returns its `Output`. Nothing is printed before it has succeeded, so a command that fails leaves stdout empty.
+A command returns its `Output`, which is printed when the command has succeeded. So a command that fails leaves stdout empty.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 
 # Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its traceback.
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-ALLOWED_CHOICES = "is not one of"  # before the choices in a message of typer
+ALLOWED_CHOICES = "is not one of"  # the words before the list of choices in a message of typer
 
 # Options that several commands have.
-STRINGS = "PAutomaC or SPiCe, a string a line, CSV with counts, or JSON lines."
-Seed = Annotated[int, typer.Option(help="Equal seeds, equal results.")]
+STRINGS = "PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON lines."
+Seed = Annotated[int, typer.Option(help="The seed of all random numbers: equal seeds give equal results.")]
 Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens, csv or json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Model = Annotated[Path, typer.Option(help="The folder that `fit` or `fit-values` wrote.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier command wrote there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file or model that an earlier command wrote there.")]
 
 
 @dataclass(frozen=True)
 class Output:
-    """The text that a command prints.
+    """Holds the text that a command prints.
 
     Attributes
     ----------
     text : str
-        For stdout.
+        The text for stdout.
     notes : tuple of str
-        For stderr, one line each.
+        Lines for stderr.
     code : int
         The exit code: 0, or RUN_FAILED if some of several runs failed.
     """
@@ -72,9 +72,9 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     Parameters
     ----------
     app : typer.Typer
-        Its commands return an `Output`.
+        The program, whose commands return an `Output`.
     arguments : sequence of str or None
-        None: those of this process, whose warnings are then switched off.
+        The arguments of the command; None for those of this process, in which Python's warnings are then switched off.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without λ shows \u03bb
     if arguments is None and not sys.warnoptions:
-        warnings.simplefilter("ignore")  # what users have to know is in the notes
+        warnings.simplefilter("ignore")  # users find everything that they need to know in the notes
     try:
         limits.check_settings()
         outcome = app(args=arguments, prog_name="nlwfa", standalone_mode=False)
@@ -126,7 +126,7 @@ def _fail(message: str, code: int = BAD_INPUT) -> int:
 
 
 def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """Say what is wrong with a command line, in the form of our own errors, and which help has more."""
+    """Reword a usage error of typer in the form of our own errors, and name the command whose help explains more."""
     context, option, cause = (getattr(error, name, None) for name in ("ctx", "param", "__cause__"))
     message = error.format_message()
     if isinstance(cause, ValidationError) and option is not None:
@@ -143,13 +143,13 @@ def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str
     else:
         message = _parser_message(error, message)
     ended = message if message.endswith((".", "?")) else f"{message}."
-    # An option without its value has no context.
+    # typer's error for an option without its value does not say which command it belongs to.
     command = context.command_path if context else " ".join(["nlwfa", *(word for word in arguments[:1] if word[:1].isalpha())])
     return f"{ended} See {command} --help."
 
 
 def _parser_message(error: typer.TyperException, message: str) -> str:
-    """Reword what the parser says: name what is missing with its purpose, and the commands that there are."""
+    """Reword a message of the parser: name a missing option with its purpose, and list the commands if one is unknown."""
     context, option, name = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
     if option is not None and message.startswith("Missing "):
         typed_name, purpose = option.opts[-1], option.help.rstrip(".")
@@ -200,14 +200,14 @@ def progress_bar() -> Iterator[Report]:
 
 
 def log_line(text: str) -> None:
-    """Print a line on stderr while a command runs, unless that is a terminal, which has the progress bar."""
+    """Print a line on stderr while a command runs, unless stderr is a terminal, which shows the progress bar instead."""
     if sys.stderr is not None and not sys.stderr.isatty():
         print(_one_line(text), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
-    """Prefix errors about a file's content with the file's name."""
+    """Prefix the RecipeErrors that are raised in this block with a file's path."""
     try:
         yield
     except FormatError as error:
@@ -215,12 +215,12 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file up to the limit on its size. Raises RecipeError if that fails."""
+    """Read a file. Raises RecipeError if the file can't be read, or is larger than the limit."""
     return read_capped(path, limits.most("file_bytes"))
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
-    """Read the strings of a file, as `sources.files.read_strings` does. The first note says how; an error names the file."""
+    """Read the strings of a file by `sources.files.read_strings`, with a first note on how it was read. Errors name the file."""
     data = read_bytes(path)
     with errors_naming(path):
         file = read_strings(data, format, alphabet)
@@ -228,7 +228,7 @@ def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> Str
 
 
 def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Sample, tuple[str, ...]]:
-    """Read and count training strings, with notes, the first on how they were read. PAutomaC and SPiCe files may have any size.
+    """Read and count training strings, with notes, the first on how the file was read. PAutomaC and SPiCe files may have any size.
 
     Raises
     ------
@@ -267,7 +267,10 @@ def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:
 
 
 def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) -> None:
-    """Raise RecipeError if a word has a symbol outside `alphabet`. The words are over `used`, which starts with `alphabet`."""
+    """Raise RecipeError if a word has a symbol outside `alphabet`.
+
+    The words are over the alphabet `used`, which begins with the symbols of `alphabet`.
+    """
     for position in np.flatnonzero(words.symbols >= len(alphabet))[:1]:
         number = int(np.searchsorted(words.offsets, position, side="right"))
         symbol = quoted(used.symbols[words.symbols[position]])
@@ -275,7 +278,7 @@ def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) ->
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file completely or not at all. A link is followed; a device or pipe is written to directly."""
+    """Write a file completely or not at all. Links are followed; a device or pipe is written to directly."""
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
@@ -317,7 +320,7 @@ def check_new_model(directory: Path, force: bool) -> None:
 
 
 def _holds_model(directory: Path) -> bool:
-    """Whether a folder's model.json is one that `save_model` wrote."""
+    """Return whether a folder has a model.json that `save_model` wrote."""
     try:
         header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
     except RecipeError:
@@ -334,7 +337,7 @@ def check_new_file(path: Path | None, force: bool) -> None:
 
 
 def read_model(path: Path) -> SavedModel:
-    """Read a model's folder, which may also be named by one of the files in it. Raises RecipeError if it holds no valid model."""
+    """Read a model from its folder, or from the path of a file in it. Raises RecipeError if the folder has no valid model."""
     from ..models.files import MODEL_FILES, load_model
 
     directory = path.parent if path.name in MODEL_FILES else path
@@ -345,7 +348,7 @@ def read_model(path: Path) -> SavedModel:
 
 
 def peak_memory() -> str:
-    """Say how much memory this process has used at most."""
+    """Write how much memory this process has used at most, in MiB."""
     try:
         import resource
     except ImportError:  # Windows
@@ -355,5 +358,5 @@ def peak_memory() -> str:
 
 
 def file_name(path: Path) -> str:
-    """The last part of a path, as text that can be written as UTF-8 whatever its bytes are."""
+    """Return the last part of a path as text, in which bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")

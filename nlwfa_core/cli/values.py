@@ -1,4 +1,4 @@
-"""The commands for functions that are not distributions: `fit-values` and `score-values`."""
+"""Define the commands `fit-values` and `score-values`, for functions of strings that are not probabilities."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Learner = Annotated[str, typer.Option(help=f"How to learn: {', '.join(HANKEL_LEA
 
 
 def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
-    """Read a file of strings and values. The first note says how; an error names the file."""
+    """Read a file of strings and values, with a first note on how it was read. Errors name the file."""
     from ..sources.values import read_values
 
     data = read_bytes(path)
@@ -59,9 +59,10 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
 
 
 def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
-    """`fields.unmet_conditions` of learning from values.
+    """Compute `fields.unmet_conditions` for learning from values.
 
-    Step 1 is always trained, because unknown cells have no part in a closed form; linear transitions always have one.
+    It differs from learning from strings in two points: step 1 is always trained, because with unknown cells it has no closed form,
+    and linear transitions always have a closed form.
     """
     unmet = unmet_conditions(recipe)
     if recipe.learning.kind.networks:
@@ -71,7 +72,7 @@ def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
             learners = tuple(name for name, learner in LEARNERS.items() if learner.nonlinear_transitions)
             unmet |= dict.fromkeys(("width_transitions", "epochs_transitions", "rate_transitions"), ("learner", learners))
     if refine != "none":
-        unmet.pop("learning_seed", None)  # the seed of the random starts
+        unmet.pop("learning_seed", None)  # has an effect, because it is also the seed of the random starts
     return unmet
 
 

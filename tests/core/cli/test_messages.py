@@ -63,13 +63,13 @@ MESSAGES = {
     "fit --train train --learner SP --rank 2 --out train/sub": "can't write to train/sub: PLACE/train is a file",
     "fit --train short --learner SP --rank 2 --out new": "short: line 3: length 2 is declared, but 1 symbol follows",
     "fit --learner SP --rank 2 --out new": (
-        "--train is needed (training strings: PAutomaC or SPiCe, a string a line, CSV with counts, or JSON lines). "
+        "--train is needed (training strings: PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON lines). "
         "See nlwfa fit --help."
     ),
     "select-rank --train train --learner SP --ranks": "--ranks needs a value. See nlwfa select-rank --help.",
     "score --model notes --test train": "a model must be a folder that nlwfa wrote, or a file in it; notes holds no model",
     "weights --model none": (
-        "--words is needed (the words: PAutomaC or SPiCe, a string a line, CSV with counts, or JSON lines). "
+        "--words is needed (the words: PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON lines). "
         "See nlwfa weights --help."
     ),
     "sample --model none --max-length x": "--max-length must be a whole number; got 'x'. See nlwfa sample --help.",
