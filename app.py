@@ -1,4 +1,4 @@
-"""NL-WFA Lab: the entry file. Sets the page up, draws the shared sidebar, and runs the chosen page."""
+"""Start NL-WFA Lab: set up the page, draw the sidebar that all pages share, and run the chosen page. Streamlit runs this file."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Compare: runs side by side, and learners over ranks, sample sizes and seeds, beside the reference models."""
+"""Compare page: shows runs side by side, and learners by rank, sample size and seed, beside the reference models."""
 
 import streamlit as st
 

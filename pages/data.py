@@ -1,4 +1,4 @@
-"""Data: generate or upload strings, and look at them."""
+"""Data page: generates strings or takes uploaded ones, and shows them."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Hankel: the matrix under the linked lens, its approximation by a rank or a model, and its singular values."""
+"""Hankel page: shows the matrix, its approximation by a truncated SVD or a model, and its singular values."""
 
 import streamlit as st
 
@@ -49,4 +49,4 @@ st.latex(
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
 view.rank_cut(recipe)
-st.caption("Drag the cut, or change the rank in the sidebar: everything on this page that depends on the rank updates too.")
+st.caption("Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated.")

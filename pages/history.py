@@ -1,4 +1,4 @@
-"""History: every run so far; search, open and compare runs, and take them to another lab."""
+"""History page: lists every run so far; runs can be searched, opened, compared, and exported to another lab."""
 
 from pages.shared import sidebar, widgets
 from pages.views import history as view
@@ -20,7 +20,7 @@ with widgets.errors_as_messages():
         query = view.query_controls(run_list, choices)
         page = view.page_of(run_list, query)
         picked = view.table(run_list, page, query)
-        view.undo_bar(run_list)  # at the place of the button that deleted
+        view.undo_bar(run_list)  # in the place where the Delete button was
         view.actions(run_list, picked, choices.tags)
         view.one_run(run_list, picked)
         view.watch(run_list, page, query)

@@ -1,4 +1,4 @@
-"""Predict: one string under every model, while it is typed; the calculation by hand; strings drawn from a model."""
+"""Predict page: shows a string's weight under every model while it is typed, the calculation by hand, and drawn strings."""
 
 from pages.shared import cache, pins, sidebar, widgets
 from pages.views import predict as view

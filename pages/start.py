@@ -1,4 +1,4 @@
-"""Start: what the lab is, its lessons, and other ways to begin."""
+"""Start page: explains the lab, and offers its lessons and presets."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""States: a string's walk; the states of prefixes along their principal components; one model over another; a WFA as a graph."""
+"""States page: shows a string's way from state to state, prefixes' states, two models' states together, and a WFA as a graph."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Status: what the server is doing now, for whoever runs it."""
+"""Status page: shows what the server is doing now, for the person who runs it."""
 
 from pages.shared import sidebar
 from pages.views import status as view

@@ -1,4 +1,4 @@
-"""Take away: a run as program, notebook, recipe, model, data, figures and report; and a recipe loaded back."""
+"""Take away page: offers a run as program, notebook, recipe, model, data, figures and report, and loads a recipe's file."""
 
 import streamlit as st
 
@@ -20,7 +20,9 @@ st.code(link, language=None, wrap_lines=True)
 st.subheader("Keep the results", anchor=False)
 result = cache.result(run_recipe)
 if result is None:
-    st.markdown("This run has not been trained yet. Once it has, its model, scores, figures and report will be here.")
+    st.markdown(
+        "This run has not been trained yet. When it is trained, you can download its model, scores, figures and report here."
+    )
 training.train_controls([run_recipe], f"Train {run_recipe.learning.learner}", "take_away")
 if result is not None:
     with widgets.errors_as_messages():

@@ -1,4 +1,4 @@
-"""Train: one learner or all four, step by step or live, and the results."""
+"""Train page: trains one learner or all four, shows the training live or step by step, and the results."""
 
 import streamlit as st
 
@@ -34,7 +34,7 @@ if result.report.logs:
     if kind.networks and (optimizer == "lbfgs" or (optimizer == "lm" and kind.nonlinear_factorisation)):
         st.caption(LBFGS_DEPENDENT)
 radius = None if kind.networks else result.report.spectral_radius
-if radius is not None and radius < 1:  # else a warning above says so
+if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
     st.caption(f"The sum of all weights converges (spectral radius of ΣA {tables.format_score(radius)} < 1).")
 
 st.subheader("On the test strings", anchor=False)

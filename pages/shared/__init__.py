@@ -1,4 +1,4 @@
-"""Modules that at least two pages use. A module that only one page uses belongs in `pages/views`.
+"""Provide what at least two pages use. A module that only one page uses belongs in `pages/views`.
 
 In reading order: `server` (this server's folders and memory), `visitor` (who is looking), `widgets` (messages, tables, escaped
 text), `navigation` (the table of pages), `url_parameters` (those without a widget), `cache` (cached values of recipes),

@@ -1,9 +1,9 @@
-"""Computes values from recipes and caches them across reruns and visitors: strings, matrices, models, finished runs.
+"""Compute values from recipes, and cache them for all reruns and visitors: strings, matrices, models, finished runs.
 
-The cache hashes a recipe's key, so it never hashes an array. Nothing here starts the job runner.
+The cache hashes the key of a recipe, never an array. This module does not start the job runner.
 
-Uploaded strings may be large, and few visitors share them. So they are in memory only while one of the sessions that use them is
-connected; all others stay until newer ones take their places.
+Uploaded strings may be large, and few visitors share them. So values made from them are in memory only while one of the sessions
+that use them is connected; all other values stay until newer ones replace them.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Rec
 
 @cache
 def lessons() -> dict[str, Lesson]:
-    """Name -> lesson, in their order."""
+    """Read all lessons, name -> lesson, in their order."""
     return read_lessons(ASSETS / "lessons")
 
 
 @st.cache_resource(show_spinner=False)
 def uploads() -> FileShelf:
-    """The uploaded files and the lessons' strings, so that a link into a lesson works on any server."""
+    """Open the shelf of uploaded files. It also has the lessons' strings, so that a link to a lesson works on any server."""
     shelf = FileShelf(home() / "uploads")
     for lesson in lessons().values():
         if lesson.strings:
@@ -67,12 +67,12 @@ def uploads() -> FileShelf:
 
 @st.cache_data(max_entries=256, ttl=60, show_spinner=False)
 def bytes_on_disk(part: str = "") -> int:
-    """Size of the lab's folder or of a part of it; the value may be a minute old."""
+    """Return the size of the lab's folder, or of a folder in it, in bytes; the value may be a minute old."""
     return folder_bytes(home() / part)
 
 
 def result(recipe: Recipe) -> Result | None:
-    """The finished run of a recipe, no matter who started it; None if there is none yet, or its files are damaged."""
+    """Return the finished run of a recipe, no matter who started it; None if there is none yet, or its files are damaged."""
     if not _folders().has(recipe.key()):
         return None
     with suppress(RecipeError):
@@ -81,19 +81,19 @@ def result(recipe: Recipe) -> Result | None:
 
 
 def results_of_learners(recipe: Recipe, learners: Iterable[str] = LEARNERS) -> dict[str, Result]:
-    """Learner -> finished run, for runs that differ from a recipe only in the learner. Includes opponents."""
+    """Collect the finished runs that differ from a recipe only in the learner, learner -> run; by default of all learners."""
     results = {learner: result(recipe.with_learner(learner)) for learner in learners}
     return {learner: run for learner, run in results.items() if run is not None}
 
 
 def default_learner(recipe: Recipe, results: dict[str, Result]) -> str:
-    """The sidebar's learner if it has been run, otherwise the first that has."""
+    """Choose among `results` the learner of the sidebar's recipe if it has a result, otherwise the first learner."""
     return recipe.learning.learner if recipe.learning.learner in results else next(iter(results))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def finished(key: str) -> Result:
-    """A finished run, read from disk. Raises RecipeError if there is none."""
+    """Read a finished run from disk. Raises RecipeError if there is none."""
     return _folders().result(key)
 
 
@@ -102,7 +102,7 @@ def _folders() -> RunFolders:
 
 
 def data(recipe: DataRecipe) -> Data:
-    """A recipe's strings."""
+    """Return a recipe's strings."""
     if recipe.source == "upload" and not recipe.upload:
         raise RecipeError("No file was uploaded yet: upload one on the Data page, or choose another source.")
     if not recipe.upload:
@@ -125,30 +125,30 @@ def _read_uploaded_data(recipe: DataRecipe) -> Shared[Data]:
 
 
 def _in_a_session() -> bool:
-    """Whether a page asks, and not the thread of a download, which has no session whose cache could hold a value."""
+    """Return whether a page calls this, not the thread of a download, which has no session and so no session's cache."""
     return get_script_run_ctx(suppress_warning=True) is not None
 
 
 class Shared(Generic[Value]):
-    """A value that all sessions share that use it."""
+    """Holds a value for all sessions that use it. It is freed when none of their caches holds it any more."""
 
     def __init__(self, value: Value) -> None:
         self.value = value
 
 
-# What the sessions' caches hold at this moment.
+# The values that sessions' caches hold at this moment.
 _shared: WeakValueDictionary[tuple[str, str], Shared[Any]] = WeakValueDictionary()
 _computing: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
 
 def _shared_value(kind: str, recipe: DataRecipe, compute: Callable[[], Value]) -> Shared[Value]:
-    """The value that another session has, or else a new one; it is computed once, whoever asks for it at the same time."""
+    """Return the value that another session's cache holds, or compute it, only once even if several sessions need it now."""
     key = kind, recipe.key()
     with _computing[key]:
         value = _shared.get(key)
         if value is None:
             value = _shared[key] = Shared(compute())
-            trim_memory()  # reading takes several times what it returns
+            trim_memory()  # computing needs several times the memory of the value
         return value
 
 
@@ -164,7 +164,7 @@ def singular_values(recipe: DataRecipe, basis: HankelRecipe) -> TruncatedSVD:
 
 @st.cache_data(max_entries=256, show_spinner=False, hash_funcs=KEYED)
 def linear_loss(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> float | None:
-    """SP's loss, for curves of the factorisation; None if the matrix allows none."""
+    """Compute SP's loss at a rank, to compare the factorisation's curve with; None if it is not defined for the matrix."""
     with suppress(RecipeError):
         return spectral_loss(hankel(recipe, basis), rank)
     return None
@@ -178,7 +178,7 @@ def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
 
 @st.cache_resource(max_entries=16, show_spinner="Computing the matrix…", hash_funcs=KEYED)
 def matrix(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) -> Matrix:
-    """The matrix under the lens: a block of H, an approximation of it, or the difference."""
+    """Compute the matrix that the lens shows: a block of H, an approximation of it, or the difference."""
     model = finished(choice.model).model if choice.model else None
     return choice.matrix(hankel(recipe, basis), singular_values(recipe, basis), model)
 
@@ -191,7 +191,7 @@ def lens_layer(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) ->
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
 def lens_error(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) -> float:
-    """‖H − Ĥ‖ / ‖H‖ of the matrix whose residual is shown."""
+    """Compute the relative error ‖H − Ĥ‖ / ‖H‖ of the approximation that `choice` names."""
     return relative_error(choice.block(hankel(recipe, basis)), matrix(recipe, basis, choice))
 
 
@@ -203,7 +203,7 @@ def lens_basis(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str
 
 @st.cache_resource(max_entries=32, show_spinner="Projecting the states…", hash_funcs=KEYED)
 def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int, model: str) -> dict[str, Any]:
-    """Points of a run's states; or of the singular vectors, if there is no run or its states can't be drawn."""
+    """Make the payload of the points: a run's states, or rows of singular vectors if the run does not exist or can't be drawn."""
     H, choice = hankel(recipe, basis), MatrixChoice(symbol)
     if model:
         run = finished(model)
@@ -215,7 +215,7 @@ def lens_points(recipe: DataRecipe, basis: HankelRecipe, symbol: int, rank: int,
 
 @st.cache_resource(max_entries=16, show_spinner="Decomposing…", hash_funcs=KEYED)
 def spectral(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> Spectral:
-    """Spectral learning with all intermediate results."""
+    """Learn by SP, with all intermediate results."""
     return stepping.spectral(hankel(recipe, basis), rank)
 
 
@@ -235,12 +235,12 @@ def grouped_graph(recipe: Recipe, number: int) -> walk.Graph:
 
 @st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)
 def prefixes(recipe: DataRecipe, number: int) -> Words:
-    """The most frequent prefixes of the training strings, whatever the Hankel matrix counts."""
+    """Find the most frequent prefixes of the training strings, for any statistic of the Hankel matrix."""
     return select_basis(data(recipe).train, number, 1).prefixes
 
 
 def reference_models(recipe: DataRecipe) -> dict[str, Model]:
-    """Models that are no learner's: name -> model."""
+    """Return the models that are not learned from a Hankel matrix, name -> model: uniform, n-gram and, if known, the true model."""
     if not recipe.upload:
         return _generated_references(recipe)
     return (_uploaded_references if _in_a_session() else _count_uploaded_references)(recipe).value
@@ -267,17 +267,17 @@ def references(recipe: DataRecipe) -> dict[str, Scores]:
 
 @st.cache_resource(max_entries=64, show_spinner="Scoring single strings…", hash_funcs=KEYED)
 def run_string_scores(recipe: Recipe) -> StringScores:
-    """What each test string adds to a finished run's scores. Raises RecipeError if there is no such run."""
+    """Compute the contribution of each test string to a finished run's scores. Raises RecipeError if there is no such run."""
     return string_scores(finished(recipe.key()).model, data(recipe.data).test)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Scoring single strings…", hash_funcs=KEYED)
 def reference_string_scores(recipe: DataRecipe, name: str) -> StringScores:
-    """The same of a reference model."""
+    """Compute the contribution of each test string to a reference model's scores."""
     return string_scores(reference_models(recipe)[name], data(recipe).test)
 
 
 @st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
 def score_intervals(recipe: Recipe) -> dict[str, Interval]:
-    """The intervals of a finished run's scores over the test strings."""
+    """Compute the intervals of a finished run's scores, by resampling the test strings."""
     return run_intervals(finished(recipe.key()).scores, run_string_scores(recipe))

@@ -1,4 +1,4 @@
-"""A question that is entered: its field, one try, a second, then the solution with what was entered beside what is true.
+"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution beside the visitor's answers.
 
 The session keeps the responses. Each is a small value, so that they can be collected elsewhere.
 """
@@ -19,13 +19,13 @@ PLACES = ("first", "second", "third")
 
 
 def responses() -> dict[tuple[str, int], Response]:
-    """All responses of this session: name and seed of the question -> response."""
+    """Return all responses of this session: (name, seed) of the question -> response."""
     saved: dict[tuple[str, int], Response] = st.session_state.setdefault(RESPONSES, {})
     return saved
 
 
 def exercise(task: str, seed: int, question: Question) -> None:
-    """Draw a question with a key: its entry, or what came of it."""
+    """Draw the fields for the answer to a question, or the result if the question has been answered."""
     assert question.key is not None
     key, response = question.key, responses().get((task, seed), Response(task, seed))
     name = re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
@@ -58,7 +58,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
 
 
 def _result(response: Response, key: Key) -> None:
-    """What was entered, beside what is true."""
+    """Draw the visitor's answers beside the right answer."""
     entered = ", then ".join(_said(key, answer) for answer in response.answers)
     if response.correct:
         try_ = "" if response.tries == 1 else f" at the {PLACES[response.tries - 1]} try"
@@ -74,12 +74,12 @@ def _same(key: Key, answer: str) -> bool:
 
 
 def _said(key: Key, answer: str) -> str:
-    """What was entered, as the sentence quotes it."""
+    """Write an answer as it is quoted in a sentence."""
     return f"*{key.written(answer)}*" if isinstance(key, NumberKey | NumbersKey) else f"“{key.written(answer)}”"
 
 
 def _fields(key: Key, name: str, seed: int) -> list[str]:
-    """Draw the widgets of an answer; returns their keys."""
+    """Draw the widgets for an answer. Returns their keys."""
     if isinstance(key, ChoiceKey) and key.several:
         st.caption("Choose all that are right.", width="content")
         for number, option in enumerate(key.options):
@@ -112,7 +112,7 @@ def _fields(key: Key, name: str, seed: int) -> list[str]:
 
 
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
-    """Read the widgets of an answer, and check it. For callbacks."""
+    """Read an answer from its widgets, and check it. To be called in callbacks."""
     errors = st.session_state.setdefault(ERRORS, {})
     errors.pop((task, seed), None)
     before = responses().get((task, seed), Response(task, seed))
@@ -123,7 +123,7 @@ def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
 
 
 def _text(key: Key, fields: list[str]) -> str:
-    """The values of an answer's widgets as the text that its key reads."""
+    """Join the values of an answer's widgets to the text that the question's key can read."""
     values = [st.session_state.get(field) for field in fields]
     if isinstance(key, ChoiceKey) and key.several:
         return SEPARATOR.join(option.text for option, ticked in zip(key.options, values, strict=True) if ticked)
@@ -135,6 +135,6 @@ def _text(key: Key, fields: list[str]) -> str:
 
 
 def _show(response: Response) -> None:
-    """Open the solution. For callbacks."""
+    """Show the solution. To be called in callbacks."""
     responses()[response.task, response.seed] = response.opened()
     st.session_state.get(ERRORS, {}).pop((response.task, response.seed), None)

@@ -1,6 +1,7 @@
-"""The lesson above a page: a step's text, the recipe that it speaks about, the buttons that change it, and its question.
+"""Draw the open lesson above a page: a step's text, the buttons that change the recipe, and the step's question.
 
-Entering a step sets its recipe. A recipe of the visitor's own, which no lesson and no preset has set, can be brought back.
+Opening a step sets the sidebar to the recipe that its text is about. If the visitor had a recipe of their own, which no lesson and
+no preset has set, a button restores it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from pages.shared.widgets import error_toast
 
 LESSON, STEP, GO = "lesson", "step", "lessons.go"
 SHOW, ALL = "show", "all"  # the parameter with the names of the controls to show; ALL among them shows all
-MINE = "lessons.mine"  # the name and index of a step, and the values of the controls before it was entered
-VISIT = "lessons.visit"  # how many steps have been entered
-COMPARED = (1, 2, 3, 5, 10)  # ranks that a step on Compare shows at first
+MINE = "lessons.mine"  # the lesson and the index of a step, and the values of the controls before that step was opened
+VISIT = "lessons.visit"  # how many steps have been opened
+COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component("nlwfa.look", js=(ASSETS / "look" / "look.js").read_text(encoding="utf-8"))
 
 
 def current() -> tuple[Lesson, int] | None:
-    """The open lesson and the index of its step, from 0."""
+    """Return the open lesson and the index of its step, from 0; None if no lesson is open."""
     name, step = url_parameters.value(LESSON), url_parameters.value(STEP)
     if name and name not in cache.lessons():
         close()
@@ -45,7 +46,7 @@ def current() -> tuple[Lesson, int] | None:
 
 
 def open_lesson(name: str, index: int = 0) -> None:
-    """Go to a step, to its page, and to its recipe. For callbacks."""
+    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks."""
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
@@ -60,14 +61,14 @@ def open_lesson(name: str, index: int = 0) -> None:
 
 
 def enter_by_link() -> None:
-    """Set the recipe of a link's step, if the link has no field of a recipe. Only in a session's first run."""
+    """Set the recipe of the step that a link opens, unless the link sets a recipe itself. Only in the first run of a session."""
     position = None if sidebar.CURRENT in st.session_state or set(FIELDS) & set(st.query_params) else current()
     if position and position[0].steps[position[1]].recipe:
         _set_scene(position[0].steps[position[1]])
 
 
 def _set_scene(step: Step) -> None:
-    """Set the recipe of a step and, on Compare, the models that it compares."""
+    """Set the sidebar to the recipe of a step and, if its page is Compare, set the learners and ranks that it compares."""
     if step.recipe is None:
         return
     sidebar.set_recipe(step.recipe)
@@ -80,7 +81,7 @@ def _set_scene(step: Step) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _recipes_of_the_lab() -> frozenset[str]:
-    """Keys of the recipes that lessons and presets set: nobody misses them."""
+    """Return the keys of the recipes that lessons and presets set, which need not be restored for a visitor."""
     recipes: list[Recipe | None] = [recipe for _, recipe in PRESETS.values()]
     for lesson in cache.lessons().values():
         for step in lesson.steps:
@@ -89,31 +90,31 @@ def _recipes_of_the_lab() -> frozenset[str]:
 
 
 def close() -> None:
-    """Leave the lesson. That it showed all controls is forgotten with it."""
+    """Leave the lesson. If the visitor had chosen to show all controls during the lesson, this choice is removed, too."""
     url_parameters.set_value(LESSON, "")
     url_parameters.set_value(STEP, "")
     url_parameters.set_value(SHOW, ",".join(name for name in url_parameters.value(SHOW).split(",") if name != ALL))
 
 
 def controls_of_step() -> tuple[str, ...]:
-    """Names of the controls that the open step shows; empty for all."""
+    """Return the names of the controls that the open step shows; empty for all."""
     position = current()
     return position[0].steps[position[1]].show if position else ()
 
 
 def next_lesson(name: str) -> str:
-    """The name of the following lesson; empty after the last."""
+    """Return the name of the following lesson; empty after the last."""
     names = list(cache.lessons())
     return "".join(names[names.index(name) + 1 :][:1])
 
 
 def page_of(step: Step) -> str:
-    """The step's page: the first of the pages it names that exists."""
+    """Return the page of a step: the first of the pages it names that exists."""
     return next((name for name in step.pages if name in PAGES), "start")
 
 
 def panel(page: str) -> None:
-    """Draw the open step, if any; if it has just been opened, go to its page first."""
+    """Draw the open step, if there is one; if it has just been opened, go to its page first."""
     position = current()
     if position is None:
         return
@@ -155,7 +156,7 @@ def _question(task: str, question: Question) -> None:
 
 
 def _actions(step: Step, page: str) -> None:
-    """Buttons that set the recipe; the one whose recipe is set has a tick."""
+    """Draw the buttons that set the recipe; the button whose recipe is set has a tick."""
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):
         icon = ":material/check:" if action.recipe and action.recipe.key() == now else ":material/tune:"

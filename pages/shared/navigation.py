@@ -1,4 +1,4 @@
-"""The table of pages."""
+"""List the pages, draw the bar of pages, and switch between them."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def navigation() -> Any:
 
 
 def offered_pages() -> tuple[str, ...]:
-    """The pages that this visitor may see."""
+    """Return the pages that this visitor may see."""
     hidden = {"history": visitor.mode() == visitor.OFF, "status": not visitor.may_see_status()}
     return tuple(name for name in PAGES if not hidden.get(name))
 
 
 def title(name: str) -> str:
-    """A page's name in the bar.
+    """Return a page's name in the bar.
 
     >>> title("take_away")
     'Take away'
@@ -55,5 +55,5 @@ def page_file(name: str) -> Path:
 
 
 def switch(name: str) -> None:
-    """Go to another page and keep the URL's parameters, which Streamlit clears, or refuses, without `query_params`."""
+    """Go to another page and keep the URL's parameters, which Streamlit would otherwise remove."""
     st.switch_page(page_file(name), query_params={})

@@ -1,4 +1,4 @@
-"""The two pinned runs, A and B. They are stored in the address, and every page can show them beside the sidebar's run."""
+"""Pin up to two runs, A and B. They are stored in the address, and every page can show them beside the sidebar's run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NAMES = ("A", "B")
 
 
 def pinned() -> dict[str, Recipe]:
-    """Name -> recipe of the pinned runs, A before B."""
+    """Return the recipes of the pinned runs, name -> recipe, A before B."""
     return {name: st.session_state[_key(name)] for name in NAMES if st.session_state.get(_key(name)) is not None}
 
 
 def shown_runs(recipe: Recipe) -> dict[str, Recipe]:
-    """The pinned runs, and the sidebar's as "now" unless it is one of them."""
+    """Return the recipes that pages show, name -> recipe: the pinned runs, and the sidebar's as "now" unless it is pinned."""
     pins = pinned()
     return pins if recipe in pins.values() else pins | {"now": recipe}
 
 
 def train_shown_runs(recipe: Recipe, key: str) -> None:
-    """A button that trains those shown runs that have not been trained yet."""
+    """Draw a button that trains those of the `shown_runs` that have not been trained yet."""
     untrained = [run for run in shown_runs(recipe).values() if cache.result(run) is None]
     if untrained:
         label = f"Train {recipe.learning.learner}" if untrained == [recipe] else "Train the pinned models"
@@ -33,12 +33,12 @@ def train_shown_runs(recipe: Recipe, key: str) -> None:
 
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
-    """The runs that have the alphabet of `data`; a note explains why each of the others is left out."""
+    """Select the runs that have the alphabet of `data`, and draw a note for each other run on why it is left out."""
     comparable_runs = {}
     for name, run in recipes.items():
         try:
             alphabet = cache.data(run.data).alphabet
-        except RecipeError as error:  # a link's pin, whose file is not on this server
+        except RecipeError as error:  # the run was pinned by a link, and its file is not on this server
             notes(f"{name} is left out: {error}")
             continue
         if alphabet == data.alphabet:
@@ -54,7 +54,7 @@ def pin(name: str, recipe: Recipe | None) -> None:
 
 
 def pin_controls(recipe: Recipe) -> None:
-    """Buttons in the sidebar, one for each name: pin the sidebar's recipe, or remove the pin."""
+    """Draw a button for each of A and B, which pins the sidebar's recipe or removes the pin."""
     _take_from_address()
     with st.container(horizontal=True, key="pins"):
         for name in NAMES:
@@ -71,7 +71,7 @@ def pin_controls(recipe: Recipe) -> None:
 
 
 def _take_from_address() -> None:
-    """Read the link's pins, once a session and after Back."""
+    """Read the pins from the address, once a session and after the browser's Back."""
     for name in NAMES:
         if url_parameters.came_back() or _key(name) not in st.session_state:
             code, st.session_state[_key(name)] = st.query_params.get(name.lower(), ""), None

@@ -1,4 +1,4 @@
-"""Draws pages one after another.
+"""Draw pages one after another.
 
 Python threads share one processor: if five people click at once and their pages are drawn at the same time, all five wait until the
 last one is finished. Drawn one after another, the first page is ready five times sooner. A page that computes for long loses the
@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from threading import Event, Lock
 from time import monotonic
 
-PATIENCE = 0.15  # seconds: some four pages that need nothing computed
-MIN_WAIT = 0.005  # seconds between two looks of a thread that waits but is not the next
+PATIENCE = 0.15  # seconds: enough to draw some four pages that need no computing
+MIN_WAIT = 0.005  # seconds between two checks of a waiting thread that is not the next
 
 
 class RenderLock:
-    """Lets one thread draw at a time, first come, first served. A thread that takes too long is no longer waited for.
+    """Lets one thread draw at a time, in the order in which they came. A thread that takes too long loses the lock.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class RenderLock:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
-        self._guard = Lock()  # of all that follows
+        self._guard = Lock()  # guards the attributes below
         self._queue: deque[Event] = deque()
         self._holder: Event | None = None
         self._expires_at = 0.0
@@ -45,7 +45,7 @@ class RenderLock:
             yield
         finally:
             with self._guard:
-                if self._holder is ticket:  # else it expired
+                if self._holder is ticket:  # otherwise the thread has already lost the lock
                     self._give(self._queue.popleft() if self._queue else None)
 
     def _wait(self, ticket: Event) -> None:

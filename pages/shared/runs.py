@@ -1,4 +1,4 @@
-"""Runs from a visitor's point of view: start, pause, cancel, look up; the visitor's own list; connected sessions."""
+"""Start, pause, cancel and look up runs for a visitor, and keep the visitor's own list of runs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ log = logging.getLogger(__name__)
 
 @st.cache_resource(show_spinner=False)
 def runner() -> Runner:
-    """The one runner of this server."""
+    """Return the job runner, of which this server has only one."""
     cache.uploads()  # its workers read them from disk
     return Runner(home(), shipped=SHIPPED, is_active=_is_active)
 
 
 @st.cache_resource(show_spinner=False)
 def history() -> History:
-    """The server's history. Raises RecipeError if it can't be reached."""
+    """Return the server's history. Raises RecipeError if it can't be reached."""
     with database_errors_as_sentences():
         return History.open(home())
 
 
 def own() -> OwnList | None:
-    """This visitor's list of runs; None if everyone sees all runs. Raises RecipeError if the history can't be reached."""
+    """Return this visitor's list of runs; None if everyone sees all runs. Raises RecipeError if the history can't be reached."""
     if visitor.mode() != visitor.OWN:
         return None
     with database_errors_as_sentences():
@@ -45,7 +45,7 @@ def own() -> OwnList | None:
 
 
 def owner() -> str:
-    """This session's name in the runner's queue, where a reload makes a new session."""
+    """Return this session's name in the runner's queue. Reloading the page makes a new session."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
     name = context.session_id if context else ""
     if name not in _owners():
@@ -59,17 +59,17 @@ def _owners() -> deque[str]:
 
 
 def sessions() -> int:
-    """How many browsers are connected now."""
+    """Count the browsers that are connected now."""
     return sum(map(_is_active, tuple(_owners())))
 
 
 def _is_active(session: str) -> bool:
-    """Whether a session's browser is connected. Called in threads of the runner, too."""
+    """Return whether a session's browser is connected. Threads of the runner call this, too."""
     return not st.runtime.exists() or bool(st.runtime.get_instance().is_active_session(session))
 
 
 def visit(*recipes: Recipe) -> None:
-    """Count the visitor; where visitors have their own lists, add the runs they look at."""
+    """Count the visitor as connected and, if visitors have their own lists, add these runs to the visitor's list."""
     owner()
     if visitor.mode() == visitor.OWN:
         visited: set[str] = st.session_state.setdefault(VISITED, set())
@@ -79,15 +79,15 @@ def visit(*recipes: Recipe) -> None:
 
 
 def submit(*recipes: Recipe, paused: bool = False) -> None:
-    """Queue runs; with `paused`, each waits before its first epoch. Raises RecipeError, for example if the queue is full."""
+    """Submit runs to the queue; if `paused`, each waits before its first epoch. Raises RecipeError if the queue is full."""
     keys = []
     try:
         for recipe in recipes:
             keys.append(runner().submit(recipe, owner(), paused))
             st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
             if paused:
-                pause(recipe)  # so that the rules for pauses hold from the start
-    finally:  # the queue may be full after some of them
+                pause(recipe)  # so that the rules for pauses, such as their longest time, apply from the start
+    finally:  # if the queue is full after some of the runs, these must still be added
         _add_to_own(keys, again=True)
 
 
@@ -108,7 +108,7 @@ def cancel(*recipes: Recipe) -> None:
 
 
 def pause(recipe: Recipe, epochs: int = 0) -> None:
-    """Pause a run after this many more epochs. Raises RecipeError if this session may not."""
+    """Pause a run after this many more epochs. Raises RecipeError if this session may not pause it."""
     runner().pause(recipe.key(), owner(), epochs)
 
 
@@ -118,16 +118,16 @@ def play(recipe: Recipe) -> None:
 
 
 def mine() -> dict[str, JobStatus]:
-    """Key -> status of the runs that this session started and that are waiting, running or done; the latest first."""
+    """Return the runs of this session that are waiting, running or done, key -> status; the latest first."""
     jobs = {recipe.key(): status(recipe) for recipe in reversed(st.session_state.get(STARTED, []))}
     return {key: job for key, job in jobs.items() if job is not None and job.state in ("queued", "running", "done")}
 
 
 def status(recipe: Recipe) -> JobStatus | None:
-    """A run's status; None if nobody has started it."""
+    """Return a run's status; None if nobody has started the run."""
     return runner().status(recipe.key())
 
 
 def watch(recipe: Recipe) -> JobStatus | None:
-    """A run's status for a page that shows its progress: the run continues while a page watches it."""
+    """Return a run's status for a page that shows its progress, and keep the run going as long as a page watches it."""
     return runner().status(recipe.key(), owner())

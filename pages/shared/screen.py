@@ -1,7 +1,7 @@
-"""What a page shows beside the recipe: the parameters with which a link opens the same block, cell, string or colours.
+"""Keep a page's own choices in the address, so that a link opens the same block, cell, string or colours.
 
-A page's widgets keep their own keys; here their values are written into the address, and read from it once a session and after the
-browser's Back. A value that is the default is not in the address.
+These choices are not part of the recipe. They are read from the address once a session and after the browser's Back, and written
+back unless they have their defaults.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import streamlit as st
 from pages.shared import url_parameters
 from pages.shared.widgets import escape_markdown
 
-# Page -> the parameters that only it has.
+# Page -> the parameters that only this page has.
 PARAMETERS = {
     "hankel": ("block", "layer", "by", "cell"),
     "states": ("colour", "axes", "directions", "follow"),
@@ -37,7 +37,7 @@ def leave_others(page: str) -> None:
 
 
 def unread(name: str) -> str | None:
-    """A parameter's text if nothing has read it since the link was opened, or since Back ("" if it was absent); otherwise None."""
+    """Return a parameter's text the first time after the link was opened or after Back ("" if it is absent); later, None."""
     text: str | None = st.session_state[LINKED].pop(name, None)
     return text
 
@@ -51,12 +51,12 @@ def write(name: str, text: str) -> None:
 
 
 def follow(name: str, key: str, values: Mapping[str, Any], default: Any) -> None:
-    """Let a widget, which is drawn afterwards, and a parameter agree.
+    """Set a widget, which is drawn afterwards, from a parameter of the address, or write the widget's value into the address.
 
     Parameters
     ----------
     name : str
-        The parameter.
+        The name of the parameter.
     key : str
         The widget's key.
     values : mapping of str to object
@@ -75,7 +75,7 @@ def follow(name: str, key: str, values: Mapping[str, Any], default: Any) -> None
 
 
 def follow_text(name: str, key: str) -> None:
-    """Let a text field, which is drawn afterwards and may be empty, and a parameter agree."""
+    """Do the same as `follow` for a text field, which may be empty."""
     text = unread(name)
     if text is not None:
         st.session_state[key] = text

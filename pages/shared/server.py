@@ -1,4 +1,4 @@
-"""This server: where its files are, and how it uses memory.
+"""Find this server's folder of files, and limit its use of memory.
 
 Source: https://man7.org/linux/man-pages/man3/mallopt.3.html.
 """
@@ -16,14 +16,14 @@ import streamlit as st
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"
-# When to look for freed memory after a session has left: soon, and once Streamlit forgets the session and its files, which takes it
-# two minutes.
+# Seconds after which to free memory when a session has ended: soon, and again when Streamlit drops the session and its files, which
+# takes two minutes.
 TRIM_SECONDS = (2.0, 140.0)
 ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 
 
 def home() -> Path:
-    """The folder of runs and uploads: NLWFA_HOME, or a temporary folder that is deleted when the server stops."""
+    """Return the folder of runs and uploads: NLWFA_HOME, or a temporary folder that is deleted when the server stops."""
     return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
 
 
@@ -34,7 +34,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 @st.cache_resource(show_spinner=False)
 def prepare() -> None:
-    """Exclude everything loaded so far from garbage collection, since it stays in memory. Called once a server."""
+    """Exclude all objects that exist now from garbage collection, because they stay in memory. To be called once by a server."""
     share_one_heap()
     gc.collect()
     gc.freeze()
@@ -54,9 +54,9 @@ def share_one_heap() -> bool:
 
 
 def trim_memory() -> bool:
-    """Free what nobody refers to any more, and give freed memory back to the system; False if the C library can't.
+    """Collect garbage, and return freed memory to the system. Returns False if the C library can't return memory.
 
-    glibc returns memory by itself only from the end of its heap, so a small value there keeps a file's worth of freed memory.
+    By itself, glibc returns memory only from the end of its heap, so a small value there can hold back all freed memory before it.
     """
     if os.name != "posix":
         return False
@@ -66,7 +66,7 @@ def trim_memory() -> bool:
 
 
 def trim_later(value: object = None) -> None:
-    """Call `trim_memory` after a value that a cache has just released is freed."""
+    """Call `trim_memory` later, when a value that a cache has just released has been freed."""
     for seconds in TRIM_SECONDS:
         timer = Timer(seconds, trim_memory)
         timer.daemon = True

@@ -23,7 +23,7 @@ OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 
 
 def shown_controls() -> tuple[str, ...]:
-    """The names of the controls to show; empty for all of them.
+    """Return the names of the controls to show; empty for all of them.
 
     A link's choice is joined by what the lesson's step needs, so that no choice hides what a later step speaks about.
     """
@@ -35,7 +35,7 @@ def shown_controls() -> tuple[str, ...]:
 
 
 def _names() -> list[str]:
-    """The names that the address has, without those of no control: these are reported once."""
+    """Return the names of controls in the address. Names of no control are left out, and reported once."""
     names = list(filter(None, url_parameters.value(SHOW).split(",")))
     if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
         names = [name for name in names if name not in unknown]
@@ -46,7 +46,7 @@ def _names() -> list[str]:
 
 
 def hide_others() -> None:
-    """Hide the other controls by a style sheet: they stay on the page and keep their values. A button shows all or hides them."""
+    """Hide all controls but the `shown_controls` by a style sheet, and draw a button to show them. Hidden controls keep values."""
     names = shown_controls()
     if names:
         selectors = ", ".join(f".st-key-{name}" for name in names)
@@ -64,7 +64,7 @@ def _show_all(everything: bool) -> None:
 
 
 def view() -> None:
-    """The slide view: a style sheet hides the sidebar and the bar of pages, and small links replace the bar."""
+    """Draw the slide view: a style sheet hides the sidebar and the bar of pages, and small links replace the bar."""
     if url_parameters.value(VIEW) != SLIDE:
         url_parameters.set_value(VIEW, "")
         return
@@ -110,7 +110,7 @@ def share() -> None:
 
 
 def _machine() -> str:
-    """The server's name or address for others: the configured one, or its own in the network; "" if it is not known.
+    """Return the server's name or address for others: the configured one, or its own in the network; "" if unknown.
 
     A browser that says localhost but comes from elsewhere reaches a container, whose own address others can't reach.
     """
@@ -121,12 +121,12 @@ def _machine() -> str:
 
 
 def _label(name: str) -> str:
-    """A control's label, as the sidebar has it."""
+    """Return a control's label in the sidebar."""
     return f"{LABELS[name][0].upper()}{LABELS[name][1:]}"
 
 
 def link(fields: dict[str, str]) -> str:
-    """The current address, with these values for the lab's own parameters."""
+    """Return the current address with these values for the lab's own parameters."""
     other_parameters = [(name, text) for name in st.query_params if name not in OURS for text in st.query_params.get_all(name)]
     parameters = urlencode([*other_parameters, *((name, text) for name, text in fields.items() if text)])
     return f"{st.context.url or ''}?{parameters}"

@@ -1,4 +1,4 @@
-"""The sidebar: widgets that make the one recipe that all pages share, and undo. The only file with recipe widget keys.
+"""Draw the sidebar: the widgets of the one recipe that all pages share, and undo. Only this file has keys of recipe widgets.
 
 A widget's key is the field's flat name and also the parameter in the address, so sidebar and address agree.
 """
@@ -39,9 +39,9 @@ from pages.shared.widgets import escape_markdown
 LAYERS = ("2,1,2", "4,2,1,2,4", "1")
 UPLOADS = ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets")
 DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
-# Where a visitor begins whose link sets no field.
+# The recipe with which a visitor begins whose link sets no field.
 FIRST = PRESETS["first-steps"][1]
-# The values of fields that a link leaves out. They never change, or old links would get another meaning.
+# The values of fields that a link does not contain. They must never change, because old links would then mean something else.
 DEFAULT = with_fields(
     FIRST,
     {
@@ -64,19 +64,19 @@ REFINING = [name for name, (part, own) in FIELDS.items() if part == "refinement"
 VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
 IN_A_SCRIPT = "a script from Take away can use other values"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_TOLERANCE, LARGEST_SEED = 10.0, 1e-6, 0.99, 0.99, 2**31 - 1
-CONVERGED = "controls.converged"  # whether the epochs of the refinement followed its optimiser
+CONVERGED = "controls.converged"  # whether the refinement's epochs were set when its optimiser was chosen
 ENTRIES = "controls.entries"
 UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
 MAX_CHANGES = 50
-# A caption below these explains the chosen value; they need no help.
+# Fields whose controls have no help, because a caption below them explains the chosen value.
 CAPTIONED = ("source", "statistic", "transform", "learner", "optimizer", "start")
 
 SidebarState = tuple[Recipe, dict[str, Any]]
-Entry = tuple[tuple[str, str], ...]  # the parameters of an entry in the browser's history
+Entry = tuple[tuple[str, str], ...]  # identifies an entry in the browser's history by its parameters
 
 
 def recipe_controls() -> Recipe:
-    """Draw the sidebar; its recipe is then `current()`. Raises RecipeError if the values are not a valid recipe."""
+    """Draw the sidebar. Returns its recipe, as `current()` then does; raises RecipeError if the values are not a valid recipe."""
     linked = _linked()
     _restore()
     with st.sidebar, st.container(key="recipe"):
@@ -108,7 +108,7 @@ def recipe_controls() -> Recipe:
 
 
 def _linked() -> dict[str, str]:
-    """The fields that this session's link sets. In the session's first run, controls without effect on it are set as in `FIRST`."""
+    """Return the fields that this session's link sets. In the session's first run, set the controls that it does not affect."""
     if LINKED not in st.session_state:
         linked = st.session_state[LINKED] = {key: st.query_params[key] for key in DEFAULTS if key in st.query_params}
         learner = linked.get("learner")
@@ -123,14 +123,14 @@ def _linked() -> dict[str, str]:
 
 
 def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
-    """Report the values of a link that a control refuses, once a session. Streamlit uses the control's default instead."""
+    """Report once a session the values of a link that a control refuses, and for which Streamlit uses the control's default."""
     for key in list(linked):
         text, value = linked.pop(key), used[key]
         with suppress(ValueError):
             if text == str(value) or float(text) == value:
                 continue
         if key not in st.session_state or (key in UPLOADS and not value):
-            continue  # the control is not shown now, or the file is missing, which the page reports
+            continue  # the control is not drawn now, or the file is missing, which the page reports
         st.toast(
             escape_markdown(f'"{key} = {text[:40]}" in this link is not valid; {value} is used instead.'),
             icon=":material/info:",
@@ -151,18 +151,18 @@ def _entry() -> Entry:
 
 
 def saved_values() -> dict[str, Any]:
-    """The values of all controls, including hidden ones."""
+    """Return the values of all controls, including hidden ones."""
     return dict(st.session_state[VALUES])
 
 
 def set_values(values: dict[str, Any]) -> None:
-    """Set controls, including hidden ones. For callbacks: widgets can't be set once they are drawn."""
+    """Set controls, including hidden ones. To be called in callbacks, because widgets can't be set once they are drawn."""
     st.session_state.update(values)
     st.session_state["controls.preset"] = None
 
 
 def current() -> Recipe:
-    """The recipe that the sidebar holds in this rerun."""
+    """Return the recipe that the sidebar holds in this rerun."""
     if CURRENT not in st.session_state:
         # When a server's very first visitor opens a page, Streamlit runs that page without the entry file, because there is a
         # folder called `pages`. A call of st.navigation ends that mode for good; then the same page runs again.
@@ -173,7 +173,7 @@ def current() -> Recipe:
 
 
 def page_recipe(title: str, text: str) -> Recipe:
-    """Draw a page's heading; returns the sidebar's recipe."""
+    """Draw a page's heading. Returns the sidebar's recipe."""
     recipe = current()
     st.title(title)
     st.markdown(text)
@@ -181,9 +181,9 @@ def page_recipe(title: str, text: str) -> Recipe:
 
 
 def set_recipe(recipe: Recipe) -> None:
-    """Set every control to a recipe. For callbacks: widgets can't be set once they are drawn."""
+    """Set all controls to a recipe. To be called in callbacks, because widgets can't be set once they are drawn."""
     values = flat(recipe)
-    for key, value in (values | clamped(values)).items():  # a control refuses more than its maximum
+    for key, value in (values | clamped(values)).items():  # a control refuses values above its maximum
         st.session_state[key] = value
     for key, most in over_limit(recipe).items():
         text = f"{LABELS[key]}: at most {most:,} on this server, so {most:,} is used instead of {values[key]:,}."
@@ -191,7 +191,7 @@ def set_recipe(recipe: Recipe) -> None:
 
 
 def set_rank(rank: int) -> None:
-    """Set the rank. For callbacks."""
+    """Set the rank. To be called in callbacks."""
     st.session_state["rank"] = min(rank, limits.most("rank"))
 
 
@@ -206,7 +206,7 @@ def _apply_preset() -> None:
 
 
 def _restore() -> None:
-    """Restore the values of controls that have been hidden; after Back, those that were hidden at that entry."""
+    """Restore the values of controls that were not drawn; after Back, the values that they had at that entry of the history."""
     if url_parameters.came_back():
         st.session_state.update(st.session_state.get(ENTRIES, {}).get(_entry(), {}))
     for key, value in st.session_state.get(VALUES, {}).items():
@@ -216,7 +216,7 @@ def _restore() -> None:
 
 def _data_controls(default: DataRecipe) -> dict[str, Any]:
     st.subheader("Strings", divider="grey")
-    # The options of all selections are the recipe's own words, so the address has them as they are shown.
+    # The options of all selections are the words of the recipe, so the address shows the same words as the widget.
     source = st.selectbox(options=list(SOURCES), **_control("source"))
     st.caption(SOURCES[source].description)
     values: dict[str, Any] = dict(default) | {"source": source}
@@ -252,7 +252,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
 
 
 def _upload_fields(source: str) -> dict[str, str]:
-    """Keep the hashes of uploaded files in the address; they have no widget, since nobody types them."""
+    """Write the hashes of uploaded files into the address, because they have no widget that does so. Returns field -> hash."""
     hashes = {}
     for key in UPLOADS:
         linked = st.query_params.get(key, "")
@@ -312,7 +312,7 @@ def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
 
 
 def _hidden_values(fields: list[str]) -> dict[str, Any]:
-    """The values of controls that are not drawn. They belong to the recipe, because other learners are trained with it too."""
+    """Return the values of controls that are not drawn. They are part of the recipe, with which other learners are trained, too."""
     values = {FIELDS[name][1]: st.session_state.get(name, DEFAULTS[name]) for name in fields}
     return {name: whole_numbers(name, value) if name == "hidden" else value for name, value in values.items()}
 
@@ -346,7 +346,7 @@ def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str,
 
 
 def _control(key: str, label: str = "") -> dict[str, Any]:
-    """Arguments of every recipe widget: the field's label and help, its key, and its parameter in the address.
+    """Make the arguments that every recipe widget has: the field's label and help, its key, and its parameter in the address.
 
     A control that appears with a value set earlier (by a preset or a lesson) does not update the browser's address, so the value is
     written there before the control is bound. Afterwards the browser keeps the two equal, and Streamlit refuses this.
@@ -361,9 +361,9 @@ def _control(key: str, label: str = "") -> dict[str, Any]:
 
 
 def _set_refinement_epochs() -> None:
-    """Follow a choice of the refinement or of its optimiser: L-BFGS ends by itself, so it begins with the epochs of converged runs.
+    """Set the refinement's epochs after the refinement or its optimiser was chosen: L-BFGS stops by itself, so it gets more epochs.
 
-    Only the other optimiser's default is replaced. Links and recipes say their epochs, and do not come here.
+    Only the default of the other optimiser is replaced. Links and recipes contain the number of epochs, so it is not set for them.
     """
     default, converged = DEFAULT.refinement.epochs, min(CONVERGED_EPOCHS, limits.most("epochs"))
     by_lbfgs = st.session_state["refine"] == "hankel" and st.session_state.get("optimizer_refinement") == "lbfgs"
@@ -440,7 +440,7 @@ def _undo() -> None:
 
 
 def describe_change(before: Recipe, after: Recipe) -> str:
-    """A change in a few words, for a label.
+    """Describe a change of the recipe in a few words, for a label.
 
     >>> describe_change(Recipe(), Recipe.from_json('{"learning": {"rank": 3}}'))
     'rank k: 10 → 3'

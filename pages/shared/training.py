@@ -1,4 +1,4 @@
-"""Training on a page: start, pause, step, cancel; progress bars, live loss curves, and the states while they form."""
+"""Draw the controls and the progress of training: start, pause, step, cancel; progress bars, live loss curves, and live states."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ HEIGHT = 360
 
 
 def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
-    """Draw a button that starts the missing runs, and their live progress with a button to cancel.
+    """Draw a button that starts those of the recipes that have not been run, and their live progress with a button to cancel.
 
-    With `show_losses` there must be one recipe; its training can then be paused between epochs.
+    If `show_losses` is true, there must be one recipe; its losses are drawn, and its training can be paused between epochs.
     """
     states = [(recipe, runs.status(recipe)) for recipe in recipes]
     missing = [recipe for recipe, status in states if status is None or status.state in ("failed", "cancelled")]
@@ -57,7 +57,7 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
             st.info(escape_markdown(f"{recipe.title}: cancelled."), icon=":material/info:")
     if missing:
         with st.container(horizontal=True):
-            # No callback: it would get the previous recipes, but pressing right after typing a number means the new ones.
+            # The button has no callback: if it is pressed right after a number was typed, a callback would get the old recipes.
             if st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
                 _start(missing)
             if show_losses and st.button(
@@ -69,13 +69,13 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
 
 
 def running_elsewhere(recipe: Recipe, page: str) -> None:
-    """Draw a line for what this visitor trains and this page does not show, with a button that stops it."""
+    """Draw a line about runs of this visitor that are in progress and not shown on this page, with a button that cancels them."""
     if _elsewhere(recipe, page):
         st.fragment(_watch_elsewhere, run_every=ELSEWHERE_SECONDS)(recipe, page)
 
 
 def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
-    """The visitor's waiting and running jobs that the page does not watch: it may show the recipe itself and its other learners."""
+    """List the visitor's waiting and running jobs that this page does not show itself."""
     jobs = [status for status in runs.mine().values() if status.state in ("queued", "running")]
     if page == "compare":
         return [status for status in jobs if status.recipe.data != recipe.data]
@@ -99,7 +99,7 @@ def _watch_elsewhere(recipe: Recipe, page: str) -> None:
 
 
 def last_result(recipe: Recipe) -> None:
-    """If a recipe has no result, say so, and offer the visitor's last one on the same strings."""
+    """Draw a note that a recipe has no result, with a button that leads to the visitor's last result on the same strings."""
     for status in runs.mine().values():
         if status.state == "done" and status.recipe.data == recipe.data and status.recipe.learning.kind.needs_hankel:
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -112,9 +112,15 @@ def last_result(recipe: Recipe) -> None:
 def loss_charts(
     losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str, linear_loss: float | None = None
 ) -> None:
-    """Draw a chart for each measure, the newest on top, from stage -> (measure, epochs, losses).
+    """Draw a chart of loss curves for each measure of loss, that of the latest stage on top.
 
-    SP's loss at the same rank, if it is known, is a line beside the factorisation's.
+    Parameters
+    ----------
+    losses : mapping
+        Stage of training -> (measure, epochs, losses).
+    key : str
+    linear_loss : float, optional
+        SP's loss at the same rank, drawn as a line beside the factorisation's curve.
     """
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
@@ -128,7 +134,7 @@ def loss_charts(
 
 
 def result_charts(recipe: Recipe, result: Result, key: str) -> None:
-    """Draw a finished run's losses and, beside them, its states."""
+    """Draw a finished run's loss curves and, beside them, its states."""
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
     prefixes = cache.prefixes(recipe.data, MAX_SHOWN)
@@ -163,7 +169,7 @@ def _side_by_side(
 
 
 def linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
-    """Compute SP's loss at a recipe's rank, for the chart of these stages; None if no curve is comparable or there is none."""
+    """Compute SP's loss at a recipe's rank, for a chart with the factorisation's curve; None if there is no such curve or loss."""
     return cache.linear_loss(recipe.data, recipe.hankel, recipe.learning.rank) if "factorisation" in stages else None
 
 
@@ -177,7 +183,7 @@ def _start(recipes: list[Recipe], paused: bool = False) -> None:
 
 
 class _Clicks:
-    """Counts a click on a step button once: Streamlit may call back again for the click of a draw that it interrupted.
+    """Counts each click on a step button once: Streamlit may call back again for a click whose redraw it interrupted.
 
     Attributes
     ----------
@@ -190,7 +196,7 @@ class _Clicks:
 
 @contextmanager
 def _drawing(key: str) -> Iterator[_Clicks]:
-    """Wait for the end of a draw; one that is interrupted (no `Exception`) is not an end, one that fails is."""
+    """Mark the end of a redraw. A redraw that Streamlit interrupts (not by an `Exception`) has not ended, one that fails has."""
     clicks: _Clicks = st.session_state.setdefault(f"{key}.clicks", _Clicks())
     try:
         yield clicks
@@ -275,7 +281,7 @@ def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:
 
 
 def _stages(status: JobStatus) -> str:
-    """The stages of a run as badges, the current one highlighted."""
+    """Write the stages of a run as badges in Markdown, the current one highlighted."""
     recipe, now = status.recipe, status.progress.stage if status.progress else ""
     names = ["factorisation", "transitions"] if LEARNERS[recipe.learning.learner].networks else ["spectral"]
     names += ["refinement"] if recipe.refinement.objective != "none" else []
@@ -283,7 +289,7 @@ def _stages(status: JobStatus) -> str:
 
 
 def _bar(status: JobStatus) -> tuple[float, str]:
-    """The filled share of the progress bar, and the text above it."""
+    """Return the filled share of the progress bar, and the text above it."""
     name, progress = status.recipe.title, status.progress
     if progress is None:
         return 0.0, f"{name}: starting"
@@ -302,7 +308,7 @@ def _bar(status: JobStatus) -> tuple[float, str]:
 
 
 def _queue(number: int, position: int, status: JobStatus) -> str:
-    """The queue position of the first waiting run.
+    """Write the queue position of the first of several waiting runs.
 
     >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
     ('1st', '2nd', '3rd', '4th', '11th', '21st')

@@ -1,7 +1,7 @@
-"""Uploaded files as a visitor sees them: stored under the hash of their content, shown under the name that they came with.
+"""Store uploaded files under the hash of their content, and show them under their titles, the names that they were uploaded with.
 
-A file's name for people, its title, is stored beside it on the server's shelf. A visitor sees the title of their own upload, even
-if somebody else has uploaded the same content under another name. Recipes and keys contain only the hash.
+A file's title is stored beside it on the server. A visitor sees the title of their own upload, even if somebody else has uploaded
+the same content under another name. Recipes and keys contain only the hash.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ def store(data: bytes, title: str) -> str:
 
 
 def title(name: str) -> str:
-    """The title of the file with this SHA-256; empty if it has none."""
+    """Return the title of the file with this SHA-256; empty if it has none."""
     own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
     return own.get(name) or cache.uploads().title(name)
 
 
 def titles(*recipes: Recipe | None) -> dict[str, str]:
-    """SHA-256 -> title, for the uploaded files of recipes that have one."""
+    """Return the titles of the uploaded files of some recipes, SHA-256 -> title; files without a title are left out."""
     names = {name for recipe in recipes if recipe is not None for name in recipe.data.uploads}
     return {name: text for name in names if (text := title(name))}
 
 
 def all_titles() -> dict[str, str]:
-    """SHA-256 -> title, for every file on this server that has one."""
+    """Return the titles of all uploaded files on this server, SHA-256 -> title; files without a title are left out."""
     own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
     return cache.uploads().titles() | own
 
 
 def label(name: str) -> str:
-    """A file's title and the beginning of its hash."""
+    """Write a file's title, followed by the beginning of its hash."""
     return file_label(name, title(name))

@@ -1,7 +1,7 @@
-"""The address: its history in the browser, and the parameters that belong to no widget.
+"""Read and write the address's parameters that belong to no widget, and make entries in the browser's history.
 
-Those are read once a session, and again after Back or Forward; they are written back in each run. Streamlit drops the parameters of
-widgets that are not on the page; parameters written here stay.
+These parameters are read once a session, and again after Back or Forward; they are written back in each run. Streamlit removes the
+parameters of widgets that are not on the page; parameters written here stay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _address = st.components.v2.component("nlwfa.address", js=(ASSETS / "address" / 
 
 
 def keep_history() -> None:
-    """Let the browser's history have one entry for each page and each step of a lesson. After Back, read the parameters again."""
+    """Make one entry in the browser's history for each page and each step of a lesson. After Back, read the parameters again."""
     with st.container(key="address"):
         _address(key="nlwfa.address", height=1)
     if came_back():
@@ -23,13 +23,13 @@ def keep_history() -> None:
 
 
 def came_back() -> bool:
-    """Whether this run follows the browser's Back or Forward: then the address decides."""
+    """Return whether this run follows the browser's Back or Forward, after which the address determines all values."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def value(name: str) -> str:
-    """The parameter's value when the session began, or the one set since then."""
+    """Return a parameter's value: the one set last, otherwise the one that the address had when the session began."""
     text: str = st.session_state.setdefault(_key(name), st.query_params.get(name, ""))
     return text
 

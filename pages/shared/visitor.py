@@ -1,4 +1,4 @@
-"""The visitor: their identity in the history, what they may see, and sign-in if the server offers it."""
+"""Identify the visitor, decide what they may see, and offer sign-in if the server has it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def mode() -> str:
-    """Which runs the History page shows: all, the visitor's own, or none. An unknown setting shows none.
+    """Return which runs the History page shows: all, the visitor's own, or none. An unknown setting shows none.
 
     By default people at the server's own machine see all runs, and those who come over the network their own: one student can't
     delete another's.
@@ -33,7 +33,7 @@ def mode() -> str:
 
 
 def may_see_status() -> bool:
-    """Whether the visitor may open the Status page, as NLWFA_STATUS says.
+    """Return whether the visitor may open the Status page, which the environment variable NLWFA_STATUS determines.
 
     By default only people at the server's own machine may, and nobody if everyone has a list of their own or there are none.
     """
@@ -42,7 +42,7 @@ def may_see_status() -> bool:
 
 
 def at_the_machine() -> bool:
-    """Whether the browser runs on the server's machine, without a proxy in between: one is known by its headers or its name."""
+    """Return whether the browser runs on the server's machine without a proxy; a proxy is known by its headers or its name."""
     local = st.context.ip_address is None and is_this_machine(urlsplit(st.context.url or "http://localhost").hostname or "")
     return local and not any(name in st.context.headers for name in FORWARDED)
 
@@ -52,7 +52,7 @@ def _setting(name: str) -> str:
 
 
 def identity() -> str:
-    """The signed-in person, otherwise the browser until it is closed. Store only a pseudonym of it: see `history.owners`."""
+    """Identify the signed-in person, or else the browser until it is closed. Store only its pseudonym: see `history.owners`."""
     if signed_in():
         return "\0".join(("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email"))))
     if token := browser_token(st.context.cookies.get(COOKIE, "")):
@@ -62,7 +62,7 @@ def identity() -> str:
 
 
 def browser_token(cookie: str) -> str:
-    """The token in Streamlit's cookie against forged requests, unmasked (the mask changes each time). "" if it is malformed.
+    """Return the token in Streamlit's cookie against forged requests, unmasked (the mask changes each time); "" if malformed.
 
     The token is random for each browser, never in an address, and deleted when the browser is closed.
 
@@ -80,7 +80,7 @@ def browser_token(cookie: str) -> str:
 
 
 def signed_in() -> bool | None:
-    """Whether the visitor has signed in; None if the server has no sign-in."""
+    """Return whether the visitor has signed in; None if the server has no sign-in."""
     state = st.user.get("is_logged_in")
     return None if state is None else bool(state)
 
@@ -101,7 +101,7 @@ def sign_in_control() -> None:
 
 
 def _providers() -> list[str]:
-    """Names of the providers in the secrets; "" if there is only one, without a name."""
+    """List the names of the sign-in providers in Streamlit's secrets; a single provider without a name is ""."""
     auth = st.secrets["auth"]
     return [""] if "client_id" in auth else [str(name) for name, value in auth.items() if isinstance(value, Mapping)]
 

@@ -1,4 +1,4 @@
-"""Pieces that several pages draw: escaped text, errors as messages, tables, a text field that updates while you type."""
+"""Draw what several pages need: escaped text, errors as messages, tables, a text field that updates the page while you type."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from pages.shared.server import ASSETS
 
 MAX_TYPED = 1000  # characters
-MAX_SENT = 100_000  # characters that the browser sends, so that the page can say that there are too many
+MAX_SENT = 100_000  # characters that the browser sends at most: more than MAX_TYPED, so that the page can report how many there are
 TRAINING_HELP = (
-    "Whether training is finished. – means that this is not known: the learner is trained otherwise, or the run is of a version of "
-    "the lab that did not record it."
+    "Whether training is finished. “–” means that this is not known: the learner is trained in another way, or the run was made by "
+    "a version of the lab that did not record it."
 )
-MISSING = "–"  # in place of a number that is not known
+MISSING = "–"  # is shown in place of a number that is not known
 
 log = logging.getLogger(__name__)
 
@@ -36,10 +36,10 @@ _live_text_field = st.components.v2.component(
 
 
 def escape_markdown(text: str) -> str:
-    """Escape a text so that Markdown shows it exactly as it is: sentences may quote a user's symbols.
+    """Escape a text so that Markdown shows its characters unchanged, because sentences may quote a user's symbols.
 
-    Streamlit replaces icons and arrows once more after Markdown has been read, when backslashes no longer help; a word joiner,
-    which has no width, separates their characters.
+    After parsing Markdown, Streamlit replaces texts such as ":smile:" and "->" by icons and arrows. Backslashes do not prevent
+    that, so a word joiner, a character without width, is put between their characters.
     """
     apart = re.sub(r":(?=material/|streamlit:)|(?<!\S)[-<>~](?=[-=>])", "\\g<0>\u2060", text)
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:~<>|&^=])", r"\\\1", apart)
@@ -58,10 +58,10 @@ def written_string(text: str) -> str:
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Show an error as a message, and end the page there.
+    """Show an error that is raised in this block as a message, and end the page there.
 
     The message of a RecipeError says how to fix it. Any other error is logged under an id, and the message shows only the id.
-    Streamlit's own stops and reruns pass through: they are not `Exception`s.
+    Streamlit's own stops and reruns pass through, because they are no subclasses of `Exception`.
     """
     try:
         yield
@@ -91,24 +91,24 @@ def warnings(*sentences: str) -> None:
 
 
 def warning_list(sentences: Sequence[str]) -> None:
-    """Draw all warnings in one box that can be opened: a model may have several."""
+    """Draw warnings in one expander, because a model may have several."""
     if sentences:
         with st.expander(f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}", icon=":material/warning:"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
 
 
 def error_toast(error: Exception | str) -> None:
-    """Show an error in the corner. For callbacks, which can't draw on the page."""
+    """Show an error in a corner of the screen. To be called in callbacks, which can't draw on the page."""
     st.toast(escape_markdown(str(error)), icon=":material/error:", duration="long")
 
 
 def dark() -> bool:
-    """Whether the page is dark."""
+    """Return whether the page has a dark theme."""
     return bool(st.context.theme.type == "dark")
 
 
 def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
-    """Draw a line for each stage of a learner's training, from its state and its summary; those not finished are in a warning."""
+    """Draw a line for each stage of a learner's training, from its state and its summary; unfinished stages as a warning."""
     unfinished = []
     for state, summary in lines:
         text = escape_markdown(f"{learner}, {summary}.")
@@ -126,7 +126,7 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     Parameters
     ----------
     training : mapping of str to str, optional
-        Model -> text that says whether its training is finished; shown beside its name.
+        Model -> text on whether its training is finished, shown in a column beside its name.
     """
     scores = list(rows.values())
     table: dict[str, Column] = {"model": list(rows)}
@@ -155,10 +155,10 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
 
 
 def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
-    """Draw a table whose first column stays visible; returns what `st.dataframe` returns.
+    """Draw a table whose first column stays visible while scrolling. Returns what `st.dataframe` returns.
 
-    A click on a heading sorts `Numbers` by value. Streamlit sorts a missing number like 0 and cannot show an undefined one, so this
-    is sorted and exported like ∞, which is no better; its text still says that it is undefined.
+    A click on a heading sorts `Numbers` by value. Streamlit sorts missing numbers like 0, and can't show undefined ones (nan). So
+    an undefined number is sorted and exported like ∞, which is no better; its text is still "undefined".
 
     Parameters
     ----------
@@ -175,10 +175,10 @@ def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping
 
 
 def written_table(table: Mapping[str, Column]) -> Styler:
-    """Make a data frame of a table's values, with its texts as the styler's display values.
+    """Make a styled data frame that has a table's values and displays its texts.
 
-    Streamlit calls a styler's `_compute` and `_translate` for the texts. Those of pandas build HTML that nobody sees, in half a
-    second for 200 rows of 20 numbers, so the texts replace them.
+    Streamlit calls the methods `_compute` and `_translate` of a styler to get the texts. Those of pandas build HTML that is never
+    shown, which takes half a second for 200 rows of 20 numbers, so both are replaced here.
     """
     frame = pd.DataFrame({title: _values(column) for title, column in table.items()})
     styler = frame.style

@@ -1,4 +1,4 @@
-"""What each page draws: one module per page, with the page's name. The files in `pages` set the order.
+"""Draw the parts of each page: one module for each page, with the page's name. The files in `pages` set the order of the parts.
 
-A view uses the core and `pages.shared`, never another view.
+A view imports `nlwfa_core` and `pages.shared`, never another view.
 """

@@ -1,4 +1,8 @@
-"""What the Compare page draws: the shown runs, the grid of runs with its controls, curves, and the table of runs."""
+"""Draw the Compare page: runs side by side, the controls of a grid of runs, its curves, and the table of all runs.
+
+The *shown runs* are the pinned runs A and B, and the sidebar's run, "now". The *grid* has a run for each learner, each rank or
+number of strings, and each seed that the visitor chose.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from pages.shared.widgets import error_toast, escape_markdown
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 SEEDS = {False: "the learning only", True: "the strings too"}
-SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # what the camera on a chart saves
+SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # the file that a chart's camera button saves
 
 
 @st.cache_resource(max_entries=1000, show_spinner=False)
@@ -37,19 +41,19 @@ def _outcome(key: str) -> Outcome:
 
 
 def outcome(recipe: Recipe) -> Outcome | None:
-    """A finished run's scores and diagnostics; None if there are none.
+    """Return a finished run's scores and diagnostics; None if the run is not finished.
 
-    Recipes with equal keys may differ in options that their learner does not use, so the outcome gets the requested recipe.
+    The outcome has the requested recipe: the stored one may differ in options that its learner does not use.
     """
     status = runs.status(recipe)
     return replace(_outcome(recipe.key()), recipe=recipe) if status and status.state == "done" else None
 
 
 def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
-    """Draw the scores and differences of A, B and now. Returns the shown runs by their names in tables."""
+    """Draw the scores and differing options of the shown runs. Returns these runs by their names in tables."""
     recipes = {f"{name}: {one.title}": one for name, one in pins.shown_runs(recipe).items()}
     if len(recipes) < 2:
-        st.caption("Pin a run as A in the sidebar, then change something: this page then shows both side by side.")
+        st.caption("To see two runs side by side here, pin a run as A in the sidebar, then change something.")
         return recipes
     st.subheader("Side by side", anchor=False)
     finished = {name: run for name, one in recipes.items() if (run := outcome(one))}
@@ -67,7 +71,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
 
 
 def sweep_controls(recipe: Recipe) -> Grid:
-    """Draw the widgets for the grid of runs."""
+    """Draw the widgets for the grid of runs. Returns the chosen grid."""
     left, right = st.columns(2)
     learners = left.pills(
         "Learners", list(HANKEL_LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params"
@@ -100,14 +104,14 @@ def sweep_controls(recipe: Recipe) -> Grid:
 
 
 def _ranks(recipe: Recipe) -> list[int]:
-    """The ranks, the same for all learners; `possible` leaves out those that a learner can't have."""
+    """Draw the choice of ranks, the same for all learners; `possible` leaves out ranks that a learner can't have."""
     options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
     return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
 
 
 def _sizes(recipe: Recipe) -> list[int]:
-    """The numbers of strings. A generating source can draw any number, but a file has a fixed number of strings."""
+    """Draw the choice of numbers of training strings, up to a file's number of strings if they come from a file."""
     own = cache.data(recipe.data).train.num_strings
     most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], limits.most("generated_strings")))
     options = sorted({size for size in SIZES if size < most} | {own, most})
@@ -134,7 +138,7 @@ def _seed_sentence(recipe: Recipe, new: bool) -> str:
 
 
 def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
-    """The grid without ranks above a learner's largest; a note names those left out."""
+    """Return the runs of the grid without ranks that are too large for a learner, and draw a note that names these."""
     if not sweep.learners or not (sweep.ranks or sweep.sample_sizes):
         return {}
     grid = sweep.points()
@@ -157,7 +161,7 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
 
 
 def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
-    """Draw the button that trains the missing runs, their expected time, and failures. Returns the finished runs."""
+    """Draw the button that trains the grid's missing runs, their expected time, and failures. Returns the finished runs."""
     states = {point: runs.status(recipe) for point, recipe in grid.items()}
     outcomes = {
         point: replace(_outcome(grid[point].key()), recipe=grid[point])
@@ -195,7 +199,7 @@ def _duration(seconds: float) -> str:
 
 
 def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
-    """Draw a metric against rank or number of strings, with the reference models on the same test strings."""
+    """Draw a score against rank or number of strings, with the reference models on the same test strings."""
     metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
     with st.container(horizontal=True, gap="medium"):  # side by side if the window is wide enough for all metrics in a row
         metric = _metric(metrics)
@@ -220,7 +224,7 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
 
 
 def _metric(metrics: list[str]) -> str:
-    """The metric, chosen by its title. A widget bound to the address would write the title there; this writes the field's name."""
+    """Draw the choice of the score by its title. The address gets the name of its field, as a widget bound to it would not do."""
     linked = url_parameters.value("metric")
     meanings = "\n".join(f"- **{SCORE_OF[name].short_title}**: {escape_markdown(SCORE_OF[name].meaning)}" for name in metrics)
     metric: str = st.segmented_control(
@@ -240,7 +244,7 @@ def _metric(metrics: list[str]) -> str:
 
 
 def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | dict[int, float]]:
-    """The reference models' scores: one number each against rank, one for each number of strings otherwise."""
+    """Return the score of each reference model: one number if the x-axis is the rank, otherwise one for each number of strings."""
     if sweep.against == "rank":
         level = {name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()}
         return {name: value for name, value in level.items() if value is not None}
@@ -254,7 +258,7 @@ def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | d
 
 
 def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
-    """For each learner, the rank chosen on validation strings, with its scores on the test strings."""
+    """Draw a table with the rank of each learner that is best on validation strings, and its scores on the test strings."""
     references = cache.references(recipe.data)
     best_scores = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
     if not best_scores:
@@ -272,7 +276,7 @@ def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
 
 
 def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mapping[str, Recipe]) -> dict[str, Outcome]:
-    """The finished runs among the grid's and the shown ones, by name."""
+    """Collect the finished runs of the grid and of the shown runs: name -> outcome."""
     names = run_names(sweep, outcomes)
     named = {names[point]: one for point, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
@@ -281,7 +285,7 @@ def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mappi
 
 
 def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
-    """Draw the difference of two models, chosen among the runs and the reference models, with its interval for each score."""
+    """Draw two models' differences in each score, with intervals. The visitor chooses among the runs and the reference models."""
     names = [*ranking(named, by), *cache.reference_models(recipe.data)]
     left, right = st.columns(2)
     first = left.selectbox("First model", names, key="compare.first", persist_state="session")
@@ -301,7 +305,7 @@ def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
-    """Draw all runs with their differences, scores and diagnostics, as a table and as parallel coordinates."""
+    """Draw all runs with their differing options, scores and diagnostics, as a table and as parallel coordinates."""
     every = st.toggle("All options, not only the differences", key="compare.every", persist_state="session")
     widgets.draw_table(
         run_table(named, by, every),

@@ -1,4 +1,4 @@
-"""A visitor's own strings: uploaded files, pasted text. Both are stored under the hash of their content."""
+"""Take a visitor's own strings, as uploaded files or pasted text. Both are stored under the hash of their content."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nlwfa_core.sources.recognition import reading_of
 from pages.shared import cache, sidebar, uploads
 from pages.shared.widgets import error_toast, escape_markdown
 
-# Field -> how often its uploader was emptied; field -> SHA-256 of a file that waits for another one.
+# Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file that waits for another file.
 EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
-# Streamlit empties an uploader whose type changes. These all allow every file.
+# Lists of file types that all allow every file. Streamlit empties an uploader when its list changes.
 ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
 PASTED_TITLE = "pasted strings"
-MIN_SPLIT = 30  # pasted strings; fewer are all learned from and tested on
+MIN_SPLIT = 30  # with fewer pasted strings, none are set aside: all of them are used for training and for the test
 SLOTS = {
     "upload": (
         "Training strings",
@@ -39,13 +39,13 @@ SLOTS = {
 }
 
 
-# A file has no effect without the other one.
+# Field -> the field of the file without which its own file has no effect.
 NEEDS = {"upload_solution": "upload_test", "upload_prefixes": "upload_targets", "upload_targets": "upload_prefixes"}
 NEEDED = {"upload_test": "test strings", "upload_targets": "targets", "upload_prefixes": "prefixes"}
 
 
 def own_strings(opened: bool) -> None:
-    """Draw widgets for a visitor's own strings, folded away unless needed."""
+    """Draw the widgets for a visitor's own strings in an expander, which is closed at first unless `opened`."""
     with st.expander("Your own strings", expanded=opened, icon=":material/upload:", key="own_strings"):
         pasted, dropped = st.tabs(["Paste", "Upload"])
         with pasted:
@@ -60,7 +60,7 @@ def own_strings(opened: bool) -> None:
 def _upload_control(field: str, label: str, text: str) -> None:
     """Draw an uploader for one file, and the file in use. The recipe names the file by the hash of its content.
 
-    An uploader whose file was refused or taken out is drawn as a new one, and so is free for the next file.
+    If the uploader's file was refused or removed, the uploader is drawn as a new one, which is empty.
     """
     emptied = st.session_state.get(EMPTIED, {}).get(field, 0)
     st.file_uploader(
@@ -82,10 +82,10 @@ def _upload_control(field: str, label: str, text: str) -> None:
 
 
 def _use_upload(field: str) -> None:
-    """Make an uploaded file part of the recipe if it can be read; otherwise say why not, and change nothing.
+    """Make an uploaded file part of the recipe if it can be read; otherwise explain why not, and change nothing.
 
-    Each file is judged on its own, whatever was refused before. An empty uploader means nothing: the browser also empties it before
-    it sends the next file.
+    Files that were refused before do not matter. An empty uploader has no effect, because the browser also empties it before it
+    sends the next file.
     """
     file = st.session_state.get(f"upload.{field}")
     if file is None:
@@ -96,12 +96,12 @@ def _use_upload(field: str) -> None:
         if not before["upload"] or field in NEEDS:
             reading_alone(field, data, format)
         names = before | {field: uploads.store(data, file.name)}
-        # People who upload strings want all of them used, however many the last example had.
+        # Use all uploaded strings, even if the strings before them were fewer.
         new = {"source": "upload", "num_strings": limits.most("generated_strings")} if field == "upload" else {}
         waiting: dict[str, str] = st.session_state.setdefault(WAITING, {})
         if (needed := NEEDS.get(field)) and not before[needed] and needed not in waiting:
             waiting[field] = names[field]
-            text = f"{file.name} is kept, and used as soon as its {NEEDED[needed]} are uploaded."
+            text = f"{file.name} is stored. It will be used as soon as you upload its {NEEDED[needed]}."
             st.toast(escape_markdown(text), icon=":material/check:", duration="long")
             return
         if field == "upload_test" and "upload_solution" in waiting:
@@ -119,13 +119,13 @@ def _use_upload(field: str) -> None:
 
 
 def _check(names: dict[str, str], new: dict[str, object]) -> None:
-    """Raise RecipeError if files can't be read together. Without training strings there is nothing to read the others with."""
+    """Raise RecipeError if files can't be read together. Without training strings nothing is checked: they decide the alphabet."""
     if names["upload"]:
         cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
 
 
 def _with_solution(names: dict[str, str], solution: str, new: dict[str, object]) -> dict[str, str]:
-    """Add the solution that waited for these test strings. If only it does not fit them, say so and leave it out."""
+    """Add the solution that was uploaded before these test strings. If it does not fit them, explain this and leave it out."""
     try:
         _check(names | {"upload_solution": solution}, new)
     except RecipeError as error:
@@ -136,13 +136,13 @@ def _with_solution(names: dict[str, str], solution: str, new: dict[str, object])
 
 
 def readings(recipe: DataRecipe, data: Data) -> None:
-    """Say how each uploaded file was read."""
+    """Draw a sentence for each uploaded file on how it was read."""
     for field, reading in data.readings.items():
         st.caption(escape_markdown(reading_of(uploads.label(getattr(recipe, field)), reading)))
 
 
 def _paste_control() -> None:
-    """Draw a box for strings, which become part of the recipe like a file. Unreadable text stays in the box, with the reason."""
+    """Draw a text box for strings, which are then used like a file. Text that can't be read stays in the box, with the reason."""
     st.text_area(
         "Strings, one on each line",
         key=PASTED,
@@ -163,7 +163,7 @@ def _use_pasted() -> None:
             "the size of pasted strings in bytes (a file may be larger)", len(content), limits.most("pasted_bytes")
         )
         name = uploads.store(content, PASTED_TITLE)
-        # A handful of strings is too few to set some aside for a test.
+        # So few strings are too few to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""
         fields = dict.fromkeys(sidebar.UPLOADS, "") | {"upload": name, "upload_test": test}
         fields |= {"source": "upload", "num_strings": limits.most("generated_strings"), "upload_format": "auto"}

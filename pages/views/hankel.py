@@ -1,4 +1,8 @@
-"""The linked lens: heat map, states and strings of one matrix, linked in the browser, which reports clicks and zooms back."""
+"""Draw the Hankel page: the lens, and singular values.
+
+The lens is a component in the browser with three linked views of a matrix: a heat map, states as points, and the list of strings.
+It reports clicks and zooms to the page.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _cut = st.components.v2.component("nlwfa.cut", **_CUT)
 
 
 def approximations(recipe: Recipe) -> list[str]:
-    """What can approximate H: the truncated SVD, and trained learners if a cell is the weight of a string."""
+    """List the possible approximations of H: the truncated SVD, and trained learners if each cell is the weight of a string."""
     hankel = cache.hankel(recipe.data, recipe.hankel)
     comparable = recipe.hankel.statistic == "string" and recipe.hankel.transform == "none"
     small = hankel.num_prefixes * hankel.num_suffixes <= MAX_MODEL_CELLS
@@ -40,7 +44,7 @@ def approximations(recipe: Recipe) -> list[str]:
 
 
 def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
-    """Draw a block of the matrix, an approximation of it or the difference under the lens."""
+    """Draw the lens with a block of the matrix, an approximation of it, or the difference of both."""
     rank = recipe.learning.rank
     if layer == "H":
         _linked_lens(recipe, MatrixChoice(symbol), "H")
@@ -68,7 +72,7 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
 def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
     """Draw the matrix, and below it the details of the clicked cell or prefix.
 
-    A fragment: a click or a zoom redraws only this part of the page.
+    This is a fragment: a click or a zoom redraws only this part of the page.
     """
     payload = _payload(recipe, choice) | {"title": title}
     matrix = cache.matrix(recipe.data, recipe.hankel, choice)
@@ -93,7 +97,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             "count."
         )
     table = st.expander("As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun")
-    if table.open:  # a closed table is neither made nor sent
+    if table.open:  # a table that is closed is neither made nor sent
         with table:
             _table(matrix, payload, cell or window or {"row": 0, "column": 0})
 
@@ -111,17 +115,17 @@ def _payload(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
 
 
 def _states(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
-    """A point for each prefix: the state of the sidebar's run, or a row of the decomposition."""
+    """Make the payload of a point for each prefix: its state under the sidebar's run, or its row of the decomposition."""
     model = recipe.key() if cache.result(recipe) and recipe.learning.kind.needs_hankel else ""
     return cache.lens_points(recipe.data, recipe.hankel, choice.symbol, recipe.learning.rank, model)
 
 
 def _nothing() -> None:
-    """A callback that does nothing; a component needs one to have a state."""
+    """Do nothing: Streamlit gives a component a state only if it has a callback."""
 
 
 def _position(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] | None:
-    """The row and column that the browser reports, if they are inside the shown matrix."""
+    """Return the row and column that the browser reports; None if they are outside the matrix on the page."""
     if not isinstance(value, dict) or value.get(name) != payload[name]:
         return None
     position = {key: entry for key, entry in value.items() if type(entry) is int and entry >= 0}
@@ -132,7 +136,7 @@ def _position(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] 
 
 
 def _linked_cell(payload: dict[str, Any]) -> dict[str, int] | None:
-    """The cell or row that a link has chosen, as long as the page shows the link's matrix."""
+    """Return the cell or row that a link has chosen; None if the page does not show the link's matrix any more."""
     text = screen.unread("cell")
     if text is not None:
         numbers = [int(word) - 1 for word in text.split(",") if word.isdecimal() and len(word) < 6]
@@ -169,7 +173,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     window = lens.window(matrix, position["row"], position.get("column", 0), TABLE_ROWS, TABLE_COLUMNS)
     row, column, (num_rows, num_columns) = window["row"], window["column"], window["shape"]
     values = part(matrix, slice(row, row + num_rows), slice(column, column + num_columns))
-    # Shortened labels may repeat, but the columns of a table must not.
+    # Shortened labels may be equal, but the names of a table's columns must differ.
     names = [f"{column + number + 1} · {text}" for number, text in enumerate(payload["suffixes"][column : column + num_columns])]
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
@@ -177,7 +181,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
         table,
         hide_index=True,
         key="hankel.table",
-        # By position, counting the hidden index: names are a user's strings.
+        # Columns are named by position, with the hidden index as 0, because their titles are a user's strings.
         column_config={1: st.column_config.Column(pinned=True)}
         | {2 + number: st.column_config.NumberColumn(format="%.6g") for number in range(num_columns)},
         alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
@@ -185,7 +189,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
 
 
 def rank_cut(recipe: Recipe) -> None:
-    """Draw the singular values with a cut at the rank, which can be dragged, and the numerical rank below."""
+    """Draw the singular values as bars with a mark at the rank, which can be dragged, and the numerical rank below them."""
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)

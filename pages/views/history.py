@@ -1,7 +1,7 @@
-"""What the History page shows, and what can be done there.
+"""Draw the History page.
 
-In this order: the visitor's runs, filters, a page of the table, one run in full, and the actions: open, run again, pin, name and
-tag, delete and restore, bundles.
+The functions stand in the order of the page: the visitor's list of runs, filters, a part of the table, one run in full, and the
+actions: open, run again, pin, name and tag, delete and restore, export and import.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ UNDER_WAY = ("queued", "running")
 FILTERS = ("history.states", "history.learners", "history.sources", "history.tags")
 DELETED, OPENED, PACKED = "history.deleted", "history.opened", "history.packed"
 BUNDLE = "history.bundle"
-AT_ONCE_BYTES = 5_000_000  # a smaller bundle is packed before anybody asks
+AT_ONCE_BYTES = 5_000_000  # a bundle smaller than this is packed before anybody presses its button
 SEARCH, ORDER, LAST, PAGE = "history.text", "history.order", "history.last", "history.page"
 
 
 @dataclass(frozen=True, eq=False)
 class RunList:
-    """The runs that this visitor sees; names, tags and deletions are for everyone, or for the visitor's own list."""
+    """Identifies the list of runs that this visitor sees and edits: the list of everyone, or the visitor's own."""
 
     history: History
     labels: RunLabels
@@ -58,7 +58,7 @@ def stop_if_off() -> None:
 
 
 def run_list() -> RunList:
-    """The visitor's list of runs. Raises RecipeError if the history can't be reached."""
+    """Return the visitor's list of runs. Raises RecipeError if the history can't be reached."""
     mine = runs.own()
     return RunList(runs.history(), mine or runs.history(), mine.owner if mine else None)
 
@@ -80,7 +80,7 @@ def nothing_yet(run_list: RunList) -> None:
 
 
 def query_controls(run_list: RunList, choices: Choices) -> Query:
-    """Draw the search, filters and order; returns the query."""
+    """Draw the widgets for search, filters and order. Returns the query."""
     first, second, third, fourth = st.columns([4, 4, 3, 2], vertical_alignment="bottom")
     text = first.text_input(
         "Search",
@@ -124,7 +124,7 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
-    """Draw a filter. A chosen value stays among the options when the last run with it is deleted: the run may come back."""
+    """Draw a filter. A chosen value stays an option when the last run with it is deleted, because the run may be restored."""
     options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
     write = history_tables.state_word if label == "Status" else str
     values: list[str] = st.multiselect(
@@ -134,7 +134,7 @@ def _several(label: str, options: list[str], key: str) -> list[str]:
 
 
 def page_of(run_list: RunList, query: Query) -> Listing:
-    """The runs on the current page of the table; on the last page if the current one no longer exists."""
+    """Return the runs on the current page of the table; those of the last page if the current page no longer exists."""
     with database_errors_as_sentences():
         page = listing.list_runs(run_list.history, query, _offset(), PAGE_SIZE)
         if page.total and not page.runs:
@@ -152,7 +152,7 @@ def _num_pages(page: Listing) -> int:
 
 
 def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
-    """Draw the table; returns the ticked runs."""
+    """Draw the table. Returns the runs that the visitor has ticked."""
     if not page.runs:
         st.markdown("**No matching runs.** Try fewer words or clear the filters.")
         st.button("Show all runs", key="history.all", on_click=_clear)
@@ -177,7 +177,7 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
 
 
 def _digest(rows: Sequence[Run]) -> str:
-    """A table key that changes with the rows, so that ticks do not move to other runs."""
+    """Make a key for the table's widget that changes with the rows, so that ticks do not move to other runs."""
     return hashlib.sha256("".join(run.key for run in rows).encode()).hexdigest()[:12]
 
 
@@ -247,12 +247,12 @@ def _results(run: Run) -> None:
 
 
 def expect() -> None:
-    """Watch the table for a while after runs were submitted, even before it shows them."""
+    """Let the table update itself for a while, because runs were just submitted that it does not show yet."""
     st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
 
 
 def watch(run_list: RunList, page: Listing, query: Query) -> None:
-    """While runs on the page are queued or running, look for changes."""
+    """Update the table at short intervals while runs on this page are queued or running."""
     if any(run.state in UNDER_WAY for run in page.runs) or st.session_state.get(EXPECTED, 0.0) > monotonic():
         st.fragment(_look, run_every=WATCH_SECONDS)(run_list, page, query)
 
@@ -321,7 +321,7 @@ def _open(run: Run) -> None:
 
 
 def _settable_recipe(run: Run) -> Recipe:
-    """A run's recipe. Raises RecipeError if the sidebar can't be set to it, or its strings are not on this server."""
+    """Return a run's recipe. Raises RecipeError if the sidebar can't be set to it, or its strings are not on this server."""
     recipe = _recipe(run)
     sidebar.check_settable(recipe)
     for name in recipe.data.uploads:
@@ -378,7 +378,7 @@ def _run_interrupted(run_list: RunList) -> None:
 
 
 def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
-    """Draw a form: name and tags of one run, or tags to add to several."""
+    """Draw a form for the name and the tags of one run, or for tags to add to several runs."""
     one = picked[0] if len(picked) == 1 else None
     with st.popover("Name and tags" if one else f"Tag {len(picked)}", icon=":material/label:", key="history.labels"):
         form = one.key[:12] if one else "several"
@@ -425,7 +425,7 @@ def _delete(run_list: RunList, keys: list[str]) -> None:
 
 
 def undo_bar(run_list: RunList) -> None:
-    """Draw the last deletion with an undo button."""
+    """Draw a sentence about the last deletion, with a button that undoes it."""
     if keys := st.session_state.get(DELETED):
         with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
             suffix = " from your list" if run_list.owner else ""
@@ -445,14 +445,15 @@ def _restore(run_list: RunList, keys: list[str]) -> None:
 
 
 def _export(run_list: RunList, done: Sequence[Run]) -> None:
-    """Draw the download of finished runs as a bundle; large ones are packed on demand.
+    """Draw the download of finished runs as one file, a bundle. A large bundle is packed only on demand.
 
-    The button gets bytes: Streamlit loses a function that makes them if a part of the page redraws itself.
+    The button gets bytes, not a function that makes them, because Streamlit loses the function if a part of the page redraws
+    itself.
     """
     keys = tuple(run.key for run in done)
     label = "Export" if len(done) == 1 else f"Export {len(done)}"
     if st.session_state.get(PACKED) != keys and sum(cache.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES:
-        text = "Pack them into one file, to keep or to import into another lab"
+        text = "Pack these runs into one file, to keep or to import into another lab"
         st.button(label, key="history.pack", icon=":material/folder_zip:", on_click=_pack, args=(keys,), help=text)
         return
     try:
@@ -475,7 +476,7 @@ def _export(run_list: RunList, done: Sequence[Run]) -> None:
 
 @st.cache_data(max_entries=4, ttl=600, show_spinner="Packing…")
 def _bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -> bytes:
-    """Finished runs as one file. The cache depends on `labels`, the runs' names and tags, because they are in the bundle."""
+    """Pack finished runs into one file. `labels`, the runs' names and tags, are in the file, so the cache depends on them."""
     return export_runs(server.home(), runs.history(), keys, owner)
 
 
@@ -486,7 +487,8 @@ def _pack(keys: tuple[str, ...]) -> None:
 def import_control(run_list: RunList) -> None:
     """Draw an uploader for bundles, unless visitors have their own lists.
 
-    Everyone with the same recipe shares one result, so nobody may import results that others would take for this server's.
+    All visitors with the same recipe share one result. So nobody may import results that others would take for results of this
+    server.
     """
     if run_list.owner is not None:
         return
@@ -511,5 +513,5 @@ def _import() -> None:
     else:
         new, old = len(imported.new), len(imported.present)
         already = f"; {old} {'was' if old == 1 else 'were'} already here" if old else ""
-        st.session_state.pop(DELETED, None)  # the deleted runs may be among them
+        st.session_state.pop(DELETED, None)  # no undo for deleted runs, because the import may have brought them back
         st.toast(f"{new} run{'' if new == 1 else 's'} imported{already}.", icon=":material/check:")

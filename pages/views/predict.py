@@ -1,4 +1,4 @@
-"""What the Predict page shows: one string under all models while it is typed, the calculation by hand, drawn strings."""
+"""Draw the Predict page: a string's weight under all models while it is typed, the calculation by hand, and drawn strings."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from pages.shared.widgets import escape_markdown, typed_text
 HELP = "Symbols without spaces; with spaces between them if one is longer than a character. λ, or nothing, is the empty string."
 DRAWN = "predict.drawn"
 CODE_HEIGHT = 420
-MAX_PROPOSED = 100  # symbols of the string that the field begins with
+MAX_PROPOSED = 100  # symbols of the longest string that the text field suggests at first
 
 
 def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
-    """Name -> model: the pinned runs, the sidebar's trained learners, and the reference models."""
+    """Collect the models of the page, name -> model: the pinned runs, the sidebar's trained learners, and the reference models."""
     pinned = pins.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
         f"{name}: {run.title}": entry.model for name, run in pinned.items() if (entry := cache.result(run)) is not None
@@ -43,7 +43,7 @@ def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
 
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
-    """Draw the string and everything about it. This is redrawn without the rest of the page at each pause in typing."""
+    """Draw the text field and everything about its string. At each pause in typing, only this part of the page is redrawn."""
     proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
     try:
         default, linked = data.alphabet.decode(proposed), screen.unread("string")
@@ -73,7 +73,10 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
     st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
     widgets.warnings(*tables.score_warnings(models, word[:length]))
-    st.caption("|scores|, normalised over all symbols and the end. A weighted automaton's scores come from its prefix conversion.")
+    st.caption(
+        "|scores|, divided by their sum over all symbols and the end. A weighted automaton's score of a symbol is the sum of the "
+        "weights of all strings that begin with the prefix and this symbol."
+    )
     if readings := reading_sentences(models):
         st.caption(" ".join(readings))
 
@@ -135,7 +138,7 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
 
 
 def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn:
-    """Strings drawn from a model. The session keeps the last draw, so that other reruns don't draw again."""
+    """Draw strings from a model. The session keeps the last draw, so that other reruns don't draw again."""
     request = (id(model), number, seed, longest)
     last = st.session_state.get(DRAWN)
     if last is None or last[0] != request:

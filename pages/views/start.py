@@ -1,4 +1,4 @@
-"""What the Start page offers: runs to resume, lessons, presets. Nothing here reads strings or trains."""
+"""Draw the Start page: runs to resume, lessons, presets. To open at once, it reads no strings and trains nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def presets() -> None:
 
 
 def _begin(title: str, recipe: Recipe) -> None:
-    """Set the whole recipe, and say which pages show it. For callbacks."""
+    """Set the whole recipe, and show a message on which pages to open. To be called in callbacks."""
     state = "is already set" if recipe == sidebar.current() else "is set now"
     sidebar.set_recipe(recipe)
     text = f"**{escape_markdown(title)}** {state}. Open *Data* for the strings, *Hankel* for their matrix, *Train* to run it."
@@ -49,7 +49,7 @@ def _begin(title: str, recipe: Recipe) -> None:
 
 
 def resume() -> None:
-    """Buttons that lead back to the runs started in this session, and to the run in the address."""
+    """Draw buttons that lead back to the runs started in this session, and to the run in the address."""
     jobs = runs.mine()
     here = sidebar.current()
     if here.key() != sidebar.FIRST.key() and (job := runs.status(here)) is not None:

@@ -1,4 +1,4 @@
-"""The pictures of the States page: a string's walk, all prefixes' states, one model's states over another's, a WFA as a graph."""
+"""Draw the States page: a string's way from state to state, all prefixes' states, two models' states together, a WFA as a graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pages.shared import cache, pins, widgets
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown
 
-# Symbols of the string that is followed: each adds a frame, which holds all those before it.
+# Symbols of the longest string whose path is shown: each adds a frame to the figure, which contains all frames before it.
 MAX_FOLLOWED = 100
 WALK, TYPED = "states.walk", "states.walk.text"
 LINEAR, TRUE = "SP, any rank", "true model"
@@ -43,7 +43,7 @@ _steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "p
 
 @st.fragment
 def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> None:
-    """Draw the walk of a string through one of the models. Another string redraws only this part of the page."""
+    """Draw how a string moves from state to state in one of the models. A new string redraws only this part of the page."""
     with widgets.errors_as_messages():
         graphs, first = _graphs(recipe, data, results)
     if not graphs:
@@ -81,7 +81,7 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
 
 
 def _graphs(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> tuple[list[walk.Graph], int]:
-    """The drawings of the chosen model, and the index of the first to show."""
+    """Return the drawings of the chosen model (of the linear model, one for each rank), and the index of the first to show."""
     linear = cache.spectral_graphs(recipe.data, recipe.hankel)
     trained = [name for name, result in results.items() if not (name == "SP" and linear) and result.model is not None]
     true = data.true_model if isinstance(data.true_model, WFA) and data.true_model.num_states <= MAX_STATES else None
@@ -109,7 +109,7 @@ def _graphs(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> tuple[
 
 
 def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
-    """The text that was typed last, the word that walks, and what is wrong with the text, if anything is."""
+    """Return the text that was typed last, the word to draw, and the reason if the text can't be read."""
     saved: dict[str, Any] = st.session_state.setdefault(TYPED, {})
     typed = st.session_state.get(WALK, {}).get("typed")
     if isinstance(typed, dict) and typed.get("scope") == scope and isinstance(typed.get("text"), str):
@@ -134,7 +134,7 @@ def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
 
 
 def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
-    """Draw all prefixes' states, and the path of one string through them."""
+    """Draw the states after all prefixes, and the path of one string through them."""
     with widgets.errors_as_messages():
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
         word = whole[:MAX_FOLLOWED]
@@ -168,7 +168,7 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
 
 
 def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
-    """Draw the states of two shown runs, the second turned and scaled onto the first."""
+    """Draw the states of two runs (pinned or the sidebar's) in one figure, the second's rotated and scaled onto the first's."""
     recipes = pins.shown_runs(recipe)
     if len(recipes) < 2:
         st.caption(
@@ -204,7 +204,7 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
 
 
 def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> None:
-    """Draw a WFA as a weighted graph, and the true model too if it is a WFA. For other models, a note why there is no graph."""
+    """Draw a WFA, which may be the true model, as a weighted graph; for other models, draw a note why there is no graph."""
     models = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
     name = st.segmented_control("Graph of", list(models), default=default_model, required=True, key="states.graph_of")
     model = models[name]

@@ -1,4 +1,4 @@
-"""What the Status page shows: queue, workers, memory, disk, the last failures. Nothing that people typed or uploaded."""
+"""Draw the Status page: queue, workers, memory, disk, the last failures. It never shows what people typed or uploaded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def stop_if_not_allowed() -> None:
 
 
 def board() -> None:
-    """Draw all figures, every two seconds."""
+    """Draw all numbers, and update them every two seconds."""
     st.fragment(_board, run_every=SECONDS)()
     st.subheader("Versions", anchor=False)
     versions = {"NL-WFA Lab": __version__, "Python": python_version()} | {name: version(name) for name in PACKAGES}
@@ -102,14 +102,17 @@ def _history() -> None:
 
 @st.cache_data(ttl=5, show_spinner=False)
 def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
-    """State -> number of runs, and the last failures; cached for a few seconds, since many people may look. Raises RecipeError."""
+    """Return the number of runs in each state, and the last failures. Raises RecipeError if the history can't be reached.
+
+    The result is cached for a few seconds, because many people may look at the page.
+    """
     with database_errors_as_sentences():
         failures = list_runs(runs.history(), Query(states=("failed",)), 0, num_failures).runs
         return choices(runs.history()).states, failures
 
 
 def _why(run: Run) -> str:
-    """Why a run failed. A message about uploaded strings may quote them, so it is not shown."""
+    """Return the reason why a run failed, unless its strings were uploaded: the message may quote them."""
     return (
         "Not shown: the message may quote uploaded strings." if history_tables.is_from_upload(run) else history_tables.reason(run)
     )

@@ -1,4 +1,4 @@
-"""What the Take away page offers: cards with files to download, and loading a recipe's file into the sidebar."""
+"""Draw the Take away page: cards with files to download, and an uploader that sets the sidebar to a recipe's file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from pages.shared.widgets import error_toast, escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
 RECIPE_FILE = "take_away.recipe"
-# Bytes, or a function that makes them on demand. Streamlit loses the second kind beside a fragment that polls, so not there.
+# A download's bytes, or a function that makes them on demand. On a page whose fragment polls, Streamlit loses the function.
 Content = bytes | Callable[[], bytes]
 
 
 @dataclass(frozen=True)
 class Card:
-    """One download: its icon, title, description and file."""
+    """Describes one download: its icon, title, description and file."""
 
     icon: str
     title: str
@@ -46,14 +46,14 @@ class Card:
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """A finished run with everything that its files are made from."""
+    """Holds a finished run with everything that its files are made from."""
 
     result: Result
     data: Data
     hankel: HankelMatrix | None
     references: dict[str, Scores]
     link: str
-    titles: dict[str, str]  # of uploaded files; made here, because a download runs outside the session
+    titles: dict[str, str]  # SHA-256 -> title of uploaded files; read beforehand, because a download runs outside the session
 
     def report(self) -> bytes:
         return report(self.result, self.data, self.hankel, self.references, self.link, self.titles).encode()
@@ -75,7 +75,7 @@ class FinishedRun:
 
 
 def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
-    """Draw the widget that chooses among the shown runs; returns the run's name and recipe."""
+    """Draw the choice among the pinned runs and the sidebar's run. Returns the chosen run's name and recipe."""
     recipes = pins.shown_runs(recipe)
     if len(recipes) == 1:
         return next(iter(recipes.items()))
@@ -93,19 +93,19 @@ def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
 
 
 def link_to(name: str, recipe: Recipe) -> str:
-    """The address that opens the lab with a run, in the sidebar or pinned."""
+    """Return the address that opens the lab with a run, in the sidebar or pinned."""
     lab = str(st.context.url or "").split("?")[0].rsplit("/", 1)[0]
     parameters: dict[str, Any] = st.query_params.to_dict() if name == "now" else {name.lower(): recipe_code(recipe)}
     return f"{lab}/train?{urlencode(parameters)}"
 
 
 def recipe_file(recipe: Recipe) -> bytes:
-    """The file of a recipe: every option as JSON, indented for people."""
+    """Write a recipe's file: every option as JSON, indented for people."""
     return (recipe.model_dump_json(indent=1) + "\n").encode()
 
 
 def programs(recipe: Recipe) -> list[Card]:
-    """Downloads that need no model."""
+    """Make the cards of the downloads that need no trained model."""
     return [
         Card(
             ":material/code:",
@@ -135,13 +135,13 @@ def programs(recipe: Recipe) -> list[Card]:
 
 
 def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
-    """Collect what the downloads of a finished run need. Raises RecipeError if its uploaded strings are no longer on the server."""
+    """Collect what a finished run's files are made from. Raises RecipeError if its uploaded strings are not on the server."""
     hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
     return FinishedRun(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link, uploads.titles(recipe))
 
 
 def results(run: FinishedRun) -> list[Card]:
-    """Downloads of a finished run, made on demand."""
+    """Make the cards of a finished run's downloads, whose files are made on demand."""
     linear = isinstance(run.result.model, WFA)
     model = "Weights (safetensors) and their meaning (JSON), for load_model"
     return [
@@ -214,13 +214,13 @@ def cards(group: list[Card]) -> None:
 
 
 def limits_of_formats(result: Result) -> None:
-    """Draw which formats can't hold a linear model, and why."""
+    """Draw a caption with the formats that can't hold this linear model, and why."""
     if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
         st.caption(escape_markdown(f"{' '.join(sentences)} automaton.json has the weights in any case."))
 
 
 def recipe_upload() -> None:
-    """Draw an uploader for a recipe's file, which sets the sidebar."""
+    """Draw an uploader that sets the sidebar to the recipe in a file."""
     text = "The recipe.json of any run."
     st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
 

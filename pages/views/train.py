@@ -1,4 +1,4 @@
-"""Spectral learning on the board: one step at a time, each with its formula and numbers."""
+"""Draw the steps of spectral learning on the Train page, one at a time, each with its formula and numbers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pages.shared import cache
 from pages.shared.widgets import escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
-MAX_PROPOSED = 4  # symbols of the string that the field begins with: its product has to fit the screen
+MAX_PROPOSED = 4  # symbols of the longest string that the text field suggests at first: its product has to fit the screen
 
 
 def spectral_steps(recipe: Recipe) -> None:
-    """Draw the steps of SP, one at a time; the address has the current step."""
+    """Draw the current step of SP, with buttons to move to the others. The address contains the current step."""
     try:
         spectral = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
         data = cache.data(recipe.data)
@@ -64,7 +64,7 @@ def _go(name: str) -> None:
 
 
 def _symbol(name: str, symbols: tuple[str, ...]) -> int:
-    """The symbol whose map is shown."""
+    """Draw the choice of the symbol whose map is shown. Returns the symbol's number."""
     if name != "move":
         return 0
     options = range(len(symbols))
@@ -72,7 +72,7 @@ def _symbol(name: str, symbols: tuple[str, ...]) -> int:
 
 
 def _word(name: str, recipe: Recipe) -> Word:
-    """The string whose weight is computed."""
+    """Draw the text field of the string whose weight is computed. Returns the string."""
     data = cache.data(recipe.data)
     proposed = short_word(data.train, MAX_PROPOSED)
     if name != "weight":

@@ -50,7 +50,7 @@ def test_a_solution_may_come_before_its_test_strings() -> None:
     app = upload(upload(open_lab("data", **QUICK), TRAIN), SOLUTION, "upload_solution")
     assert not complaints(app) and recipe_of(app).data.upload_solution == ""
     assert [toast.value.replace("\\", "") for toast in app.toast] == [
-        "strings.txt is kept, and used as soon as its test strings are uploaded."
+        "strings.txt is stored. It will be used as soon as you upload its test strings."
     ]
     assert any("waits for its test strings" in caption.value for caption in app.caption)
     assert not complaints(upload(app, TEST, "upload_test"))
