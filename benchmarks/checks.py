@@ -1,4 +1,4 @@
-"""Checks that results are equal before anything is timed; a difference ends the benchmark with an error."""
+"""Check that our results and an opponent's are equal before anything is timed. A difference ends the benchmark with an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nlwfa_core.strings.words import FloatArray
 
 
 class Different(Exception):
-    """Ours and an opponent's results are not equal."""
+    """Is raised if our results and an opponent's are not equal."""
 
 
 def equal_arrays(what: str, ours: FloatArray, theirs: FloatArray, tolerance: float) -> float:

@@ -38,7 +38,10 @@ Rows = list[dict[str, str]]
 
 
 def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False) -> tuple[Rows, float]:
-    """Run a sweep: its table's rows without their times, and seconds. With `kill`, kill a worker after a quarter of the runs."""
+    """Run a sweep, and return the rows of its table without their times, and its seconds.
+
+    If `kill` is true, a worker is killed after a quarter of the runs.
+    """
     with tempfile.TemporaryDirectory(prefix="nlwfa-cluster-") as folder:
         home = Path(folder)
         killer = Thread(target=_kill, args=(cluster, home, len(recipes) // 4), daemon=True)
@@ -72,7 +75,7 @@ def count(path: str) -> Counts:
 
 
 def counted(client: Client, paths: list[str]) -> Counts:
-    """Count every shard on a free worker, then merge neighbours pair by pair, so that the order is kept."""
+    """Count each shard on a free worker, then merge the counts of neighbours pair by pair, which keeps the order of the shards."""
     parts = client.map(count, paths, pure=False)
     while len(parts) > 1:
         pairs = [parts[index : index + 2] for index in range(0, len(parts), 2)]

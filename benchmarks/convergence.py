@@ -1,4 +1,4 @@
-"""How long training to convergence takes to reach the loss that the paper's optimiser ends with, and how it ends."""
+"""Measure how long training to convergence takes to reach the final loss of the paper's optimiser, and how it ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Training = Callable[[Options, Callable[[Progress], None]], TrainingLog]
 
 
 class ReachedAt:
-    """A report that notes when a loss was first reached."""
+    """Serves as a `report` callback that records when a loss was first reached."""
 
     def __init__(self, loss: float) -> None:
         self.loss, self.seconds, self.started = loss, math.inf, perf_counter()
@@ -41,7 +41,7 @@ class ReachedAt:
 
 
 def compare(name: str, training: Training, options: Options, epochs: int, repeats: int) -> Comparison:
-    """Train once with the paper's optimiser for some epochs, then to its loss with L-BFGS."""
+    """Train once with the paper's optimiser for some epochs, then with L-BFGS until the loss is as low."""
     paper = replace(options, **AS_IN_THE_PAPER, epochs_factorisation=epochs, epochs_transitions=epochs, schedule="cosine")
     training(replace(paper, epochs_factorisation=1, epochs_transitions=1), lambda progress: None)  # loads what torch loads late
     started = perf_counter()
@@ -60,7 +60,7 @@ def compare(name: str, training: Training, options: Options, epochs: int, repeat
 
 
 def to_the_same_loss(title: str, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int) -> list[Comparison]:
-    """Compare both steps; the transitions on the states of SP and on those of our nonlinear factorisation."""
+    """Compare both steps: the factorisation, and the transitions between states of SP and of our nonlinear factorisation."""
     rows, maps = [], mapped_rows(hankel)
 
     def factorisation(options: Options, report: Callable[[Progress], None]) -> TrainingLog:
@@ -83,7 +83,7 @@ def to_the_same_loss(title: str, hankel: HankelMatrix, ranks: Sequence[int], epo
 
 
 def first_steps() -> Table:
-    """Time all four learners on the lab's first experiment, and say how each stage ended."""
+    """Time all four learners on the lab's first experiment, and tabulate how each stage ended."""
     recipe = PRESETS["first-steps"][1]
     hankel = build_hankel(Sample.of(Dyck().sample(recipe.data.num_strings, seed=0), ALPHABET), recipe.hankel)
     rows = []
@@ -97,5 +97,5 @@ def first_steps() -> Table:
 
 
 def ending(log: TrainingLog) -> str:
-    """How a stage ended, and by how much its last epochs lowered the loss."""
+    """Write how a stage ended, and by how much its last epochs lowered the loss."""
     return f"{log.stage} {log.stopped}" + (f", {log.epochs:,} epochs, {percentage(log.decrease)}" if log.epochs else "")

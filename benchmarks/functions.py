@@ -48,7 +48,7 @@ def _long_words() -> Words:
 
 
 def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
-    """Learn fac.non with least-squares transitions, to which its Adamax converges."""
+    """Learn fac.non with transitions by least squares, the solution to which their training by Adamax would converge."""
     factors = fit_factorisation(hankel, Options("fac.non", rank, **{**AS_IN_THE_PAPER, **options}), masked)
     known = observed_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
@@ -63,7 +63,7 @@ def _relative(outputs: FloatArray, values: FloatArray) -> float:
 
 
 def _spread(values: Sequence[float]) -> str:
-    """Median, and mean ± standard deviation."""
+    """Write the median, and in brackets the mean ± standard deviation."""
     return f"{np.median(values):.1e} ({np.mean(values):.1e} ± {np.std(values):.1e})"
 
 
@@ -135,7 +135,7 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
             given, true = ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2)), f(held_out) ** 2
             below = min(_relative(fit_spectral(H, svd, rank).weights(held_out), true) for rank in range(1, full))
             refinement = Refinement("values", restarts=restarts)
-            # What the two steps end with hardly matters as a start, so they have no epochs.
+            # The two steps have no epochs, because it hardly matters from which weights the refinement starts.
             options = Options("fac.non", k, hidden=(1,), epochs_factorisation=0, refinement=refinement, **AS_IN_THE_PAPER)
             learned = fit_values(given, options, transform="sqrt")
             models = (fit_spectral(H, svd, full), fit_spectral(H, svd, k * k), learned.model)

@@ -32,13 +32,13 @@ Scores = dict[str, tuple[float, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Dyck strings, with as many test strings as the lab's default.
+    """Runs the default lesson on Dyck strings, with as many test strings as in the lab, by our program and by the plain one.
 
     Attributes
     ----------
     work : Work
     epochs : (int, int)
-        Of the factorisation and of the transitions.
+        The epochs of the factorisation and of the transitions.
     """
 
     work: Work
@@ -51,7 +51,7 @@ class Lesson:
 
     @cached_property
     def starts(self) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
-        """The core's initial weights of both steps."""
+        """Return our initial weights of both steps, so that both programs start from the same."""
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
         options = Options("both.non", self.work.rank, epochs_transitions=0, **AS_IN_THE_PAPER)
@@ -86,7 +86,7 @@ class Lesson:
         return scores_by_learner
 
     def spectral_weights(self) -> tuple[FloatArray, FloatArray]:
-        """Weights of the test words, ours and the plain program's."""
+        """Compute SP's weights of the test words by our program and by the plain one."""
         work, (words, _) = self.work, self.test
         hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
         model = plain.SpectralModel(hankel, work.rank)
@@ -95,14 +95,14 @@ class Lesson:
 
 
 def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | None) -> Table:
-    """Check that short trainings in float64 give equal scores, then time whole ones."""
+    """Check that short trainings in float64 give equal scores, then time whole trainings."""
     short = Lesson(work, tuple(map(min, epochs, CHECKED_EPOCHS)))  # type: ignore[arg-type]
     ours, theirs = (np.array([scores[name] for name in NETWORKS]) for scores in (short.ours(), short.plain(torch.float64)))
     error = max(equal_arrays("scores", ours, theirs, 1e-6), equal_arrays("weights of SP", *short.spectral_weights(), 1e-6))
     after = f"after {short.epochs[0]} + {short.epochs[1]} epochs, float64"
     checked = f"four scores of {', '.join(NETWORKS)} {after}; weights of SP: 1e-6 ({error:.0e})"
     lesson = Lesson(work, epochs)
-    assert lesson.test and lesson.starts  # made before the clock starts
+    assert lesson.test and lesson.starts  # computes both before the time is measured
     sides = (clocked(lesson.ours), clocked(lesson.plain))
     mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
     name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"

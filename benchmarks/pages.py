@@ -1,4 +1,4 @@
-"""Writes the measured parts of hand-written pages: the text between two marks is replaced, the rest stays."""
+"""Write the measured parts of hand-written pages: the text between two marker comments is replaced, the rest stays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def head(command: str, facts: Mapping[str, Any]) -> list[str]:
-    """Describe where and how it was measured."""
+    """Write the first lines of a part: the command that measured it, and facts about the machine."""
     return [f"Measured by `{command}`:", "", *(f"- {name}: {value}" for name, value in facts.items()), ""]
 
 
 def put(page: Path, name: str, text: str) -> None:
-    """Write a part of a page; it is appended if the page, or the part, does not exist yet."""
+    """Write a part of a page. If the page, or the part, does not exist yet, the part is appended."""
     begin, end = f"<!-- {name}: made by a command -->", f"<!-- end of {name} -->"
     part = f"{begin}\n\n{text.strip()}\n\n{end}"
     written = page.read_text(encoding="utf-8") if page.exists() else ""

@@ -1,4 +1,4 @@
-"""A plain implementation of the paper, as the opponent. It uses nothing of this project's core.
+"""Implement the paper in a plain way, as an opponent to compare with. This file uses nothing of `nlwfa_core`.
 
 Source: Li, Rabusseau and Precup (2018), §2.3 and §4. Dictionaries for counts, a dense H over the p-closure, a full SVD, autograd on
 the full reconstruction, one training loop for each symbol, evaluation word by word. What the paper leaves open is as in the core

@@ -1,4 +1,4 @@
-"""Tables of the report, as JSON with every repeat and as Markdown with medians."""
+"""Define the tables of the report, and write them as JSON with the times of all repeats and as Markdown with medians."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .timing import Timing
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row that compares our time with an opponent's.
+    """Holds a row that compares our time with an opponent's.
 
     Attributes
     ----------
@@ -21,9 +21,9 @@ class Comparison:
     ours, theirs : Timing
     opponent : str
     target : float or None
-        The smallest ratio theirs / ours that the project wants to reach.
+        The smallest ratio of their time to ours that the project wants to reach.
     checked : str
-        The results that were checked to be equal before timing.
+        A description of the results that were checked to be equal before timing.
     """
 
     work: str
@@ -60,15 +60,16 @@ COMPARED = ("work", "ours, ms", "opponent", "theirs, ms", "ratio", "target", "ch
 
 @dataclass(frozen=True)
 class Table:
-    """A table of comparisons, or of free cells with its own columns.
+    """Holds a table, either of comparisons or of any columns and rows.
 
     Attributes
     ----------
     title : str
     comparisons : list of Comparison
-    columns, rows : column names, and cells of numbers and text
+    columns, rows : sequences
+        The titles of the columns, and rows of numbers and texts.
     notes : list of str
-        Sentences under the table.
+        Sentences below the table.
     """
 
     title: str

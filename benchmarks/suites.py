@@ -1,4 +1,4 @@
-"""The suites: the work of each in full and in quick runs, running them, and writing the report."""
+"""Define the suites of benchmarks, with their sizes in full and in quick runs; run them, and write the report."""
 
 from __future__ import annotations
 

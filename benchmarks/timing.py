@@ -1,4 +1,4 @@
-"""Interleaved timing: both sides take turns, so that other load on the machine affects both."""
+"""Time two sides that take turns, so that other load on the machine affects both alike."""
 
 from __future__ import annotations
 

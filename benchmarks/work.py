@@ -1,4 +1,4 @@
-"""The strings that benchmarks work on: generated ones, and the competitions' files if they are available."""
+"""Provide the strings that benchmarks work on: generated strings, and the competitions' files if they are available."""
 
 from __future__ import annotations
 

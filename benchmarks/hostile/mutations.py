@@ -1,6 +1,6 @@
-"""Changes that make a sound input hostile: in its bytes, lines, numbers or JSON, drawn from a seeded generator.
+"""Change a sound input into a hostile one: in its bytes, lines, numbers or JSON, by a seeded random generator.
 
-Nothing here depends on a reader. Another order of draws would change every input of the long run.
+Keep the order of the random draws: with another order, the same seed would give other inputs.
 """
 
 from __future__ import annotations

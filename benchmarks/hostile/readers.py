@@ -1,4 +1,4 @@
-"""The lab's readers of bytes and text from outside, each with sound inputs and the way to change them.
+"""List the lab's readers of bytes and text from outside, each with sound inputs and a function that makes them hostile.
 
 A reader may return or raise RecipeError; anything else is a finding. The same seed and number always give the same input.
 """

@@ -1,6 +1,6 @@
-"""A browser's session: one websocket, protobuf messages in both directions, and the state that a browser keeps between two reruns.
+"""Simulate a browser's session: one websocket, protobuf messages in both directions, and the state kept between two reruns.
 
-Left out: drawing, and the files that a browser fetches (scripts, pictures), which are the same for everyone and cached.
+It does not draw, and does not fetch scripts and pictures, which are the same for everyone and cached.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNFORESEEN = "Something went wrong here"  # `pages.shared.widgets`
 
 @dataclass
 class Seen:
-    """What all sessions together have received.
+    """Counts the messages that all sessions together have received, and collects errors.
 
     Attributes
     ----------
@@ -45,15 +45,15 @@ class Seen:
 
 
 class Session:
-    """One person's browser tab.
+    """Simulates one person's browser tab.
 
     Parameters
     ----------
     address : str
-        As ws://127.0.0.1:8501
+        The server's address, for example ws://127.0.0.1:8501.
     seen : Seen
     query : dict
-        The parameters of the link that opens it.
+        The parameters of the link with which the session begins.
     """
 
     def __init__(self, address: str, seen: Seen, query: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ class Session:
 
     @property
     def watches(self) -> bool:
-        """Whether a part of the page refreshes itself, as it does during training."""
+        """Return whether a part of the page refreshes itself, as it does during training."""
         return bool(self._fragments)
 
     async def visit(self, page: str = "") -> float:
@@ -94,7 +94,7 @@ class Session:
         return await self._run(page=page)
 
     async def set_number(self, key: str, value: int) -> float:
-        """Move a number, and wait for the page. Returns seconds."""
+        """Change a number field, and return the seconds until the page is drawn again."""
         widget = self.numbers[key]
         self._values[widget.id] = _number(widget, value)
         if widget.query_param_key:
@@ -102,11 +102,11 @@ class Session:
         return await self._run()
 
     async def press(self, key: str) -> float:
-        """Press a button. Returns seconds."""
+        """Press a button, and return the seconds until the page is drawn again."""
         return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
 
     def number(self, key: str) -> int:
-        """The value of a number field."""
+        """Return the value of a number field."""
         widget = self.numbers[key]
         state = self._values.get(widget.id)
         return state.int_value if state is not None else int(widget.value if widget.set_value else widget.default)
@@ -223,7 +223,7 @@ class Session:
                 self._seen.faults.append(element.alert.body)
 
     async def _repeat(self, fragment: str, seconds: float) -> None:
-        """Draw a part of the page anew, each time that its answer has come and a moment has passed."""
+        """Ask for a part of the page again and again, `seconds` after each answer, as a browser does for a fragment."""
         while True:
             await asyncio.sleep(seconds)
             self._fragment_done.clear()

@@ -1,4 +1,4 @@
-"""Simulates people in the lab: they change a number, look, go to another page, and train something now and then."""
+"""Simulate people in the lab, who change a number, look at the page, go to another page, and sometimes train a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.quick import QUICK
 
 from .client import Seen, Session
 
-# What the links below mean: a link that names no optimiser trains as in the paper.
+# The values of fields that the links below do not contain: the optimiser is then that of the paper.
 DEFAULT = with_fields(PRESETS["first-steps"][1], {"optimizer": "adamax", "start": "random"})
 LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
@@ -26,13 +26,13 @@ PAGES = tuple(name for name in navigation.PAGES if name != "start")
 TABLES = 3  # groups of a class that share their strings
 # Actions and their shares; people who do not train leave out the last.
 SHARES = {"rank": 0.55, "num_strings": 0.1, "page": 0.3, "train": 0.05}
-ACTIONS_A_VISIT = 60  # then the page is reloaded
+ACTIONS_A_VISIT = 60  # after so many actions, the page is reloaded
 TRAINING_PATIENCE = 180.0
 
 
 @dataclass
 class Log:
-    """Actions and their answers.
+    """Records the actions of people, and how long the answers took.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Log:
         return sum(map(len, self.seconds.values()))
 
     def p95(self, kind: str = "slider") -> float:
-        """Seconds; nan if there was none."""
+        """Return the 95th percentile of the seconds of one kind of action; nan if there was none."""
         return float(np.quantile(self.seconds[kind], 0.95)) if self.seconds[kind] else float("nan")
 
     def p50(self, kind: str = "slider") -> float:
@@ -59,7 +59,7 @@ class Log:
 
 
 class Person:
-    """A person with one tab.
+    """Simulates a person with one browser tab.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Person:
         self._page = page
 
     async def trains(self, session: Session) -> None:
-        """Goes to the Train page, trains what the sidebar says, and looks on until it is done."""
+        """Go to the Train page, train the sidebar's recipe, and watch until it is done."""
         if self._page != "train":
             await self._goes(session, "train")
         if "train.start" not in session.buttons:
@@ -130,7 +130,7 @@ class Person:
 
 
 async def live(address: str, number: int, seed: int, log: Log, think: float, seconds: float, trains: bool = True) -> None:
-    """So many people at once, for so long; they come one after the other in the first tenth of it."""
+    """Let `number` people use the lab at once for `seconds`. They come one after the other during the first tenth of this time."""
     ends = monotonic() + seconds
 
     async def come(which: int) -> None:

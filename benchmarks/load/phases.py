@@ -1,4 +1,4 @@
-"""The parts of the load test: one person alone, a class, an hour's actions without a pause, more and more people."""
+"""Carry out the phases of the load test: one person alone, a class, an hour's actions without a pause, more and more people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .server import Server, serving
 
 STEP, STEP_SECONDS = 30, 40.0  # sessions, and seconds, of each step of the ramp
 SAMPLE_SECONDS = 1.0
-END_SECONDS = 180.0  # to wait for runs that are still in the queue
+END_SECONDS = 180.0  # how long to wait at the end for runs that are still in the queue
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def _sampling(
 
 
 async def measure(home: Path, plan: Plan) -> Report:
-    """Starts a server in a folder, and goes through the plan."""
+    """Start a server in a folder, carry out all phases of a plan, and return the measurements."""
     report = Report(plan)
     with serving(home) as server:
         await _warm(server, report)
@@ -64,7 +64,7 @@ async def measure(home: Path, plan: Plan) -> Report:
 
 
 async def _warm(server: Server, report: Report) -> None:
-    """Whoever comes first waits for what a server does once: pages compile, a worker loads torch. Nothing of it is counted."""
+    """Let first visitors come, who wait until pages are compiled and a worker has loaded torch. Nothing of this is counted."""
     log = Log()
     await live(server.address, 2, report.plan.seed, log, 0.1, report.plan.warm_seconds, trains=False)
     async with Session(server.address, log.seen, LINK) as session:
@@ -75,7 +75,7 @@ async def _warm(server: Server, report: Report) -> None:
 
 
 async def _hour(server: Server, report: Report) -> None:
-    """As many actions as the class makes in an hour, without a pause, each person coming back again and again."""
+    """Let the class do as many actions as in an hour, without pauses; each person opens the lab again and again."""
     plan, log = report.plan, report.hour
     wanted = plan.sessions * 3600 / plan.think
     ends = monotonic() + 60 * plan.hour_minutes

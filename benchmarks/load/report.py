@@ -1,4 +1,4 @@
-"""The plan of a load test, its measurements, and the report about them."""
+"""Define the plan of a load test and its measurements, and write the report about them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ FLAT = 0.1  # share by which memory may grow after the first sixth of the hour
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes of a load test.
+    """Holds the sizes of a load test.
 
     Attributes
     ----------
     sessions : int
     minutes, think, idle_seconds, hour_minutes : float
-        Minutes of the class; mean seconds between actions; seconds of one person alone; most minutes for an hour's actions.
+        The minutes of the class; the mean seconds between two actions; the seconds with one person alone; the most minutes in which
+        an hour's actions are done.
     seed, most_sessions : int
     warm_seconds : float
         Seconds of the first visitors, which are not measured.
@@ -38,7 +39,7 @@ class Plan:
 
 @dataclass
 class Report:
-    """Measurements. Memory is (share of the phase, MB of the server, MB of its workers)."""
+    """Holds the measurements. A sample of memory is (share of the phase that is over, MB of the server, MB of its workers)."""
 
     plan: Plan
     idle: Log = field(default_factory=Log)
@@ -67,7 +68,7 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """Whether there was no fault and no run was lost, however fast it was."""
+        """Return whether there was no fault and no run was lost; times do not matter."""
         return not self.faults and self.states["done"] == self.num_asked
 
     @property
@@ -76,7 +77,7 @@ class Report:
 
     @property
     def growth(self) -> float:
-        """Share by which memory grew from the first sixth of the hour's actions (as far as they went) to the end."""
+        """Compute the share by which memory grew from the first sixth of the hour's actions that were done to the end."""
         early = [server for share, server, _ in self.hour_memory if share <= self.hour_share / 6]
         return self.hour_memory[-1][1] / early[-1] - 1
 

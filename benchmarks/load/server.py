@@ -1,4 +1,4 @@
-"""Starts the lab's server for a measurement, and measures its memory and processor time."""
+"""Start the lab's server for a measurement, and measure its memory and processor time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Server:
-    """A running server.
+    """Represents a running server.
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class Server:
 
     @property
     def memory(self) -> float:
-        """MB that the server holds in memory, without its workers."""
+        """Return the resident memory of the server in MB, without its workers."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 1e6
 
     @property
     def workers_memory(self) -> float:
-        """MB of its worker processes."""
+        """Return the resident memory of the server's worker processes in MB."""
         pages = 0
         for children in Path(f"/proc/{self.pid}/task").glob("*/children"):
             for child in children.read_text().split():
@@ -53,7 +53,7 @@ class Server:
 
     @property
     def processor(self) -> float:
-        """Seconds of processor time of the server alone."""
+        """Return the processor time of the server in seconds, without its workers."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
