@@ -13,6 +13,7 @@ recipe = sidebar.page_recipe(
     "Every learner at every rank on the same strings, beside a uniform model, an n-gram and, if it is known, the true model. "
     "A model that does not beat the n-gram has learned little.",
 )
+verdict = st.container(key="compare.verdict")
 with widgets.errors_as_messages():
     references = cache.references(recipe.data)
 shown_runs = view.side_by_side(recipe)
@@ -45,6 +46,8 @@ if sweep.against == "rank":
 st.subheader("All runs", anchor=False)
 named = view.named_runs(sweep, outcomes, shown_runs)
 view.all_runs(named, by)
+with verdict:
+    view.verdict(named, by)
 
 st.subheader("Two models on the same test strings", anchor=False)
 view.pair(recipe, named, by)

@@ -12,6 +12,7 @@ from pages.views import train as view
 recipe = sidebar.page_recipe("Train", "From the Hankel matrix to an automaton.")
 name, kind, refined = recipe.learning.learner, LEARNERS[recipe.learning.learner], recipe.refinement.objective != "none"
 st.markdown(f"**{name}**: {kind.title}, k = {recipe.learning.rank}")
+verdict = st.container(key="train.verdict")
 with widgets.errors_as_messages():
     references = cache.references(recipe.data)
 widgets.notes(*formulas.rank_notes(recipe))
@@ -26,6 +27,7 @@ if result is None:
     training.last_result(recipe)
     st.stop()
 
+verdict.markdown(widgets.escape_markdown(cache.lead_over_reference(recipe, "wer")))
 widgets.warnings(*(f"{name}: {text}" for text in result.report.messages))
 if result.report.logs:
     training.result_charts(recipe, result, "train")

@@ -49,6 +49,43 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     return table
 
 
+def lead_sentence(names: tuple[str, str], scores: tuple[float, float], difference: Interval, field: str = "wer") -> str:
+    """Say which of two models is better by a score on the same test strings; undecided if the difference's interval holds 0.
+
+    Parameters
+    ----------
+    names, scores : pairs
+        Of the two models.
+    difference : Interval
+        First − second, from `paired_differences`.
+
+    Examples
+    --------
+    >>> lead_sentence(("SP, k = 3", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
+    'WER on the test strings: SP, k = 3: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
+    """
+    score = SCORE_OF[field]
+    texts = " ".join((f"{score.short_title} on the test strings:", "; ".join(map(_scored, names, scores))))
+    if math.isnan(difference.estimate) or math.isnan(difference.low):
+        return f"{texts}. The difference is undefined."
+    gap, low, high = (_short(value, signed=True) for value in (difference.estimate, difference.low, difference.high))
+    ahead = {"first": f"{names[0]} is better", "second": f"{names[1]} is better", "level": "Undecided: the interval holds 0"}
+    return f"{texts}. {ahead[leader(field, difference)]} (difference {gap}, 95 % interval {low} to {high})."
+
+
+def _scored(name: str, value: float) -> str:
+    return f"{name}: {_short(value)}"
+
+
+def _short(value: float, signed: bool = False) -> str:
+    """Write three significant digits, which is enough for a sentence.
+
+    >>> _short(0.43), _short(-0.00812, True), _short(7.2354), _short(math.inf)
+    ('0.430', '−0.00812', '7.24', '∞')
+    """
+    return (_signed if signed else format_score)(value, "#.3g").removesuffix(".")
+
+
 def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
     """Write the lower and the upper end of an interval.
 

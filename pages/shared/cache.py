@@ -32,11 +32,11 @@ from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
-from nlwfa_core.lab.pairs import run_intervals
+from nlwfa_core.lab.pairs import lead_sentence, run_intervals
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
-from nlwfa_core.metrics.intervals import Interval, StringScores, string_scores
+from nlwfa_core.metrics.intervals import Interval, StringScores, paired_differences, string_scores
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.words import Words
@@ -281,3 +281,18 @@ def reference_string_scores(recipe: DataRecipe, name: str) -> StringScores:
 def score_intervals(recipe: Recipe) -> dict[str, Interval]:
     """Compute the intervals of a finished run's scores, by resampling the test strings."""
     return run_intervals(finished(recipe.key()).scores, run_string_scores(recipe))
+
+
+@st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
+def lead_over_reference(recipe: Recipe, field: str) -> str:
+    """A sentence that compares a finished run with the n-gram on its test strings; empty if they can't be compared."""
+    name = next((name for name in reference_models(recipe.data) if name.endswith("-gram")), "")
+    try:
+        models = run_string_scores(recipe), reference_string_scores(recipe.data, name)
+        differences = paired_differences(*models)
+    except (RecipeError, KeyError):
+        return ""
+    if field not in differences:
+        return ""
+    values = models[0].estimates[field], models[1].estimates[field]
+    return lead_sentence((recipe.title, name), values, differences[field], field)

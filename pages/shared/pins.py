@@ -7,7 +7,7 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.fields import recipe_code, recipe_of
-from pages.shared import cache, training, url_parameters
+from pages.shared import cache, sidebar, training, url_parameters
 from pages.shared.widgets import error_toast, escape_markdown, notes
 
 NAMES = ("A", "B")
@@ -54,7 +54,7 @@ def pin(name: str, recipe: Recipe | None) -> None:
 
 
 def pin_controls(recipe: Recipe) -> None:
-    """Draw a button for each of A and B, which pins the sidebar's recipe or removes the pin."""
+    """Draw a button for each of A and B, which pins the sidebar's recipe; or one that loads the pinned run, and one that removes it."""
     _take_from_address()
     with st.container(horizontal=True, key="pins"):
         for name in NAMES:
@@ -63,11 +63,22 @@ def pin_controls(recipe: Recipe) -> None:
                 text = f"Keep the sidebar's recipe as {name}, to compare it with later ones"
                 st.button(f"Pin {name}", key=f"pins.{name}", icon=":material/keep:", on_click=pin, args=(name, recipe), help=text)
             else:
-                label = f"{name}: {escape_markdown(run.title)}"
-                st.button(
-                    label, key=f"pins.{name}", icon=":material/close:", on_click=pin, args=(name, None), help="Remove this pin"
-                )
+                label, text = f"{name}: {escape_markdown(run.title)}", f"Load {name}: set the sidebar to this recipe"
+                with st.container(horizontal=True, gap="xsmall", width="content"):
+                    st.button(label, key=f"pins.{name}", icon=":material/keep:", on_click=_load, args=(run,), help=text)
+                    remove = {"key": f"pins.{name}.remove", "icon": ":material/close:", "type": "tertiary"}
+                    st.button("", **remove, on_click=pin, args=(name, None), help=f"Remove pin {name}")
     _put_into_address()
+
+
+def _load(recipe: Recipe) -> None:
+    """Set the sidebar to a pinned recipe; *Undo* brings the one before back."""
+    try:
+        sidebar.check_settable(recipe)
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        sidebar.set_recipe(recipe)
 
 
 def _take_from_address() -> None:

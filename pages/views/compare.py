@@ -284,6 +284,16 @@ def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mappi
     return named | {name: finished for name, one in additional.items() if (finished := outcome(one))}
 
 
+def verdict(named: Mapping[str, Outcome], by: str) -> None:
+    """Say which run the validation strings choose, and whether it is better than the n-gram on the test strings."""
+    chosen = next((name for name in ranking(named, by) if named[name].validation is not None), None)
+    if chosen is None:
+        return
+    choice = f"The best on validation strings by {SCORE_OF[by].short_title}: {chosen}." if len(named) > 1 else ""
+    sentence = cache.lead_over_reference(named[chosen].recipe, by)
+    st.markdown(f"**{escape_markdown(choice)}** {escape_markdown(sentence)}" if choice else escape_markdown(sentence))
+
+
 def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
     """Draw two models' differences in each score, with intervals. The visitor chooses among the runs and the reference models."""
     names = [*ranking(named, by), *cache.reference_models(recipe.data)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from nlwfa_core import run
@@ -10,9 +12,10 @@ from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.lab.pairs import interval_text
 from nlwfa_core.lab.tables import format_score
-from nlwfa_core.metrics.intervals import paired_differences, string_scores
+from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
+from pages.shared import cache
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained, written
 
 
@@ -168,3 +171,17 @@ def test_without_validation_strings_no_rank_is_chosen():
     assert any("no validation strings, so no rank can be chosen" in entry.value.replace("\\", "") for entry in app.info)
     listed = next(entry.value for entry in app.dataframe if "place" in entry.value)
     assert set(listed["place"]) == {""}
+
+
+def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
+    app = trained(open_lab("compare", **QUICK | {"data_seed": 43, "learners": "SP"}), "compare.start")
+    assert not complaints(app)
+    [verdict] = [
+        text.value.replace("\\", "") for text in app.main.markdown if "The best on validation strings by WER" in text.value
+    ]
+    chosen, rank = re.findall(r"WER: (SP, k = (\d+))\.", verdict)[0]
+    recipe = recipe_of(app).with_learner("SP", int(rank))
+    model, ngram = cache.run_string_scores(recipe), cache.reference_string_scores(recipe.data, "5-gram")
+    gap = paired_differences(model, ngram)["wer"]
+    expected = {"first": f"{chosen} is better", "second": "5-gram is better", "level": "Undecided"}[leader("wer", gap)]
+    assert expected in verdict and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g}." in verdict

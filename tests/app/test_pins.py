@@ -25,8 +25,18 @@ def test_a_pin_stays_while_the_sidebar_changes():
     assert recipe_of("".join(app.query_params["a"])).learning.rank == 2
     go(app, "hankel")
     assert chip(app, "A") == f"A: {escape_markdown('both.non, k = 2')}"
-    app.button(key="pins.A").click().run()
+    app.button(key="pins.A").click().run()  # back to A, and from there to what was before
+    assert app.number_input(key="rank").value == 2 and "a" in app.query_params
+    app.button(key="undo").click().run()
+    assert app.number_input(key="rank").value == 4
+    app.button(key="pins.A.remove").click().run()
     assert "a" not in app.query_params and chip(app, "A") == "Pin A"
+
+
+def test_a_pin_that_the_sidebar_can_not_show_is_refused_in_a_sentence():
+    app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=LearningRecipe(learner="HMM"))))
+    app.button(key="pins.B").click().run()
+    assert len(complaints(app)) == 1 and "opponents are on Compare" in complaints(app)[0]
 
 
 def test_a_link_brings_pins():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.lab.pairs import interval_sentence, interval_text, paired_table, run_intervals
+from nlwfa_core.lab.pairs import interval_sentence, interval_text, lead_sentence, paired_table, run_intervals
 from nlwfa_core.lab.tables import Numbers
 from nlwfa_core.metrics.intervals import Interval, intervals, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF, TestSet, evaluate
@@ -35,6 +35,25 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
     assert table["95 % interval"][row] == interval_text(by_title["WER"], signed=True)
     same = paired_table(("one", "other"), (models[0], models[0]))
     assert set(same["ahead"]) == {"level"} and set(same["difference"].values) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("field", "scores", "difference", "said"),
+    [
+        ("wer", (0.4, 0.5), Interval(-0.1, -0.2, -0.01), "A is better (difference −0.100, 95 % interval −0.200 to −0.0100)."),
+        ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "B is better ("),
+        ("ndcg5", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "A is better ("),  # where more is better
+        ("wer", (0.4, 0.41), Interval(-0.01, -0.1, 0.1), "Undecided: the interval holds 0 ("),
+        ("wer", (0.4, 0.4), Interval(0.0, 0.0, 0.0), "Undecided: the interval holds 0 (difference 0.00, "),
+        ("log2_pauto", (float("inf"), 7.0), Interval(float("inf"), float("inf"), float("inf")), "B is better (difference +∞, "),
+        ("log2_pauto", (float("nan"), 7.0), Interval(float("nan"), float("nan"), float("nan")), "The difference is undefined."),
+    ],
+)
+def test_who_is_better_is_said_only_where_the_interval_says_it(
+    field: str, scores: tuple[float, float], difference: Interval, said: str
+) -> None:
+    sentence = lead_sentence(("A", "B"), scores, difference, field)
+    assert sentence.startswith(f"{SCORE_OF[field].short_title} on the test strings: A: ") and said in sentence
 
 
 def test_models_of_other_strings_are_refused() -> None:
