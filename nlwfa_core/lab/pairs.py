@@ -61,8 +61,8 @@ def lead_sentence(names: tuple[str, str], scores: tuple[float, float], differenc
 
     Examples
     --------
-    >>> lead_sentence(("SP, k = 3", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
-    'WER on the test strings: SP, k = 3: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
+    >>> lead_sentence(("SP", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
+    'WER on the test strings: SP: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
     """
     score = SCORE_OF[field]
     texts = " ".join((f"{score.short_title} on the test strings:", "; ".join(map(_scored, names, scores))))
