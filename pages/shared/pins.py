@@ -54,7 +54,7 @@ def pin(name: str, recipe: Recipe | None) -> None:
 
 
 def pin_controls(recipe: Recipe) -> None:
-    """Draw a button for each of A and B, which pins the sidebar's recipe; or one that loads the pinned run, and one that removes it."""
+    """Draw a button for each of A and B, which pins the sidebar's recipe; or two, which load or remove the pinned run."""
     _take_from_address()
     with st.container(horizontal=True, key="pins"):
         for name in NAMES:
