@@ -34,6 +34,19 @@ if TYPE_CHECKING:
     from .metrics.intervals import intervals, paired_differences, string_scores
     from .metrics.ranking import Targets, rank_next, score_ranking
     from .metrics.scores import Scores, TestSet, evaluate
+    from .models.algebra import (
+        approximate,
+        distance,
+        equivalent,
+        minimise,
+        norm,
+        posterior,
+        relative_entropy,
+        reverse,
+        singular_value_automaton,
+        trim,
+        viterbi,
+    )
     from .models.files import SavedModel, load_model, save_model
     from .models.ngram import NGram
     from .models.nlwfa import NLWFA
@@ -44,6 +57,7 @@ if TYPE_CHECKING:
     from .sources.pautomac import read_pautomac_model, read_solution
     from .sources.prefixes import read_prefixes, read_ranking, read_targets, write_ranking
     from .sources.values import read_values
+    from .strings.plain import as_sample
     from .strings.sample import Sample
     from .strings.words import Alphabet, Words
     from .version import __version__ as __version__
@@ -71,8 +85,12 @@ HOMES = {
     "TestSet": "metrics.scores",
     "WFA": "models.wfa",
     "Words": "strings.words",
+    "approximate": "models.algebra",
+    "as_sample": "strings.plain",
     "cross_validate": "experiment.cross_validation",
+    "distance": "models.algebra",
     "draw": "models.sampling",
+    "equivalent": "models.algebra",
     "estimate_hankel": "hankel.estimate",
     "evaluate": "metrics.scores",
     "exact_hankel": "hankel.matrix",
@@ -86,7 +104,10 @@ HOMES = {
     "load_data": "experiment.data",
     "load_model": "models.files",
     "loss_svgs": "lab.svg",
+    "minimise": "models.algebra",
+    "norm": "models.algebra",
     "paired_differences": "metrics.intervals",
+    "posterior": "models.algebra",
     "prepare": "experiment.pipeline",
     "rank_next": "metrics.ranking",
     "read_pautomac_model": "sources.pautomac",
@@ -97,15 +118,20 @@ HOMES = {
     "read_targets": "sources.prefixes",
     "read_values": "sources.values",
     "reference_models": "experiment.pipeline",
+    "relative_entropy": "models.algebra",
+    "reverse": "models.algebra",
     "run": "experiment.pipeline",
     "sample_words": "sources.automata",
     "save_model": "models.files",
     "score_ranking": "metrics.ranking",
     "select_basis": "hankel.basis",
     "select_rank": "experiment.selection",
+    "singular_value_automaton": "models.algebra",
     "singular_values_svg": "lab.svg",
     "string_scores": "metrics.intervals",
+    "trim": "models.algebra",
     "value_scores": "hankel.values",
+    "viterbi": "models.algebra",
     "write_ranking": "sources.prefixes",
 }
 # Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
@@ -137,8 +163,12 @@ __all__ = [
     "TestSet",
     "WFA",
     "Words",
+    "approximate",
+    "as_sample",
     "cross_validate",
+    "distance",
     "draw",
+    "equivalent",
     "estimate_hankel",
     "evaluate",
     "exact_hankel",
@@ -152,7 +182,10 @@ __all__ = [
     "load_data",
     "load_model",
     "loss_svgs",
+    "minimise",
+    "norm",
     "paired_differences",
+    "posterior",
     "prepare",
     "rank_next",
     "read_pautomac_model",
@@ -163,15 +196,20 @@ __all__ = [
     "read_targets",
     "read_values",
     "reference_models",
+    "relative_entropy",
+    "reverse",
     "run",
     "sample_words",
     "save_model",
     "score_ranking",
     "select_basis",
     "select_rank",
+    "singular_value_automaton",
     "singular_values_svg",
     "string_scores",
+    "trim",
     "value_scores",
+    "viterbi",
     "write_ranking",
 ]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import RecipeError, check_one_of, plural
+from ..errors import RecipeError, check_between, check_one_of, plural
 from .terminal import Force, Model, Output, Seed, check_new_file, read_model, write_file
 
 if TYPE_CHECKING:
@@ -67,10 +67,12 @@ def sample(
     frequent strings first.
     """
     from ..lab.tables import drawn_warnings
-    from ..models.sampling import draw
+    from ..models.sampling import MAX_DRAWN, MAX_DRAWN_LENGTH, draw
 
     if force and out is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")
+    check_between("the number of strings to draw", num_strings, 1, MAX_DRAWN)
+    check_between("the maximum length", max_length, 1, MAX_DRAWN_LENGTH)
     check_new_file(out, force)
     saved = read_model(model)
     drawn = draw(saved.model, num_strings, seed, max_length)

@@ -19,6 +19,7 @@ from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, 
 from ..metrics.scores import METRICS, SCORE_OF, Scores, TestSet, evaluate
 from ..metrics.seeds import Spread, badness
 from ..models.model import Model
+from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import Words
 from .pipeline import basis_notes, build_hankel, fit_recipe, options_of
@@ -104,7 +105,7 @@ def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
 
 @check_types
 def cross_validate(
-    sample: Sample,
+    sample: SampleLike,
     recipe: Recipe,
     number: int = 5,
     *,
@@ -118,7 +119,7 @@ def cross_validate(
 
     Parameters
     ----------
-    sample : Sample
+    sample : Sample, or strings as `strings.plain.as_sample` takes them
         All strings.
     recipe : Recipe
         The parts for the Hankel matrix, learning and refinement are used; the part for the data is not.
@@ -150,7 +151,7 @@ def cross_validate(
     recipes = [recipe.changed(learning=recipe.learning.changed(rank=rank)) for rank in ranks or (recipe.learning.rank,)]
     scores: list[list[Scores]] = [[] for _ in recipes]
     notes: list[str] = []
-    for fold, (train, held_out) in enumerate(folds(sample, number, seed)):
+    for fold, (train, held_out) in enumerate(folds(as_sample(sample), number, seed)):
         hankel, cache = None, FitCache()
         if recipe.learning.kind.needs_hankel:
             hankel = build_hankel(train, recipe.hankel)

@@ -17,6 +17,7 @@ from ..learning.names import needs_boundary
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
 from ..metrics.scores import SCORE_OF, SELECTION_METRICS, Scores, TestSet, evaluate, next_symbol_score
 from ..metrics.seeds import badness
+from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe, options_of
 from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
@@ -55,8 +56,8 @@ class RankSelection:
 
 @check_types
 def select_rank(
-    train: Sample,
-    validation: TestSet,
+    train: SampleLike,
+    validation: TestSet | SampleLike,
     ranks: Sequence[int],
     recipe: Recipe | None = None,
     *,
@@ -68,8 +69,8 @@ def select_rank(
 
     Parameters
     ----------
-    train : Sample
-    validation : TestSet
+    train : Sample, or strings as `strings.plain.as_sample` takes them
+    validation : TestSet, or strings
     ranks : sequence of int
     recipe : Recipe, optional
         The parts for the Hankel matrix, learning and refinement are used, except for the rank; the part for the data is not.
@@ -82,6 +83,10 @@ def select_rank(
         If there are no ranks, a rank is below 1 or above what the basis allows, or the metric is unknown.
     """
     check_one_of("metric", metric, SELECTION_METRICS)
+    train = as_sample(train, name="train")
+    if not isinstance(validation, TestSet):
+        own = None if isinstance(validation, Sample) else train.alphabet
+        validation = TestSet.empirical(as_sample(validation, own, "validation"))
     if not ranks:
         raise RecipeError("ranks must have at least one entry; got none")
     base = recipe or Recipe()
@@ -150,8 +155,8 @@ def _ignore(title: str, progress: Progress) -> None:
 
 @check_types
 def fit_best(
-    train: Sample,
-    validation: Sample,
+    train: SampleLike,
+    validation: SampleLike,
     max_states: int,
     *,
     seed: int = 0,
@@ -178,6 +183,8 @@ def fit_best(
     Cancelled
     """
     check_at_least("max-states", max_states, 1)
+    train = as_sample(train, name="train")
+    validation = as_sample(validation, None if isinstance(validation, Sample) else train.alphabet, "validation")
     if not len(train.words) or not len(validation.words):
         raise RecipeError(
             "choosing the best model needs both training and validation strings; "

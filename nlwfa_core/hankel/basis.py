@@ -11,7 +11,7 @@ import numpy as np
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_fields, check_types
 from ..strings.grouping import distinct
-from ..strings.sample import Sample
+from ..strings.plain import SampleLike, as_sample
 from ..strings.trie import Trie, frequent_prefixes
 from ..strings.words import Alphabet, IntArray, Words, check_alphabet, check_symbols
 from .names import check_statistic
@@ -65,7 +65,7 @@ class Basis:
 
 
 @check_types
-def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
+def select_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
     """Select the most frequent prefixes and suffixes of a sample, with ties broken by length, then alphabetically.
 
     What counts as frequent depends on the statistic. "string": prefixes and suffixes, by the number of strings that begin or end
@@ -76,6 +76,17 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
     λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed. If the sample has fewer prefixes
     or suffixes than requested, all of them are selected.
 
+    >>> basis = select_basis(["ab", "abb", "b"], num_prefixes=3, num_suffixes=2)
+    >>> [basis.alphabet.decode(prefix) for prefix in basis.prefixes]
+    ['λ', 'a', 'ab']
+
+    Parameters
+    ----------
+    sample : Sample, or strings as `strings.plain.as_sample` takes them
+    num_prefixes, num_suffixes : int
+    statistic : str
+        One of `names.STATISTICS`.
+
     Raises
     ------
     RecipeError
@@ -85,6 +96,7 @@ def select_basis(sample: Sample, num_prefixes: int, num_suffixes: int, statistic
     for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
         check_at_least(name, number, 1)
         limits.check_at_most(name, number, limits.most("basis"))
+    sample = as_sample(sample)
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
     strings = (sample.words, sample.counts, sample.num_symbols)

@@ -11,7 +11,7 @@ from scipy import sparse
 from .. import limits
 from ..errors import RecipeError, check_types
 from ..strings.grouping import unique_keys
-from ..strings.sample import Sample
+from ..strings.plain import SampleLike, as_sample
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
 from .basis import Basis
@@ -20,7 +20,7 @@ from .names import check_statistic
 
 
 @check_types
-def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
+def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
     """Estimate H from a sample.
 
     Wherever a row u ∈ P' occurs in a word and a column v ∈ S follows it, the word's frequency is added to H[u, v] if the statistic
@@ -29,8 +29,17 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
 
     The time is proportional to the number of such occurrences, plus |P|·|Σ| for the array `shifted`.
 
+    >>> from nlwfa_core.hankel.basis import select_basis
+    >>> strings = ["ab", "ab", "b", "abb"]
+    >>> estimate_hankel(strings, select_basis(strings, 2, 2)).block.toarray().tolist()  # λ and a, before λ and b
+    [[0.0, 0.25], [0.0, 0.5]]
+
     Parameters
     ----------
+    sample : Sample, or strings as `strings.plain.as_sample` takes them
+    basis : Basis
+    statistic : str
+        One of `names.STATISTICS`, the one that the basis was selected with.
     bounded : bool
         Whether the sample has boundary symbols, from `matrix.bounded_sample`.
 
@@ -40,6 +49,7 @@ def estimate_hankel(sample: Sample, basis: Basis, statistic: str = "string", bou
         If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the index would be too large.
     """
     check_statistic(statistic)
+    sample = as_sample(sample, None if bounded else basis.alphabet)
     if basis.alphabet is not None and not bounded:  # boundary symbols are the last ones of both
         sample = sample.in_alphabet(basis.alphabet, "the basis's")
     elif basis.alphabet is not None and basis.alphabet != sample.alphabet:

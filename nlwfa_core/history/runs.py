@@ -10,19 +10,24 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from time import time
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self
 
 import sqlalchemy as sa
 from pydantic import Field, TypeAdapter, ValidationError
 from sqlalchemy.exc import OperationalError
 from typing_extensions import TypedDict
 
+from ..errors import check_extra
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
 from ..files import SHA256, plain
 from ..limits import check_at_most
+from ..metrics.scores import names_today
 from ..version import __version__
 from .database import FILE, connect, is_own, reading, set_aside
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATES = ("queued", "running", "done", "failed", "cancelled", "interrupted")
 STATE_WORDS = {"queued": "waiting"}  # other states are shown by their name
@@ -32,6 +37,8 @@ REASONS = {
 }
 MAX_NAME, MAX_TAGS, MAX_TAG = 200, 20, 40
 
+# The columns of `History.to_frame` before the scores.
+FRAME = ("key", "state", "name", "source", "learner", "rank", "num_strings", "seed", "version", "submitted")
 # A number in JSON, and a moment, in seconds since 1970, that a calendar can show.
 Number = float | Literal["inf", "-inf", "nan"]
 Moment = Annotated[float, Field(ge=0, le=4e9)]
@@ -288,6 +295,28 @@ class History(RunLabels):
                 self.note([run])
                 count += 1
         return count
+
+    def to_frame(self) -> pd.DataFrame:
+        """All runs that are not deleted as a table, the last submitted first: what is for tables, scores, and seconds in all.
+
+        Raises
+        ------
+        MissingExtra
+            Without pandas.
+        """
+        check_extra("pandas", "pandas")
+        import pandas as pd
+
+        with self.reading.connect() as connection:
+            newest = sa.select(RUNS).where(RUNS.c.deleted.is_(None)).order_by(RUNS.c.submitted.desc(), RUNS.c.key)
+            runs = [run_of_row(row) for row in connection.execute(newest).mappings()]
+        rows = []
+        for run in runs:
+            scores = {name: None if value is None else float(value) for name, value in names_today(run.scores or {}).items()}
+            seconds = sum(run.seconds.values()) if run.seconds else None
+            rows.append({name: getattr(run, name) for name in FRAME} | {"seconds": seconds} | scores)
+        frame = pd.DataFrame(rows, columns=None if rows else [*FRAME, "seconds"])
+        return frame.set_index("key")
 
     def deleted_for(self, seconds: float) -> list[str]:
         """Runs deleted this long before the last run or deletion, or before now if that is earlier: a clock may be ahead."""

@@ -23,6 +23,7 @@ from ..models.conversion import to_string_probabilities
 from ..models.nlwfa import NLWFA
 from ..models.recurrent import RecurrentModel
 from ..models.wfa import WFA
+from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from ..threads import on_one_thread
@@ -128,7 +129,7 @@ def fit(
     options: Options | str | None = None,
     rank: int | None = None,
     *,
-    strings: tuple[Sample, Sample | None] | None = None,
+    strings: tuple[SampleLike, SampleLike | None] | None = None,
     cache: FitCache | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
@@ -140,13 +141,20 @@ def fit(
     (Balle et al. 2014), while networks need a matrix with boundary symbols (see `needs_boundary`). Of the options, SP uses only the
     rank and the refinement.
 
+    >>> from nlwfa_core import estimate_hankel, select_basis
+    >>> strings = ["ab", "ab", "b", "abb"]
+    >>> model = fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model
+    >>> round(model("ab"), 3)
+    0.213
+
     Parameters
     ----------
+    hankel : HankelMatrix
     options : Options or str, optional
         All options, or a learner's name.
     rank : int, optional
         In place of the rank in `options`.
-    strings : (Sample, Sample or None), optional
+    strings : (Sample or strings, the same or None), optional
         Training strings, which a refinement by likelihood needs, and validation strings, which are used for early stopping and to
         choose among several starts. If their alphabet is not the matrix's, their symbols are renumbered to match it.
     cache : FitCache, optional
@@ -172,13 +180,12 @@ def fit(
     if refinement.objective == "values":
         raise RecipeError("refining on values is only for functions learned from values: use fit_values")
     refined = refinement.objective != "none"
-    if strings is not None:
-        strings = _in_alphabet_of(hankel, *strings)
+    samples = None if strings is None else _in_alphabet_of(hankel, *strings)
     limits.check_at_most("epochs of the refinement", refinement.epochs if refined else 0, limits.most("epochs"))
     check_cancelled(cancelled)
     cache, svd, start_errors = cache or FitCache(), None, tuple[float, ...]()
     if options.kind.networks:
-        steps, start_errors = _best_start(hankel, options, strings[1] if strings else None, cache, report, cancelled)
+        steps, start_errors = _best_start(hankel, options, samples[1] if samples else None, cache, report, cancelled)
     else:
         steps, svd = _spectral_steps(hankel, options.rank, cache, report)
     started = perf_counter()
@@ -188,10 +195,10 @@ def fit(
         steps = refine_hankel(hankel, steps, refinement, report, cancelled)
     model = replace(_string_model(hankel, steps), alphabet=hankel.alphabet)
     logs, seconds = steps.logs, steps.seconds
-    if refinement.objective == "likelihood" and strings:
+    if refinement.objective == "likelihood" and samples:
         from .refine_likelihood import refine_likelihood
 
-        model, log = refine_likelihood(model, *strings, refinement, report, cancelled, first_strings(hankel))
+        model, log = refine_likelihood(model, *samples, refinement, report, cancelled, first_strings(hankel))
         model = replace(model, alphabet=hankel.alphabet)
         logs = (*logs, log)
     if refined:
@@ -223,11 +230,11 @@ def fit(
 
 @check_types
 def fit_strings(
-    train: Sample,
+    train: SampleLike,
     options: Options | str | None = None,
     rank: int | None = None,
     *,
-    validation: Sample | None = None,
+    validation: SampleLike | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
     **shortcuts: Any,
@@ -237,13 +244,17 @@ def fit_strings(
     Of the options, only the learner, the rank (here the number of states), the seed and, for a PFA, `starts`, `em_start` and
     `pseudo_count` are used. Everything else has the defaults of `hmm.fit_hmm`, `pfa.fit_pfa` and `recurrent.fit_recurrent`.
 
+    >>> fit_strings(["ab", "b", "abb"], "HMM", 2).model.num_states
+    2
+
     Parameters
     ----------
+    train : Sample, or strings as `strings.plain.as_sample` takes them
     options : Options or str, optional
         All options, or a learner's name.
     rank : int, optional
         In place of the rank in `options`.
-    validation : Sample, optional
+    validation : the same, optional
         Strings for early stopping.
     shortcuts
         Fields of `Options`, in place of those in `options`.
@@ -256,10 +267,10 @@ def fit_strings(
         If the learner or the rank is missing, or a keyword is not a field of `Options`.
     Cancelled
     """
+    train = as_sample(train, name="train")
     options = with_shortcuts(options, rank, shortcuts)
     check_learner(options.learner, STRING_LEARNERS)
-    if validation is not None:
-        validation = validation.in_alphabet(train.alphabet, "the training strings'")
+    validation = _validation_of(train, validation)
     model: WFA | RecurrentModel
     if options.learner == "HMM":
         settings = EM(seed=options.seed)
@@ -279,15 +290,22 @@ def fit_strings(
     return StringFit(model, learned)
 
 
-def _in_alphabet_of(hankel: HankelMatrix, train: Sample, validation: Sample | None) -> tuple[Sample, Sample | None]:
+def _in_alphabet_of(hankel: HankelMatrix, train: SampleLike, validation: SampleLike | None) -> tuple[Sample, Sample | None]:
     """Renumber strings to match the alphabet of a matrix or, if it has none, validation strings to match the training strings."""
+    train = as_sample(train, None if isinstance(train, Sample) else hankel.alphabet, "strings[0]")
     if hankel.alphabet is not None:
         train = train.in_alphabet(hankel.alphabet, "the Hankel matrix's")
     if train.num_symbols != (number := hankel.num_symbols - hankel.num_marks):
         raise RecipeError(
             f"the Hankel matrix has {plural(number, 'symbol')}, but the training strings have {train.alphabet.summary}"
         )
-    return train, validation and validation.in_alphabet(train.alphabet, "the training strings'")
+    return train, _validation_of(train, validation)
+
+
+def _validation_of(train: Sample, validation: SampleLike | None) -> Sample | None:
+    if isinstance(validation, Sample):
+        return validation.in_alphabet(train.alphabet, "the training strings'")
+    return None if validation is None else as_sample(validation, train.alphabet, "validation")
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:

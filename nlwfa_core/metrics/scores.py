@@ -7,15 +7,15 @@ counts zero, negative and non-finite outputs, because a score can't be interpret
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_type, check_types, plural
+from ..errors import RecipeError, check_extra, check_type, check_types, plural
 from ..models.model import (
     MODELS_ALPHABET,
     HasModel,
@@ -28,6 +28,7 @@ from ..models.model import (
     next_distributions,
     scaled_next_scores,
 )
+from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
@@ -35,6 +36,9 @@ from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next
 from .perplexity import divergence, magnitudes, pautomac_score, root_mean_square
 from .ranking import Prefixes, prefix_score
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -413,11 +417,15 @@ class TestSet:
 
     @classmethod
     @check_types
-    def empirical(cls, sample: Sample) -> TestSet:
+    def empirical(cls, sample: SampleLike) -> TestSet:
         """Make a test set in which T is the distinct strings of a sample, and P* their frequencies.
 
         (If T had repeated rows, the uniform model would always have the best score.)
+
+        >>> TestSet.empirical(["ab", "b", "ab", "ab"]).target.tolist()
+        [0.75, 0.25]
         """
+        sample = as_sample(sample)
         return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
 
 
@@ -468,6 +476,29 @@ class Scores:
         values = max(len(value) for _, value, _ in rows)
         lines = (f"{name:<{width}}  {value:>{values}}  {remark}".rstrip() for name, value, remark in rows)
         return "\n".join((self._heading, *lines))
+
+    def to_frame(self, name: str = "model") -> pd.DataFrame:
+        """One row of a table with a column for each field and for the perplexity; `pandas.concat` puts several models together.
+
+        >>> from nlwfa_core.models.ngram import NGram
+        >>> frame = evaluate(NGram.fit(["ab", "b"], 2), ["ab"]).to_frame("bigram")
+        >>> float(frame.loc["bigram", "num_words"])
+        1.0
+
+        Parameters
+        ----------
+        name : str
+            The row's index.
+
+        Raises
+        ------
+        MissingExtra
+            Without pandas.
+        """
+        check_extra("pandas", "pandas")
+        import pandas as pd
+
+        return pd.DataFrame([{**asdict(self), "perplexity": self.perplexity}], index=pd.Index([name], name="model"), dtype=float)
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -526,10 +557,16 @@ def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 @check_types
 @on_one_thread
-def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scores:
-    """Compute all scores of a model, or of the model of a `Fit`, on a test set.
+def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float = 0.0) -> Scores:
+    """Compute all scores of a model, or of the model of a `Fit`, on a test set, or on strings.
 
-    If the test set's alphabet is not the model's, its symbols are renumbered to match it. A model without an alphabet knows symbols
+    >>> from nlwfa_core.models.ngram import NGram
+    >>> scores = evaluate(NGram.fit(["ab", "b", "ab"], order=2), ["ab", "b"])
+    >>> round(scores.wer, 2), scores.num_words
+    (0.2, 2)
+
+    Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies (`TestSet.empirical`). If the
+    test set's alphabet is not the model's, its symbols are renumbered to match it. A model without an alphabet knows symbols
     only by their numbers. It can be scored if these are unambiguous: the test set has as many symbols as the model, or its symbols
     are themselves numbers. `floor` is that of `pautomac_score`.
 
@@ -539,6 +576,8 @@ def evaluate(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> Scor
         If the test set is empty or has symbols that the model does not know, or the true model has another alphabet.
     """
     model = model_of(model)
+    if not isinstance(test, TestSet):
+        test = TestSet.empirical(as_sample(test, None if isinstance(test, Sample) else alphabet_of(model), "test"))
     test = in_alphabet_of(model, test)
     trie = test.trie(model.num_symbols)
     next_scores, exponents = scaled_next_scores(model, trie)

@@ -1,7 +1,9 @@
 """Models: the functions over strings that learners return and scores are computed from.
 
 - `model`: the interface of all models, with weights of strings and scores of what comes next.
+- `methods`: what all models can do at a Python prompt: call them, ask what comes next, draw strings.
 - `wfa`: `WFA`, weighted finite automata.
+- `algebra`: smallest automata, equality, distances, canonical forms, forward–backward, Viterbi.
 - `conversion`: from automata of prefix or factor probabilities to automata of string probabilities.
 - `nlwfa`: `NLWFA`, their nonlinear version, whose maps are small networks.
 - `reading`: how the outputs of a network are turned into weights and scores.

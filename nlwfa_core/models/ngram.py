@@ -9,14 +9,15 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import RecipeError, check_at_least, check_fields, check_type, check_types
-from ..strings.sample import Sample
+from ..strings.plain import SampleLike, as_sample
 from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, check_symbols
+from .methods import Methods
 from .model import ChainModel
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Methods):
     """The model in which every symbol and the end of the string are equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
 
     num_symbols: int
@@ -41,7 +42,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, eq=False)
-class NGram(ChainModel):
+class NGram(ChainModel, Methods):
     """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991). The end of the string counts as a symbol.
 
     p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), where c counts occurrences, T(h) is the number of distinct symbols that
@@ -80,8 +81,11 @@ class NGram(ChainModel):
 
     @classmethod
     @check_types
-    def fit(cls, sample: Sample, order: int) -> NGram:
+    def fit(cls, sample: SampleLike, order: int) -> NGram:
         """Count the histories, and what follows them, in a training sample.
+
+        >>> round(NGram.fit(["ab", "ab", "b"], order=2)("ab"), 3)
+        0.337
 
         Raises
         ------
@@ -89,6 +93,7 @@ class NGram(ChainModel):
             If the order is below 1 or the sample is empty.
         """
         check_at_least("n-gram order", order, 1)
+        sample = as_sample(sample)
         if not len(sample.words):
             raise RecipeError("the sample has no strings: an n-gram has nothing to count")
         trie = Trie.of(sample.words, sample.num_symbols)

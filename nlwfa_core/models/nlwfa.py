@@ -16,6 +16,7 @@ from ..rounding import flush_entries, flush_rows
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
+from .methods import Methods
 from .model import model_words, next_distributions
 from .reading import Reading, StringReading
 
@@ -26,7 +27,7 @@ def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NLWFA:
+class NLWFA(Methods):
     """A nonlinear weighted finite automaton whose maps are biasless feed-forward networks.
 
     Attributes

@@ -14,13 +14,14 @@ from scipy.special import expit, softmax
 from ..errors import RecipeError, check_one_of
 from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, check_alphabet, float64_array
+from .methods import Methods
 from .model import ChainModel
 
 GATES = {"GRU": 3, "LSTM": 4}
 
 
 @dataclass(frozen=True, eq=False)
-class RecurrentModel(ChainModel):
+class RecurrentModel(ChainModel, Methods):
     """A model with one recurrent layer, and on its output h a softmax over all symbols and the end of the string.
 
     Gates are in torch's order.

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import limits
 from ..errors import check_at_least, check_between, check_types
 from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
 from .model import HasModel, Model, alphabet_of, model_of, next_distributions, scaled_next_scores
 
-MAX_DRAWN = 1000
-MAX_DRAWN_LENGTH = 100
+MAX_DRAWN, MAX_DRAWN_LENGTH = 1000, 100  # on a page and at the command line, where somebody waits
 ROUNDING = 1e-12
 
 
@@ -93,8 +93,8 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
     RecipeError
         If a number is out of range.
     """
-    check_between("the number of strings to draw", num_strings, 1, MAX_DRAWN)
-    check_between("the maximum length", max_length, 1, MAX_DRAWN_LENGTH)
+    check_between("the number of strings to draw", num_strings, 1, limits.most("generated_strings"))
+    check_between("the maximum length", max_length, 1, limits.most("string_length"))
     check_at_least("seed", seed, 0)
     model, rng = model_of(model), np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)

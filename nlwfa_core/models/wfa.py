@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_rows, flush_states, sizes
 from ..strings.grouping import by_symbol
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
+from .methods import LARGEST_TABLE, Methods, html_row
 from .model import model_words
 
 # States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit.
@@ -22,7 +25,7 @@ SMALLEST_SIZE, SHIFT = 2.0**-900, 800
 
 
 @dataclass(frozen=True, eq=False)
-class WFA:
+class WFA(Methods):
     """A weighted finite automaton.
 
     Its numbers can be passed as sequences or arrays of any numbers that float64 represents exactly.
@@ -230,12 +233,63 @@ class WFA:
 
     def squared(self) -> WFA:
         """Make the automaton of f², with num_states² states, from Kronecker products of all weights with themselves ([P] §3)."""
-        return WFA(
-            np.kron(self.initial, self.initial).astype(np.float64, copy=False),
-            np.stack([np.kron(A, A) for A in self.transitions]),
-            np.kron(self.termination, self.termination).astype(np.float64, copy=False),
-            self.alphabet,
-        )
+        return self * self
+
+    def in_symbols_of(self, other: WFA) -> WFA:
+        """The same automaton with the numbers that its symbols have in another one. Raises RecipeError if they are not the same."""
+        if self.num_symbols != other.num_symbols or (
+            self.alphabet and other.alphabet and set(self.alphabet.symbols) != set(other.alphabet.symbols)
+        ):
+            names = [wfa.alphabet.summary if wfa.alphabet else plural(wfa.num_symbols, "symbol") for wfa in (other, self)]
+            raise RecipeError(f"two automata must have the same symbols; got {names[0]}, and {names[1]}")
+        if self.alphabet is None or other.alphabet is None or self.alphabet == other.alphabet:
+            return self
+        order = [self.alphabet.symbols.index(symbol) for symbol in other.alphabet.symbols]
+        return WFA(self.initial, self.transitions[order], self.termination, other.alphabet)
+
+    __array_ufunc__ = None  # so that a number of numpy times an automaton is an automaton
+
+    def __add__(self, other: WFA) -> WFA:
+        """The automaton of f + g: both side by side, with the states of both.
+
+        >>> half = WFA([1], [[[0.5]]], [0.5])
+        >>> (half + half)((0,)), (half - 2 * half)((0,)), (half * half)((0,))
+        (0.5, -0.25, 0.0625)
+
+        Raises
+        ------
+        RecipeError
+            If the automata do not have the same symbols. (Their order may differ; the result has that of the first.)
+        """
+        if not isinstance(other, WFA):
+            return NotImplemented
+        other = other.in_symbols_of(self)
+        k = self.num_states
+        transitions = np.zeros((self.num_symbols, k + other.num_states, k + other.num_states))
+        transitions[:, :k, :k], transitions[:, k:, k:] = self.transitions, other.transitions
+        ends = np.concatenate((self.initial, other.initial)), np.concatenate((self.termination, other.termination))
+        return WFA(ends[0], transitions, ends[1], self.alphabet or other.alphabet)
+
+    def __sub__(self, other: WFA) -> WFA:
+        """The automaton of f − g."""
+        return self + (-1.0) * other if isinstance(other, WFA) else NotImplemented
+
+    def __mul__(self, other: WFA | float) -> WFA:
+        """The automaton of f times a number, or of f(x) g(x), the Hadamard product, from Kronecker products of all weights."""
+        if isinstance(other, WFA):
+            other = other.in_symbols_of(self)
+            return WFA(
+                np.kron(self.initial, other.initial).astype(np.float64, copy=False),
+                np.stack([np.kron(A, B) for A, B in zip(self.transitions, other.transitions, strict=True)]),
+                np.kron(self.termination, other.termination).astype(np.float64, copy=False),
+                self.alphabet or other.alphabet,
+            )
+        if isinstance(other, Real):
+            return WFA(float(other) * self.initial, self.transitions, self.termination, self.alphabet)
+        return NotImplemented
+
+    def __rmul__(self, other: float) -> WFA:
+        return self * other
 
     def total_weight(self) -> float:
         """Compute Σ_x f(x) over all strings; ∞ if the sum diverges."""
@@ -245,6 +299,13 @@ class WFA:
                 if self.spectral_radius < 1
                 else float("inf")
             )
+
+    def _html_rows(self) -> Iterator[str]:
+        if self.num_states <= LARGEST_TABLE:
+            names = self.alphabet.symbols if self.alphabet else map(str, range(self.num_symbols))
+            yield html_row("α₀", self.initial)
+            yield from (html_row(f"A {name}", A) for name, A in zip(names, self.transitions, strict=True))
+            yield html_row("α∞", self.termination)
 
 
 def _too_small(states: FloatArray) -> npt.NDArray[np.bool_]:

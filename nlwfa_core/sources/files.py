@@ -31,8 +31,9 @@ from .. import limits
 from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
 from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most
+from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
-from ..strings.words import LAMBDA, Alphabet, IntArray, Words, offsets_of, smallest
+from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
 from .recognition import (
     DELIMITERS,
     INTEGER,
@@ -603,11 +604,6 @@ class JsonCells:
             first += len(rows)
 
 
-def hold_tokens(cells: Iterable[str], alphabet: Alphabet | None) -> bool:
-    """Guess that strings consist of tokens if one of them contains white space, or the alphabet has symbols of several letters."""
-    return bool(alphabet and alphabet.separator) or any(len(cell.split(maxsplit=1)) > 1 for cell in cells)
-
-
 # From cells to words
 
 
@@ -656,9 +652,7 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
     check_at_most("the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE)
     if not numbers:
         raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
-    new_symbols = list(numbers)[len(first_symbols) :]
-    numbers_only = all(re.fullmatch("[0-9]+", symbol) for symbol in new_symbols)
-    new_symbols.sort(key=lambda symbol: (len(symbol), symbol) if numbers_only else (0, symbol))
+    new_symbols = in_order(list(numbers)[len(first_symbols) :])
     full = Alphabet((*first_symbols, *new_symbols))
     sorted_number = np.empty(len(full), dtype=np.int64)
     sorted_number[[numbers[symbol] for symbol in full.symbols]] = np.arange(len(full))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_at_least, check_entries, check_type, check_types
+from ..errors import RecipeError, check_at_least, check_entries, check_extra, check_type, check_types, plural
 from .grouping import distinct
 from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, smallest, whole_numbers
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+STRINGS_SHOWN = 10  # in a notebook
 # If the words of a part of a file have more symbols than this on average, equal words are not merged in it: few occur twice.
 MERGE_PARTS_BELOW_MEAN_LENGTH = 16
 
@@ -125,6 +131,34 @@ class Sample:
         if alphabet == self.alphabet:
             return self
         return Sample(self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped)
+
+    def to_series(self) -> pd.Series[int]:
+        """The counts as a pandas Series, indexed by the written strings: as `value_counts` makes it.
+
+        >>> Sample.of(Words.of([(0,), (0, 1), (0,)]), Alphabet(("a", "b"))).to_series().to_dict()
+        {'a': 2, 'ab': 1}
+
+        Raises
+        ------
+        MissingExtra
+            Without pandas.
+        """
+        check_extra("pandas", "pandas")
+        import pandas as pd
+
+        index = pd.Index(["" if not word else self.alphabet.decode(word) for word in self.words], name="string", dtype=str)
+        return pd.Series(self.counts, index=index, name="count")
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.counts, kind="stable")[:STRINGS_SHOWN].tolist()
+        rows = "".join(
+            f'<tr><td>{escape(self.alphabet.decode(self.words[index]))}</td><td style="text-align: right">'
+            f"{int(self.counts[index]):,}</td></tr>"
+            for index in order
+        )
+        heading = f"{plural(self.num_strings, 'string')}, {len(self.words):,} distinct, {self.alphabet.summary}"
+        head = "<tr><th>string</th><th>count</th></tr>"
+        return f"<table><caption>{escape(heading)}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     def frequencies(self) -> FloatArray:
         """Compute the relative frequency of each distinct word, shape (num_distinct,)."""

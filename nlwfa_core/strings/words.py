@@ -6,6 +6,7 @@ A word is a sequence of symbols. A symbol is a number in 0 … num_symbols − 1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,6 +20,7 @@ Word = tuple[int, ...]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
+NUMBER = re.compile("[0-9]+")
 LAMBDA = "λ"  # the written form of the empty word
 SYMBOLS_AT_ONCE = 2**15  # symbols that are processed together: few enough for the results to stay in the processor's cache
 
@@ -52,6 +54,18 @@ class Alphabet:
     def numbered(cls, num_symbols: int) -> Alphabet:
         """Make the alphabet "0" … "n − 1", in which each symbol is written as its number."""
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
+
+    @classmethod
+    def of(cls, symbols: Iterable[str]) -> Alphabet:
+        """The alphabet of the different symbols among these: numbers in their order, anything else alphabetically.
+
+        >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"]).symbols
+        (('a', 'b'), ('9', '10'))
+        """
+        distinct = set(symbols)
+        if not distinct:
+            raise RecipeError("every string is empty: at least one symbol is needed to make an alphabet")
+        return cls(tuple(in_order(distinct)))
 
     @property
     def is_numbered(self) -> bool:
@@ -299,6 +313,13 @@ class Words:
         """
         check_type("suffixes", suffixes, Words)
         return Words.of(u + v for u in self for v in suffixes)
+
+
+def in_order(symbols: Iterable[str]) -> list[str]:
+    """Sort symbols: by their numbers if all are whole numbers, else alphabetically."""
+    names = list(symbols)
+    numbers_only = all(NUMBER.fullmatch(name) for name in names)
+    return sorted(names, key=lambda name: (len(name), name) if numbers_only else (0, name))
 
 
 def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:

@@ -48,6 +48,18 @@ def history(tmp_path: Path) -> History:
     return History.open(tmp_path)
 
 
+def test_the_history_is_a_data_frame(tmp_path: Path, history: History) -> None:
+    assert len(history.to_frame()) == 0
+    recipe = recipe_of()
+    result = run(recipe)
+    history.note([run_of_result(recipe.key(), result, time())])
+    frame = history.to_frame()
+    assert list(frame.index) == [recipe.key()] and frame["learner"].tolist() == ["SP"]
+    assert frame["wer"].tolist() == [result.scores.wer] and frame["seconds"].iloc[0] == pytest.approx(sum(result.seconds.values()))
+    history.delete([recipe.key()])
+    assert len(history.to_frame()) == 0
+
+
 def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
     runner = Runner(tmp_path, num_workers=1)
     good, bad = recipe_of("both.non"), recipe_of().changed(data=DataRecipe(source="upload"))

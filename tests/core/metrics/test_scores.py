@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -248,6 +249,15 @@ def test_printed_scores_say_what_is_infinite_and_what_is_raised() -> None:
     assert [line.split()[1] for line in text.splitlines() if line.startswith("perplexity")] == ["∞"]
     assert "outputs are raised to 0.001" in str(evaluate(SIGNED.wfa, test, floor=1e-3))
     assert evaluate(SIGNED.wfa, test).perplexity == np.inf
+
+
+def test_scores_become_rows_of_a_data_frame() -> None:
+    models = {"bigram": NGram.fit(["ab", "b"], 2), "uniform": Uniform(2)}
+    scores = {name: evaluate(model, ["ab", "b"]) for name, model in models.items()}
+    frame = pd.concat([one.to_frame(name) for name, one in scores.items()])
+    assert list(frame.index) == list(models) and set(frame.dtypes) == {np.dtype(float)}
+    assert frame.loc["uniform", "perplexity"] == scores["uniform"].perplexity and np.isnan(frame.loc["bigram", "kl"])
+    assert {field.name for field in fields(Scores)} | {"perplexity"} == set(frame.columns)
 
 
 # The table of scores

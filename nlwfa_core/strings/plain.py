@@ -1,0 +1,211 @@
+"""Strings as Python programs have them: lists, tuples, Series, dictionaries of counts. They become `Words` and `Sample`.
+
+One string is text, a sequence of tokens, or a sequence of symbol numbers. Text is read as a file of strings is: if one string has
+white space inside, or the alphabet has symbols of several characters, symbols are the tokens between white space; otherwise each
+character is a symbol. λ and "" are the empty string.
+
+Wherever a sample is an argument, `as_sample` makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ..errors import RecipeError
+from .sample import Sample
+from .words import LAMBDA, Alphabet, Word, Words, check_symbols
+
+
+class HasSample(Protocol):
+    """What holds strings with their counts, such as `sources.files.StringFile` and `metrics.scores.TestSet`."""
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def sample(self) -> Sample | Callable[[], Sample]: ...
+
+
+WordLike: TypeAlias = str | Sequence[str] | Sequence[int]
+WordsLike: TypeAlias = Words | Sample | Iterable[WordLike]
+SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterable[WordLike]
+
+FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
+
+
+def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
+    """Turn one string into the numbers of its symbols.
+
+    >>> as_word("ab", Alphabet(("a", "b"))), as_word(("a", "b"), Alphabet(("a", "b"))), as_word((0, 1), None)
+    ((0, 1), (0, 1), (0, 1))
+
+    Raises
+    ------
+    RecipeError
+        If a symbol is not in the alphabet.
+    TypeError
+        If the string is none of the forms above, or it has symbols in writing and there is no alphabet.
+    """
+    if isinstance(word, str) and alphabet is not None:
+        return alphabet.encode(word)
+    return as_words([word], alphabet)[0]
+
+
+def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
+    """Turn strings into `Words`, in their order and with repetitions.
+
+    >>> list(as_words(["ab", "b"], Alphabet(("a", "b"))))
+    [(0, 1), (1,)]
+
+    Parameters
+    ----------
+    strings : Words, Sample, or iterable of strings
+    alphabet : Alphabet, optional
+        The symbols that are allowed; without it, strings of numbers stay numbers.
+
+    Raises
+    ------
+    RecipeError, TypeError
+        As in `as_word`.
+    """
+    if isinstance(strings, Sample):
+        return strings.in_alphabet(alphabet).words if alphabet else strings.words
+    if isinstance(strings, Words):
+        return strings.in_alphabet(alphabet)
+    rows = _rows(strings)
+    if _in_writing(rows):
+        if alphabet is None:
+            raise TypeError("strings in writing need an alphabet, which says the numbers of their symbols; got none")
+        return _encoded(_symbols(rows, alphabet), alphabet)
+    words = Words.of([row if isinstance(row, tuple) else tuple(row) for row in rows])
+    if alphabet is None:
+        return words
+    check_symbols(words, len(alphabet))
+    return Words(words.symbols, words.offsets, alphabet)
+
+
+def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str = "sample") -> Sample:
+    """Turn strings into a `Sample`: the distinct strings, with their counts.
+
+    >>> sample = as_sample(["ab", "b", "ab"])
+    >>> sample.alphabet.symbols, list(sample.words), sample.counts.tolist()
+    (('a', 'b'), [(0, 1), (1,)], [2, 1])
+    >>> as_sample({"the cat": 3, "the dog": 1}).alphabet.symbols
+    ('cat', 'dog', 'the')
+    >>> as_sample([["the", "cat"], ["the"]]).num_strings, as_sample([(0, 1), (1,)]).alphabet.symbols
+    (2, ('0', '1'))
+
+    Parameters
+    ----------
+    strings : Sample, StringFile, TestSet, Words, mapping or iterable of strings
+        A mapping, or a pandas Series with strings as index (as `value_counts` makes it), holds the count of each string.
+    alphabet : Alphabet, optional
+        The symbols that are allowed, with their numbers. Without it, the symbols are those of the strings, in order; those of
+        strings of numbers are "0" … "n − 1".
+    name : str
+        What the argument is called in errors.
+
+    Raises
+    ------
+    RecipeError
+        If a symbol is not in the alphabet, a count is below 1, or there is no alphabet and every string is empty.
+    TypeError
+        If strings have none of these forms.
+    """
+    if isinstance(strings, Sample):
+        return strings.in_alphabet(alphabet) if alphabet else strings
+    if hasattr(strings, "sample") and hasattr(strings, "words"):
+        return as_sample(strings.sample() if callable(strings.sample) else strings.sample, alphabet, name)
+    if isinstance(strings, Words):
+        own = alphabet or strings.alphabet or Alphabet.numbered(int(strings.symbols.max(initial=0)) + 1)
+        return Sample.of(strings.in_alphabet(own), own)
+    counts = None
+    if (mapping := _counted(strings)) is not None:
+        strings, counts = list(mapping), np.array(list(mapping.values()))
+    rows = _rows(strings, name)
+    if not rows and alphabet is None:
+        raise RecipeError(f"{name} has no strings")
+    if _in_writing(rows):
+        symbols = _symbols(rows, alphabet)
+        alphabet = alphabet or Alphabet.of(chain.from_iterable(symbols))
+        return Sample.of(_encoded(symbols, alphabet), alphabet, counts)
+    words = as_words(rows, alphabet)
+    if alphabet is None and not len(words.symbols):
+        raise RecipeError("every string is empty: at least one symbol is needed to make an alphabet")
+    return Sample.of(words, alphabet or Alphabet.numbered(int(words.symbols.max()) + 1), counts)
+
+
+def hold_tokens(texts: Iterable[str], alphabet: Alphabet | None) -> bool:
+    """Guess that strings consist of tokens if one of them contains white space, or the alphabet has symbols of several letters."""
+    return bool(alphabet and alphabet.separator) or any(len(text.split(maxsplit=1)) > 1 for text in texts)
+
+
+def _counted(strings: Any) -> Mapping[Any, int] | None:
+    """The counts of strings: a mapping, or a Series of integers (which are no strings)."""
+    if isinstance(strings, Mapping):
+        return strings
+    if hasattr(strings, "value_counts") and getattr(getattr(strings, "dtype", None), "kind", "") in ("i", "u"):
+        counts: dict[Any, int] = strings.to_dict()
+        return counts
+    return None
+
+
+def _rows(strings: Any, name: str = "strings") -> list[Any]:
+    """The strings as a list, each of which has one of the forms."""
+    if isinstance(strings, (str, bytes, Path)):
+        raise TypeError(
+            f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of one: [text]; "
+            "read_strings(Path(name)) for a file)"
+        )
+    try:
+        rows = list(strings)
+    except TypeError:
+        raise TypeError(f"{name} must be a Sample, or strings, such as a list of text; got {type(strings).__name__}") from None
+    for number, row in enumerate(rows):
+        if isinstance(row, bytes) or not (isinstance(row, str) or hasattr(row, "__len__")):
+            raise TypeError(f"{name}, string {number + 1}, must be {FORMS}; got {row!r:.40}")
+    return rows
+
+
+def _in_writing(rows: Sequence[Any]) -> bool:
+    """Whether symbols are written, as text or tokens, and not numbers. Raises TypeError if there are both."""
+    first: tuple[int, bool] | None = None
+    for number, row in enumerate(rows):
+        if len(row) or isinstance(row, str):
+            written = isinstance(row, str) or isinstance(row[0], str)
+            if first is not None and written != first[1]:
+                raise TypeError(
+                    f"strings must be all in writing or all numbers; string {first[0] + 1} and string {number + 1} differ"
+                )
+            if not isinstance(row, str) and written and not all(isinstance(token, str) for token in row):
+                raise TypeError(f"string {number + 1} must be {FORMS}; got {row!r:.40}")
+            first = first or (number, written)
+    return first is not None and first[1]
+
+
+def _symbols(rows: Sequence[Any], alphabet: Alphabet | None) -> list[Sequence[str]]:
+    """The written symbols of each string."""
+    tokens = hold_tokens((row for row in rows if isinstance(row, str)), alphabet)
+    split: list[Sequence[str]] = []
+    for row in rows:
+        if not isinstance(row, str):
+            split.append(row)
+        elif row.strip() in ("", LAMBDA):
+            split.append(())
+        else:
+            split.append(row.split() if tokens else row)
+    return split
+
+
+def _encoded(rows: Sequence[Sequence[str]], alphabet: Alphabet) -> Words:
+    index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
+    try:
+        words = Words.of([[index[symbol] for symbol in row] for row in rows])
+    except KeyError as error:
+        raise RecipeError(f"symbol {error.args[0][:40]!r} is not in the alphabet of {alphabet.summary}") from None
+    return Words(words.symbols, words.offsets, alphabet)
