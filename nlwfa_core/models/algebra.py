@@ -1,0 +1,421 @@
+"""Algebra of weighted automata: smallest automata, equality, distances, canonical forms, and what states did along a string.
+
+Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product of the values of each string.
+
+In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `norm`, `distance`, `relative_entropy`; `singular_value_automaton`
+and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the rule of `rounding` allows
+counts as zero, so "minimal" and "equal" mean: up to rounding.
+
+Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms and relative entropy); Balle,
+Panangaden and Precup 2015 and 2019 (singular value automata); Rabiner 1989 (forward–backward, Viterbi).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import RecipeError, check_at_least, check_between, check_types, plural
+from ..rounding import RELATIVE_ERROR
+from ..strings.plain import WordLike, as_word
+from ..strings.words import FloatArray, IntArray, Word
+from .wfa import WFA
+
+MAX_STATES_SQUARED = 2500  # pairs of states of a system of linear equations
+
+
+@check_types
+def trim(wfa: WFA) -> WFA:
+    """Remove the states that no path of nonzero weights from α₀ to α∞ visits. The function stays the same.
+
+    >>> trim(WFA([1, 0], [[[0.5, 0], [0, 1]]], [0.5, 1])).num_states
+    1
+    """
+    useful = wfa.useful_states
+    return WFA(wfa.initial[useful], wfa.transitions[:, useful][:, :, useful], wfa.termination[useful], wfa.alphabet)
+
+
+@check_types
+def minimise(wfa: WFA) -> WFA:
+    """Compute an automaton of the same function with the fewest possible states, in another basis.
+
+    Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states is the rank of the Hankel
+    matrix, and an automaton has that many states if the vectors α₀ᵀ A_u of all prefixes u span the whole space, and the vectors
+    A_v α∞ of all suffixes v do, too. Here the automaton is projected to the span of the first, then to that of the second.
+
+    >>> half = WFA([1], [[[0.5]]], [0.5])
+    >>> minimise(half + half).num_states, minimise(half - half).num_states
+    (1, 0)
+    """
+    return reverse(_onto_reachable(reverse(_onto_reachable(trim(wfa)))))
+
+
+@check_types
+def reverse(wfa: WFA) -> WFA:
+    """Make the automaton that reads strings from their end: f(x₁ … x_t) of the result is f(x_t … x₁).
+
+    α₀ and α∞ change places, and every A_σ is transposed, because a number is its own transpose.
+
+    >>> first = WFA([1, 0], [[[0, 1], [0, 1]], [[0, 0], [0, 1]]], [0, 1])  # strings that begin with symbol 0
+    >>> first((0, 1)), reverse(first)((0, 1)), reverse(first)((1, 0))
+    (1.0, 0.0, 1.0)
+    """
+    return WFA(wfa.termination, np.ascontiguousarray(wfa.transitions.transpose(0, 2, 1)), wfa.initial, wfa.alphabet)
+
+
+@check_types
+def equivalent(left: WFA, right: WFA) -> bool:
+    """Whether two automata compute the same function of all strings, up to rounding.
+
+    Theorem (Schützenberger 1961, Tzeng 1992): f − g is zero everywhere exactly if α∞ is orthogonal to the span of all states
+    α₀ᵀ A_u of an automaton of f − g. That span is known after at most as many symbols as there are states.
+
+    >>> half = WFA([1], [[[0.5]]], [0.5])
+    >>> equivalent(half + half, 2 * half), equivalent(half, 2 * half)
+    (True, False)
+
+    Raises
+    ------
+    RecipeError
+        If the automata do not have the same symbols.
+    """
+    return minimise(left - right).num_states == 0
+
+
+@check_types
+def norm(wfa: WFA) -> float:
+    """√(Σ_x f(x)²) over all strings: the L2 norm of the function; ∞ if the sum diverges.
+
+    f² has the automaton of all pairs of states ([P] §3); its weights are summed in closed form (Cortes, Mohri, Rastogi 2006).
+
+    >>> round(norm(WFA([1], [[[0.5]]], [0.5])) ** 2, 6)  # Σ 4⁻ⁿ⁻¹
+    0.333333
+
+    Raises
+    ------
+    RecipeError
+        If the smallest automaton of the function has too many states.
+    """
+    smallest = minimise(wfa)
+    _check_pairs(smallest.num_states)
+    return float(np.sqrt(max(smallest.squared().total_weight(), 0.0)))
+
+
+@check_types
+def distance(left: WFA, right: WFA) -> float:
+    """√(Σ_x (f(x) − g(x))²) over all strings: the L2 distance of two functions; 0 if they are equal up to rounding.
+
+    >>> half = WFA([1], [[[0.5]]], [0.5])
+    >>> distance(half, half), round(distance(half, 0 * half) ** 2, 6)
+    (0.0, 0.333333)
+
+    Raises
+    ------
+    RecipeError
+        If the automata do not have the same symbols, or their difference has too many states.
+    """
+    return norm(left - right)
+
+
+@check_types
+def relative_entropy(left: WFA, right: WFA) -> float:
+    """Σ_x f(x) log₂ (f(x) / g(x)) over all strings, in bits: the KL divergence, if both are distributions.
+
+    Both automata must be deterministic, with weights that are not negative: then a string has one path, its logarithm is a sum
+    along that path, and the expectation is a sum over the transitions (Cortes, Mohri, Rastogi and Riley 2008). For automata that
+    are not deterministic no such formula is known; `metrics.scores` estimates the divergence on test strings.
+
+    >>> half, third = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2 / 3]]], [1 / 3])
+    >>> round(relative_entropy(half, third), 6)
+    0.169925
+
+    Returns
+    -------
+    float
+        ∞ if g is 0 for a string of positive weight, or the sum of f diverges.
+
+    Raises
+    ------
+    RecipeError
+        If an automaton is not deterministic or has a negative weight, or the automata do not have the same symbols.
+    """
+    right = right.in_symbols_of(left)
+    for name, wfa in (("left", left), ("right", right)):
+        _check_not_negative(name, wfa)
+        if (wfa.initial != 0).sum() > 1 or ((wfa.transitions != 0).sum(axis=2) > 1).any():
+            raise RecipeError(f"{name} must be deterministic: one initial state, and one transition for each state and symbol")
+    left = trim(left)
+    if not left.num_states:
+        return 0.0
+    if left.spectral_radius >= 1:
+        return float("inf")
+    _check_pairs(max(left.num_states, right.num_states))
+    # A pair of states is where both automata are after the same prefix. `right` has one state more, in which it has got stuck.
+    start, moves, stops = _without_weights(right)
+    n = left.num_states * len(start)
+    pairs = WFA(
+        np.kron(left.initial, start).astype(np.float64, copy=False),
+        np.array([np.kron(A, B) for A, B in zip(left.transitions, moves, strict=True)], dtype=np.float64),
+        np.ones(n),
+    )
+    arrivals = np.zeros(n)  # the weight with which f comes to each pair
+    useful = pairs.useful_states
+    among = pairs.summed_transitions[np.ix_(useful, useful)]
+    arrivals[useful] = np.linalg.solve(np.eye(len(useful)) - among.T, pairs.initial[useful])
+    visits = arrivals.reshape(left.num_states, len(start))
+    sums = left.prefix_termination  # (num_states,): the weight of all strings read from a state
+    initial = float(left.initial.sum()), float(right.initial.sum())
+    bits = float(left.initial @ sums) * _log2_ratio(initial[0], initial[1])
+    for i, j in np.argwhere(visits > 0).tolist():
+        bits += visits[i, j] * left.termination[i] * _log2_ratio(left.termination[i], stops[j])
+        for symbol, A in enumerate(left.transitions):
+            for target in np.flatnonzero(A[i]).tolist():
+                through = visits[i, j] * A[i, target] * sums[target]
+                other = right.transitions[symbol, j].sum() if j < right.num_states else 0.0
+                bits += through * _log2_ratio(A[i, target], other)
+    return float(bits)
+
+
+def _without_weights(wfa: WFA) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The moves of a deterministic automaton as zeros and ones, with a last state for what it can't read; its α∞."""
+    k = wfa.num_states
+    start = np.append((wfa.initial != 0).astype(np.float64), 0.0 if wfa.initial.any() else 1.0)
+    moves = np.zeros((wfa.num_symbols, k + 1, k + 1))
+    moves[:, :k, :k] = wfa.transitions != 0
+    moves[:, :, k] = 1 - moves[:, :, :k].sum(axis=2)
+    return start, moves, np.append(wfa.termination, 0.0)
+
+
+def _log2_ratio(weight: float, other: float) -> float:
+    """log₂ (weight / other); 0 for no weight, which has no part in the sum, and ∞ if the other has none."""
+    if weight == 0:
+        return 0.0
+    return float(np.log2(weight / other)) if other > 0 else float("inf")
+
+
+class SingularValueAutomaton(NamedTuple):
+    """A canonical form, and the singular values of the infinite Hankel matrix, in descending order, shape (num_states,)."""
+
+    wfa: WFA
+    singular_values: FloatArray
+
+
+@check_types
+def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
+    """Compute the canonical form of a function with a finite L2 norm.
+
+    Theorem (Balle, Panangaden and Precup 2015): in this basis the Gram matrices of both sides, Σ_u (α₀ᵀ A_u)ᵀ (α₀ᵀ A_u) over all
+    prefixes and Σ_v (A_v α∞)(A_v α∞)ᵀ over all suffixes, are the diagonal matrix of the singular values of the Hankel matrix of
+    *all* strings. If these differ from each other, the form is unique up to signs, which are chosen here such that α₀ is not
+    negative.
+
+    >>> form = singular_value_automaton(WFA([1], [[[0.5]]], [0.5]))
+    >>> form.singular_values.round(6).tolist()  # ‖(1, ½, ¼, …)‖² / 2
+    [0.666667]
+
+    Raises
+    ------
+    RecipeError
+        If Σ f(x)² diverges, or the smallest automaton has too many states.
+    """
+    smallest = minimise(wfa)
+    if not smallest.num_states:
+        return SingularValueAutomaton(smallest, np.zeros(0))
+    prefixes, suffixes = _gramian(reverse(smallest)), _gramian(smallest)
+    roots, vectors = np.linalg.eigh(prefixes)
+    if roots[0] <= 0:
+        raise RecipeError("the automaton is too badly conditioned for its canonical form: a Gram matrix is not positive")
+    L = vectors * np.sqrt(roots)  # L Lᵀ: the Gram matrix of the prefixes
+    squares, U = np.linalg.eigh(L.T @ suffixes @ L)
+    singular_values = np.sqrt(np.maximum(squares[::-1], 0.0))
+    U = U[:, ::-1]
+    scale = np.sqrt(singular_values)
+    Q, inverse = (vectors / np.sqrt(roots)) @ U * scale, (U / scale).T @ L.T
+    initial = smallest.initial @ Q
+    signs = np.where(initial < 0, -1.0, 1.0)
+    Q, inverse = Q * signs, inverse * signs[:, None]
+    form = WFA(smallest.initial @ Q, inverse @ smallest.transitions @ Q, inverse @ smallest.termination, wfa.alphabet)
+    return SingularValueAutomaton(form, singular_values)
+
+
+@check_types
+def approximate(wfa: WFA, num_states: int) -> WFA:
+    """Compute a smaller automaton of nearly the same function: the first states of the canonical form.
+
+    Theorem (Balle, Panangaden and Precup 2015, 2019): the L2 distance to f is bounded by a function of the singular values that are
+    left out, and goes to 0 with them. No automaton with as few states has a Hankel matrix that is nearer, in operator norm, than
+    the first of these (Eckart and Young 1936). So the singular values say how many states are worth having.
+
+    >>> source = WFA([0.9, 0.1], [[[0.5, 0.0], [0.0, 0.1]]], [0.5, 0.9])
+    >>> approximate(source, 1).num_states, round(distance(approximate(source, 1), source), 3)
+    (1, 0.014)
+
+    Raises
+    ------
+    RecipeError
+        If `num_states` is below 1 or above what the function needs, or Σ f(x)² diverges.
+    """
+    check_at_least("num_states", num_states, 1)
+    form = singular_value_automaton(wfa).wfa
+    check_between("num_states", num_states, 1, form.num_states, "the smallest automaton has the last number")
+    first = slice(num_states)
+    return WFA(form.initial[first], form.transitions[:, first, first].copy(), form.termination[first], wfa.alphabet)
+
+
+@check_types
+def forward(wfa: WFA, word: WordLike) -> FloatArray:
+    """α₀ᵀ A_{x₁…x_i} for i = 0 … t: the state after each prefix of a string, shape (length + 1, num_states).
+
+    >>> forward(WFA([1], [[[0.5]]], [0.5]), (0, 0)).tolist()
+    [[1.0], [0.5], [0.25]]
+    """
+    states = [wfa.initial]
+    for symbol in _word(wfa, word):
+        states.append(states[-1] @ wfa.transitions[symbol])
+    return np.array(states)
+
+
+@check_types
+def backward(wfa: WFA, word: WordLike) -> FloatArray:
+    """A_{x_{i+1}…x_t} α∞ for i = 0 … t: the weights of the rest of a string from each state, shape (length + 1, num_states).
+
+    The product of row i with row i of `forward` is f(x), for every i.
+
+    >>> backward(WFA([1], [[[0.5]]], [0.5]), (0, 0)).tolist()
+    [[0.125], [0.25], [0.5]]
+    """
+    return forward(reverse(wfa), _word(wfa, word)[::-1])[::-1]
+
+
+@check_types
+def posterior(wfa: WFA, word: WordLike) -> FloatArray:
+    """The probability of each state at each position of a string, given the whole string, shape (length + 1, num_states).
+
+    Forward–backward: γ_i(s) = (α₀ᵀ A_{x₁…x_i})_s (A_{x_{i+1}…x_t} α∞)_s / f(x) (Rabiner 1989, eq. 27). Vectors are rescaled at each
+    step, so long strings do not underflow.
+
+    >>> posterior(WFA([0.5, 0.5], [[[0.5, 0], [0, 0.25]]], [0.5, 0.75]), (0, 0)).round(3).tolist()
+    [[0.727, 0.273], [0.727, 0.273], [0.727, 0.273]]
+
+    Raises
+    ------
+    RecipeError
+        If a weight is negative, because then paths have no probabilities, or f(x) is 0.
+    """
+    _check_not_negative("the automaton", wfa)
+    symbols = _word(wfa, word)
+    sides = []
+    for one, order in ((wfa, symbols), (reverse(wfa), symbols[::-1])):
+        states = [_rescaled(one.initial)]
+        for symbol in order:
+            states.append(_rescaled(states[-1] @ one.transitions[symbol]))
+        sides.append(np.array(states))
+    products: FloatArray = sides[0] * sides[1][::-1]
+    sums = products.sum(axis=1, keepdims=True)
+    if not (sums > 0).all():
+        raise RecipeError("the automaton gives the string the weight 0, so its states have no probabilities")
+    shares: FloatArray = products / sums
+    return shares
+
+
+class Path(NamedTuple):
+    """States, shape (length + 1,), and log₂ of the weight of their path."""
+
+    states: IntArray
+    log2_weight: float
+
+
+@check_types
+def viterbi(wfa: WFA, word: WordLike) -> Path:
+    """Find the path of states with the largest weight (Viterbi 1967; Rabiner 1989, eq. 33). Of equal paths, lower states win.
+
+    >>> path = viterbi(WFA([0.5, 0.5], [[[0.5, 0], [0, 0.25]]], [0.5, 0.75]), (0, 0))
+    >>> path.states.tolist(), path.log2_weight
+    ([0, 0, 0], -4.0)
+
+    Raises
+    ------
+    RecipeError
+        If a weight is negative, or every path has the weight 0.
+    """
+    _check_not_negative("the automaton", wfa)
+    with np.errstate(divide="ignore"):
+        logs, transitions, termination = np.log2(wfa.initial), np.log2(wfa.transitions), np.log2(wfa.termination)
+    before: list[IntArray] = []
+    for symbol in _word(wfa, word):
+        candidates = logs[:, None] + transitions[symbol]
+        before.append(candidates.argmax(axis=0))
+        logs = candidates.max(axis=0, initial=-np.inf)
+    logs = logs + termination
+    if not np.isfinite(logs).any():
+        raise RecipeError("the automaton gives the string the weight 0, so it has no path")
+    states = [int(logs.argmax())]
+    for origins in reversed(before):
+        states.append(int(origins[states[-1]]))
+    return Path(np.array(states[::-1]), float(logs.max()))
+
+
+def _word(wfa: WFA, word: WordLike) -> Word:
+    symbols = as_word(word, wfa.alphabet)
+    for symbol in symbols:
+        check_between("a symbol", symbol, 0, wfa.num_symbols - 1)
+    return symbols
+
+
+def _rescaled(state: FloatArray) -> FloatArray:
+    largest = float(state.max(initial=0.0))
+    return state / largest if largest > 0 else state
+
+
+def _check_not_negative(name: str, wfa: WFA) -> None:
+    lowest = min(float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
+    if not lowest >= 0:
+        raise RecipeError(f"{name} must have no negative weights; got {lowest:.3g}")
+
+
+def _check_pairs(num_states: int) -> None:
+    if num_states**2 > MAX_STATES_SQUARED:
+        raise RecipeError(
+            f"this needs the pairs of states, at most {MAX_STATES_SQUARED:,}; got {plural(num_states, 'state')}, "
+            f"which are {num_states**2:,}"
+        )
+
+
+def _onto_reachable(wfa: WFA) -> WFA:
+    """Project an automaton to the span of its states α₀ᵀ A_u, in an orthonormal basis of it. The function stays the same."""
+    basis = np.zeros((0, wfa.num_states))
+    waiting = [(wfa.initial, np.abs(wfa.initial))]
+    while waiting:
+        state, bound = waiting.pop(0)
+        # Twice: one projection leaves an error where the state is almost in the span.
+        rest = state - (state @ basis.T) @ basis
+        rest = rest - (rest @ basis.T) @ basis
+        length = float(np.linalg.norm(rest))
+        if length <= RELATIVE_ERROR * float(np.linalg.norm(bound)):
+            continue
+        row = rest / length
+        basis = np.vstack((basis, row))
+        waiting += [(row @ A, np.abs(row) @ magnitude) for A, magnitude in zip(wfa.transitions, wfa.magnitudes, strict=True)]
+    magnitude = np.abs(basis)
+    transitions = _without_noise(basis @ wfa.transitions @ basis.T, magnitude @ wfa.magnitudes @ magnitude.T)
+    ends = [_without_noise(basis @ end, magnitude @ np.abs(end)) for end in (wfa.initial, wfa.termination)]
+    return WFA(ends[0], transitions, ends[1], wfa.alphabet)
+
+
+def _without_noise(products: FloatArray, bounds: FloatArray) -> FloatArray:
+    """Set entries to 0 that may be nothing but rounding. Otherwise they would look like numbers in the next product."""
+    return np.where(np.abs(products) <= RELATIVE_ERROR * bounds, 0.0, products)
+
+
+def _gramian(wfa: WFA) -> FloatArray:
+    """Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states): the solution of G = α∞ α∞ᵀ + Σ_σ A_σ G A_σᵀ."""
+    k = wfa.num_states
+    _check_pairs(k)
+    pairs = np.sum([np.kron(A, A) for A in wfa.transitions], axis=0)
+    radius = float(np.abs(np.linalg.eigvals(pairs)).max(initial=0.0))
+    if not radius < 1:
+        raise RecipeError(f"the sum of the squares of all weights diverges (spectral radius {radius:.4g}, and below 1 is needed)")
+    gramian = np.linalg.solve(np.eye(k * k) - pairs, np.kron(wfa.termination, wfa.termination)).reshape(k, k)
+    symmetric: FloatArray = (gramian + gramian.T) / 2
+    return symmetric
