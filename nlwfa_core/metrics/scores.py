@@ -495,6 +495,7 @@ class Scores:
         MissingExtra
             Without pandas.
         """
+        check_type("name", name, str)
         check_extra("pandas", "pandas")
         import pandas as pd
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from ..errors import RecipeError, check_at_least, listed, plural
+from ..errors import RecipeError, check_at_least, check_type, listed, plural
 from ..strings.plain import WordLike, WordsLike, as_word, as_words
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -89,6 +89,7 @@ class Methods:
             If strings do not end within `max_length` symbols, or all scores after a prefix are 0: the others alone would not be a
             sample of the model.
         """
+        check_type("num_strings", num_strings, int)
         model = cast("Model", self)
         check_at_least("the number of strings", num_strings, 1)
         drawn = draw(model, num_strings, seed, max_length)

@@ -11,7 +11,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, check_types, plural
 from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_rows, flush_states, sizes
 from ..strings.grouping import by_symbol
 from ..strings.rolling import end_states
@@ -235,6 +235,7 @@ class WFA(Methods):
         """Make the automaton of f², with num_states² states, from Kronecker products of all weights with themselves ([P] §3)."""
         return self * self
 
+    @check_types
     def in_symbols_of(self, other: WFA) -> WFA:
         """The same automaton with the numbers that its symbols have in another one. Raises RecipeError if they are not the same."""
         if self.num_symbols != other.num_symbols or (

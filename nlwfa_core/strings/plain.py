@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..errors import RecipeError
+from ..errors import RecipeError, check_type
 from .sample import Sample
 from .words import LAMBDA, Alphabet, Word, Words, check_symbols
 
@@ -51,6 +51,7 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     TypeError
         If the string is none of the forms above, or it has symbols in writing and there is no alphabet.
     """
+    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
     return as_words([word], alphabet)[0]
@@ -73,6 +74,7 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     RecipeError, TypeError
         As in `as_word`.
     """
+    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
         return strings.in_alphabet(alphabet).words if alphabet else strings.words
     if isinstance(strings, Words):
@@ -117,6 +119,7 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
     TypeError
         If strings have none of these forms.
     """
+    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
         return strings.in_alphabet(alphabet) if alphabet else strings
     if hasattr(strings, "sample") and hasattr(strings, "words"):

@@ -62,7 +62,12 @@ class Alphabet:
         >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"]).symbols
         (('a', 'b'), ('9', '10'))
         """
-        distinct = set(symbols)
+        if not isinstance(symbols, Iterable):
+            raise TypeError(f"symbols must be texts, such as a list of them; got {symbols!r:.40}")
+        names = list(symbols)
+        for name in names:
+            check_type("a symbol", name, str)
+        distinct = set(names)
         if not distinct:
             raise RecipeError("every string is empty: at least one symbol is needed to make an alphabet")
         return cls(tuple(in_order(distinct)))

@@ -71,6 +71,7 @@ STEPS = {"WFA.transition", "NLWFA.transition", "NLWFA.decode", "NLWFA.outputs", 
 WITHOUT = {
     "DataRecipe", "HankelRecipe", "LearningRecipe", "RefinementRecipe", "Recipe",  # fields: tests/core/experiment/test_recipe.py
     "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",
+    "Sample.to_series",
     "Words.packed",
     "Words.longest_first", "Words.blocks", "Words.suffixes", "Words.reversed",
 }  # fmt: skip
@@ -108,6 +109,11 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "TestSet": {"words": TWO, "target": np.ones(2) / 2, "sample": SAMPLE, "target_is_true": True, "true_model": None},
         "WFA": {"initial": [1.0], "transitions": [[[0.25]]], "termination": [0.5], "alphabet": None},
         "Words": {"symbols": TWO.symbols, "offsets": TWO.offsets, "alphabet": AB},
+        **{name: {"wfa": HALVES} for name in ("minimise", "norm", "reverse", "singular_value_automaton", "trim")},
+        **{name: {"left": HALVES, "right": HALVES} for name in ("distance", "equivalent", "relative_entropy")},
+        **{name: {"wfa": HALVES, "word": (0, 1)} for name in ("posterior", "viterbi")},
+        "approximate": {"wfa": HALVES, "num_states": 1},
+        "as_sample": {"strings": ["ab"], "alphabet": AB},
         "cross_validate": {"sample": SAMPLE, "recipe": RECIPE, "number": 2, "ranks": (1,), "seed": 0},
         "draw": {"model": HALVES, "num_strings": 3, "seed": 0, "max_length": 10},
         "estimate_hankel": {"sample": SAMPLE, "basis": BASIS, "statistic": "string", "bounded": False},
@@ -152,6 +158,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             arguments = {key: value for key, value in arguments.items() if key in function.__dataclass_fields__}
         calls[name] = (function, arguments)
     methods = {
+        "Alphabet.of": (Alphabet.of, {"symbols": "ab"}),
         "Alphabet.numbered": (Alphabet.numbered, {"num_symbols": 2}),
         "Alphabet.decode": (AB.decode, {"word": (0, 1)}),
         "Alphabet.encode": (AB.encode, {"text": "ab"}),
@@ -166,6 +173,14 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Sample.merged": (Sample.merged, {"parts": [TWO], "alphabet": AB, "counts": None}),
         "Sample.in_alphabet": (SAMPLE.in_alphabet, {"alphabet": AB}),
         "Sample.split": (SAMPLE.split, {"sizes": [1, 1], "seed": 0}),
+        "Scores.to_frame": (nlwfa_core.evaluate(LINEAR, TEST).to_frame, {"name": "SP"}),
+        "WFA.in_symbols_of": (HALVES.in_symbols_of, {"other": HALVES}),
+        **{f"{kind}.next": (model.next, {"prefix": "a"}) for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))},
+        **{
+            f"{kind}.sample": (model.sample, {"num_strings": 2, "seed": 0})
+            for kind, model in (("HALVES", HALVES), ("NGram", NGRAM))
+        },
+        **{f"{kind}()": (model.__call__, {"strings": "ab"}) for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))},
         "Targets.of": (Targets.of, {"symbols": np.array([1, 2])}),
         "Targets.of_symbols": (TARGETS.of_symbols, {"symbols": np.array([1, 2])}),
         "TestSet.of": (TestSet.of, {"rows": TWO, "alphabet": AB, "counts": None, "solution": None, "true_model": None}),
