@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         viterbi,
     )
     from .models.files import SavedModel, load_model, save_model
+    from .models.mixture import Mixture, fit_mixture, mixture
     from .models.ngram import NGram
     from .models.nlwfa import NLWFA
     from .models.sampling import draw
@@ -71,6 +72,7 @@ HOMES = {
     "HankelMatrix": "hankel.matrix",
     "HankelRecipe": "experiment.recipe",
     "LearningRecipe": "experiment.recipe",
+    "Mixture": "models.mixture",
     "NGram": "models.ngram",
     "NLWFA": "models.nlwfa",
     "Options": "learning.options",
@@ -96,6 +98,7 @@ HOMES = {
     "exact_hankel": "hankel.matrix",
     "fit": "learning.learners",
     "fit_best": "experiment.selection",
+    "fit_mixture": "models.mixture",
     "fit_strings": "learning.learners",
     "fit_values": "learning.values",
     "heat_map_png": "lab.svg",
@@ -105,6 +108,7 @@ HOMES = {
     "load_model": "models.files",
     "loss_svgs": "lab.svg",
     "minimise": "models.algebra",
+    "mixture": "models.mixture",
     "norm": "models.algebra",
     "paired_differences": "metrics.intervals",
     "posterior": "models.algebra",
@@ -149,6 +153,7 @@ __all__ = [
     "HankelMatrix",
     "HankelRecipe",
     "LearningRecipe",
+    "Mixture",
     "NGram",
     "NLWFA",
     "Options",
@@ -174,6 +179,7 @@ __all__ = [
     "exact_hankel",
     "fit",
     "fit_best",
+    "fit_mixture",
     "fit_strings",
     "fit_values",
     "heat_map_png",
@@ -183,6 +189,7 @@ __all__ = [
     "load_model",
     "loss_svgs",
     "minimise",
+    "mixture",
     "norm",
     "paired_differences",
     "posterior",

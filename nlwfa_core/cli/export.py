@@ -34,6 +34,7 @@ def export(
 ) -> Output:
     """Write a linear model (of SP, HMM or PFA) as text for other programs."""
     from ..lab.export.automata import dot, openfst, pautomac, weights_json
+    from ..models.mixture import Mixture
     from ..models.wfa import WFA
 
     check_one_of("--to", to, TARGETS)
@@ -43,7 +44,8 @@ def export(
     saved = read_model(model)
     automaton = saved.model
     if not isinstance(automaton, WFA):
-        raise RecipeError(f"export needs a linear model, such as one of SP, HMM or PFA; the model in {model} is a network")
+        kind = "a mixture with a model that is not linear" if isinstance(automaton, Mixture) else "a network"
+        raise RecipeError(f"export needs a linear model, such as one of SP, HMM or PFA; the model in {model} is {kind}")
     if to == "dot":
         text = dot(automaton, saved.alphabet)
     elif to == "json":

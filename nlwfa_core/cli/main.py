@@ -35,6 +35,7 @@ from ..version import __version__
 from .export import export, sample
 from .lab import lab
 from .learn import fit, select_rank
+from .mix import mix
 from .options import Options, takes_fields
 from .rank import rank
 from .reproduce import reproduce
@@ -70,6 +71,7 @@ Solution = Annotated[Path | None, typer.Option(help="Also write each string's ex
 app.command()(fit)
 app.command("select-rank")(select_rank)
 app.command()(rank)
+app.command()(mix)
 app.command()(reproduce)
 app.command()(sweep)
 app.command("fit-values")(fit_values)

@@ -293,6 +293,29 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
     )
 
 
+def mixture_summary(names: Sequence[str], weights: Sequence[float], bits: Sequence[float] | None, num_states: int) -> str:
+    """Write the weight of each model of a mixture and, with validation strings, the bits per symbol of each and of the mixture.
+
+    >>> print(mixture_summary(["a", "b"], [0.25, 0.75], None, 7))
+    model  weight
+    a      0.2500
+    b      0.7500
+    mixture of 2 models, 7 states
+    """
+    rows: list[Sequence[str]] = [("model", "weight")]
+    rows += [(name, as_text(weight)) for name, weight in zip(names, weights, strict=True)]
+    heading = ""
+    if bits is not None:
+        heading = "bits per symbol of the validation strings; base 2, the end of a string counted\n"
+        rows = [
+            (*rows[0], SCORE_OF["bits_per_symbol"].short_title),
+            *((*row, as_text(one)) for row, one in zip(rows[1:], bits[:-1], strict=True)),
+        ]
+        rows.append(("mixture", "", as_text(bits[-1])))
+    used = sum(weight > 0 for weight in weights)
+    return f"{heading}{table(rows)}\nmixture of {plural(used, 'model')}, {plural(num_states, 'state')}"
+
+
 def best_summary(best: Best, seconds: float) -> str:
     """Write the bits per symbol of every candidate on the validation strings, and the chosen candidate."""
     from ..experiment.selection import candidate_title

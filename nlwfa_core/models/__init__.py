@@ -8,6 +8,7 @@
 - `nlwfa`: `NLWFA`, their nonlinear version, whose maps are small networks.
 - `reading`: how the outputs of a network are turned into weights and scores.
 - `ngram`, `recurrent`: the models that automata are compared with: the uniform model, n-grams, GRU and LSTM.
+- `mixture`: convex combinations of models, with weights by EM.
 - `sampling`: draws strings from any model.
 - `geometry`: compares states as points.
 - `files`: saves and loads models.

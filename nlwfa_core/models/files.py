@@ -19,7 +19,8 @@ from ..errors import RecipeError, check_type, check_types, plural
 from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
 from ..version import __version__
-from .model import model_of
+from .mixture import Mixture
+from .model import Model, model_of
 from .nlwfa import NLWFA
 from .reading import reading_named
 from .recurrent import GATES, RecurrentModel
@@ -27,8 +28,10 @@ from .wfa import WFA
 
 MODEL_FILES = ("model.json", "model.safetensors")
 LearnedModel = WFA | NLWFA | RecurrentModel
+StoredModel = LearnedModel | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
+MIXTURE = "mixture"  # the kind of a `Mixture` in model.json
 MAX_TENSOR_BYTES = 2 * 2**30
 
 
@@ -38,14 +41,14 @@ class SavedModel:
 
     Attributes
     ----------
-    model : WFA, NLWFA or RecurrentModel
+    model : WFA, NLWFA, RecurrentModel or Mixture
     alphabet : Alphabet
     info : dict
         Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; nothing
         is computed from them.
     """
 
-    model: LearnedModel
+    model: StoredModel
     alphabet: Alphabet
     info: dict[str, Any]
 
@@ -74,28 +77,15 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     if not str(directory):
         raise RecipeError("directory must name a folder; got an empty text")
     directory, model = Path(directory), saved.model
-    if not isinstance(model, LearnedModel):
-        kinds = ", ".join(kind.__name__ for kind in get_args(LearnedModel))
+    if not isinstance(model, StoredModel):
+        kinds = ", ".join(kind.__name__ for kind in get_args(StoredModel))
         raise TypeError(f"only models of the kinds {kinds} can be saved; got {type(model).__name__}")
     if model.num_symbols != len(saved.alphabet) or model.alphabet not in (None, saved.alphabet):
         own = model.alphabet.summary if model.alphabet else plural(model.num_symbols, "symbol")
         raise RecipeError(f"a model with {own} can't be saved with an alphabet of {saved.alphabet.summary}")
     header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
-    arrays: dict[str, FloatArray]
-    if isinstance(model, RecurrentModel):
-        header["kind"] = model.kind
-        arrays = {name: getattr(model, name) for name in RECURRENT_ARRAYS}
-    elif isinstance(model, WFA):
-        header["kind"] = "WFA"
-        arrays = {"initial": model.initial, "transitions": model.transitions, "termination": model.termination}
-    else:
-        header |= {"kind": "NLWFA", "reading": model.reading.name, "link": model.reading.link}
-        header["normalised"] = model.reading.normalised
-        header["nonlinear_transitions"] = model.nonlinear_transitions
-        header["nonlinear_termination"] = model.nonlinear_termination
-        arrays = {"initial": model.initial, "output": model.output}
-        arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
-        arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
+    own_header, arrays = _parts_of(model)
+    header |= own_header
     header["info"] = saved.info
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -114,6 +104,37 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     make_directory(directory)
     write_atomically(directory / "model.safetensors", save({name: np.ascontiguousarray(a) for name, a in arrays.items()}), sync)
     write_atomically(directory / "model.json", text, sync)
+
+
+def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    """Split a model into the entries of model.json that depend on its kind, and the arrays of model.safetensors.
+
+    Raises TypeError if models of this kind can't be saved.
+    """
+    if isinstance(model, RecurrentModel):
+        return {"kind": model.kind}, {name: getattr(model, name) for name in RECURRENT_ARRAYS}
+    if isinstance(model, WFA):
+        arrays = {"initial": model.initial, "transitions": model.transitions, "termination": model.termination}
+        return {"kind": "WFA"}, arrays
+    if isinstance(model, NLWFA):
+        header = {
+            "kind": "NLWFA",
+            "reading": model.reading.name,
+            "link": model.reading.link,
+            "normalised": model.reading.normalised,
+            "nonlinear_transitions": model.nonlinear_transitions,
+            "nonlinear_termination": model.nonlinear_termination,
+        }
+        arrays = {"initial": model.initial, "output": model.output}
+        arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
+        arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
+        return header, arrays
+    if isinstance(model, Mixture):
+        parts = [_parts_of(part) for part in model.models]
+        arrays = {f"{number}.{name}": array for number, (_, own) in enumerate(parts) for name, array in own.items()}
+        return {"kind": MIXTURE, "models": [header for header, _ in parts]}, {"shares": model.shares, **arrays}
+    kinds = ", ".join(kind.__name__ for kind in get_args(LearnedModel))
+    raise TypeError(f"a mixture can be saved if its models are of the kinds {kinds}; got {type(model).__name__}")
 
 
 @check_types
@@ -149,31 +170,46 @@ def _model_of(header: Any, arrays: Mapping[str, FloatArray], directory: Path) ->
         if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
             raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
         limits.check_at_most("the number of symbols", len(symbols), limits.ceiling("symbols"))
-        model: LearnedModel
-        if header["kind"] == "WFA":
-            model = WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
-        elif header["kind"] == "NLWFA":
-            model = NLWFA(
-                arrays["initial"],
-                _numbered(arrays, "transitions"),
-                _numbered(arrays, "decoder"),
-                arrays["output"],
-                bool(header["nonlinear_transitions"]),
-                bool(header["nonlinear_termination"]),
-                reading_named(str(header["reading"]), str(header["link"]), bool(header["normalised"])),
-            )
-        elif header["kind"] in tuple(GATES):
-            model = RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
+        alphabet = Alphabet(tuple(symbols))
+        model: StoredModel
+        if header["kind"] == MIXTURE:
+            if not isinstance(header["models"], list) or not all(isinstance(own, dict) for own in header["models"]):
+                raise RecipeError(f"model.json in {directory}: the models of a mixture must be a list of objects")
+            parts = [_part_of(own, _below(arrays, f"{number}."), directory) for number, own in enumerate(header["models"])]
+            model = Mixture(tuple(replace(part, alphabet=alphabet) for part in parts), arrays["shares"])
         else:
-            kinds = ", ".join(("WFA", "NLWFA", *GATES))
-            raise RecipeError(f"model.json in {directory}: kind must be one of {kinds}; got {header['kind']!r}")
+            model = _part_of(header, arrays, directory)
     except (KeyError, IndexError) as error:
         raise RecipeError(f"the model in {directory} lacks {error}") from None
     if model.num_symbols != len(symbols):
         raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has {len(symbols)}")
     info = header.get("info")
-    alphabet = Alphabet(tuple(symbols))
     return SavedModel(replace(model, alphabet=alphabet), alphabet, info if isinstance(info, dict) else {})
+
+
+def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path) -> LearnedModel:
+    """Make a model, other than a mixture, from the parts that `_parts_of` returned. Raises KeyError if something is missing."""
+    if header["kind"] == "WFA":
+        return WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
+    if header["kind"] == "NLWFA":
+        return NLWFA(
+            arrays["initial"],
+            _numbered(arrays, "transitions"),
+            _numbered(arrays, "decoder"),
+            arrays["output"],
+            bool(header["nonlinear_transitions"]),
+            bool(header["nonlinear_termination"]),
+            reading_named(str(header["reading"]), str(header["link"]), bool(header["normalised"])),
+        )
+    if header["kind"] in tuple(GATES):
+        return RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
+    kinds = ", ".join(("WFA", "NLWFA", *GATES, MIXTURE))
+    raise RecipeError(f"model.json in {directory}: kind must be one of {kinds}; got {header['kind']!r}")
+
+
+def _below(arrays: Mapping[str, FloatArray], prefix: str) -> dict[str, FloatArray]:
+    """The arrays whose names begin with `prefix`, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _numbered(arrays: Mapping[str, FloatArray], name: str) -> tuple[FloatArray, ...]:

@@ -129,6 +129,7 @@ EFFECTIVE = {
     "fit": "--train --out --learner --rank --preset --format --force",
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
     "rank": "--model --prefixes --targets --out --format --json",
+    "mix": "models --out --validation --force",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
     "score": "--model --test --solution --true-model --against --floor --resamples --confidence --format --json",
     "weights": "--model --words --format",
@@ -153,6 +154,7 @@ REFUSED = {
         "--max-distinct": "select-rank --train lines --validation lines --learner SP --ranks 1 --max-distinct 10",
         "--fold-seed": "select-rank --train lines --validation lines --learner SP --ranks 1 --fold-seed 3",
     },
+    "mix": {"--format": "mix none none --out new --format csv"},
     "fit-values": {
         "--ridge": "fit-values --train none --learner fac.non --rank 2 --out new --ridge 0.1",
         "--restarts": "fit-values --train none --learner SP --rank 2 --out new --restarts 3",

@@ -85,7 +85,7 @@ HEADERS: list[tuple[Any, str]] = [
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
     ({"symbols": ["a"] * 10_001}, "the number of symbols must be at most 10,000; got 10,001"),
-    ({"kind": "RNN"}, "kind must be one of WFA, NLWFA, GRU, LSTM; got 'RNN'"),
+    ({"kind": "RNN"}, "kind must be one of WFA, NLWFA, GRU, LSTM, mixture; got 'RNN'"),
     ({"kind": "WFA"}, "lacks 'transitions'"),
     ({"kind": None}, "kind must .*; got None"),
     ({"kind": []}, r"kind must .*; got \[\]"),

@@ -1,0 +1,60 @@
+"""The command `mix`: combines models to one, with weights that fit validation strings best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import RecipeError
+from .options import no_effect
+from .terminal import STRINGS, Force, Format, Output, check_new_model, file_name, read_known_words, read_model
+from .text import mixture_summary
+
+
+def mix(
+    models: Annotated[list[Path], typer.Argument(help="The folders of two or more models over the same symbols.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the mixture to.")],
+    validation: Annotated[
+        Path | None,
+        typer.Option(help=f"Strings that the models did not learn from; without them, all weights are equal. {STRINGS}"),
+    ] = None,
+    format: Format = "auto",
+    force: Force = False,
+) -> Output:
+    """Combine models: the weighted mean of their probabilities. Of linear models it is a linear model with all their states."""
+    from ..metrics.scores import next_symbol_score
+    from ..models.files import SavedModel, save_model
+    from ..models.mixture import fit_mixture, mixture
+
+    if len(models) < 2:
+        raise RecipeError(f"a mixture needs at least two models; got {models[0]}")
+    if validation is None and format != "auto":
+        raise no_effect("--format", "no --validation", "--validation")
+    check_new_model(out, force)
+    parts = [read_model(path) for path in models]
+    for path, part in zip(models, parts, strict=True):
+        if part.alphabet != parts[0].alphabet:
+            raise RecipeError(
+                f"the models must have the same symbols in the same order; {models[0]} has {parts[0].alphabet.summary}, "
+                f"{path} has {part.alphabet.summary}"
+            )
+    functions, notes, bits = [part.model for part in parts], tuple[str, ...](), None
+    if validation is None:
+        combined, weights = mixture(functions), [1 / len(functions)] * len(functions)
+    else:
+        file = read_known_words(validation, format, parts[0].alphabet)
+        notes, sample = file.notes, file.sample()
+        combined, shares = fit_mixture(functions, sample)
+        weights = shares.tolist()
+        bits = [next_symbol_score(model, sample).bits_per_symbol for model in (*functions, combined)]
+    record = [
+        {"model": file_name(path), "weight": weight, "info": part.info}
+        for path, weight, part in zip(models, weights, parts, strict=True)
+    ]
+    info: dict[str, Any] = {"mixture": record}
+    if validation is not None:
+        info["validation_file"] = file_name(validation)
+    save_model(out, SavedModel(combined, parts[0].alphabet, info))
+    return Output(f"{mixture_summary([str(path) for path in models], weights, bits, combined.num_states)}\nmodel    {out}", notes)

@@ -1,0 +1,281 @@
+"""Convex combinations of models: f(x) = Σ_m w_m f_m(x), with weights w_m that sum to 1, and their choice by EM.
+
+A mixture of WFAs is a WFA, their direct sum: states and transitions stand side by side, and the initial weights are shared out. A
+mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is
+Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from .. import limits
+from ..errors import RecipeError, check_types, plural
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
+from .model import MODELS_ALPHABET, LogModel, Model, SharedModel, alphabet_of, scaled_next_scores
+from .wfa import WFA
+
+# EM of the weights: its largest number of iterations, and the change of every weight below which it ends.
+ITERATIONS, CHANGE = 10_000, 1e-9
+# A model with a smaller weight than this is left out.
+SMALLEST_WEIGHT = 1e-6
+# The exponent of scores that are all 0: 2 to this power is 0. Scores with this exponent or a larger one fit into float64.
+NONE, SMALLEST_EXPONENT = -(2**30), -900
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A convex combination of models.
+
+    `mixture` makes one. If all models are WFAs, it makes a WFA instead.
+
+    Attributes
+    ----------
+    models : tuple of Model
+    shares : array, shape (num_models,)
+        The weights w_m: not negative, with the sum 1.
+    alphabet : Alphabet or None
+        The alphabet of all models; None if symbols are known only by their numbers.
+    """
+
+    models: tuple[Model, ...]
+    shares: FloatArray
+    alphabet: Alphabet | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "models", tuple(self.models))
+        object.__setattr__(self, "shares", float64_array("shares", self.shares))
+        check_shares(len(self.models), self.shares)
+        common_alphabet(self.models)
+
+    is_chain = False  # see `model.SharedModel`
+
+    @property
+    def num_symbols(self) -> int:
+        return self.models[0].num_symbols
+
+    @property
+    def num_states(self) -> int:
+        """The number of states of all models together. A model without states, such as an n-gram, counts as 0."""
+        return sum(getattr(model, "num_states", 0) for model in self.models)
+
+    def weights(self, words: Words) -> FloatArray:
+        """f(x) of each word, shape (num_words,)."""
+        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total: FloatArray = self.shares @ np.array([model.weights(words) for model in self.models])
+        return total
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        """log₂ |f(x)|, shape (num_words,), −∞ for 0; for long strings, too, whose weights may be too small for float64."""
+        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
+        scores, exponents = self.scaled_next_scores(trie)
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log2(np.abs(scores[trie.ends, -1]))
+        return logs if exponents is None else logs + exponents[trie.ends]
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        """Scores of what follows each prefix u, shape (num_nodes, num_symbols + 1): Σ_m w_m f_m(uσΣ*) and, for the end, f(u)."""
+        scores, exponents = self.scaled_next_scores(trie)
+        return scores if exponents is None else np.ldexp(scores, exponents[:, None])
+
+    def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        """`next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
+        parts = [_prefix_scores(model, trie) for model in self.models]
+        largest = np.max([exponents for _, exponents in parts], axis=0)
+        largest[largest == NONE] = 0
+        total = np.zeros((trie.num_nodes, self.num_symbols + 1))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for share, (scores, exponents) in zip(self.shares, parts, strict=True):
+                total += share * np.ldexp(scores, np.maximum(exponents - largest, NONE)[:, None])
+            if largest.min() >= SMALLEST_EXPONENT:
+                return np.ldexp(total, largest[:, None]), None
+        return total, largest
+
+
+def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
+    """Compute f(uσΣ*) for each prefix u, and f(u) in the last column, divided by 2ᵉ; and e of each prefix.
+
+    The exponents are such that the largest score of a prefix is between ½ and 1; e is NONE if all are 0.
+    """
+    scores, exponents = _joint_scores(model, trie)
+    with np.errstate(invalid="ignore"):
+        powers = np.frexp(np.abs(scores).max(axis=1))[1]
+    zero = ~scores.any(axis=1)
+    return np.ldexp(scores, -powers[:, None]), np.where(zero, NONE, exponents + powers)
+
+
+def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
+    """Compute the same with any exponents. The scores of a chain are conditional, so they are multiplied by that of u itself."""
+    scores, exponents = scaled_next_scores(model, trie)
+    exponents = np.zeros(trie.num_nodes, dtype=np.int64) if exponents is None else exponents
+    if not (isinstance(model, SharedModel) and model.is_chain):
+        return scores, exponents
+    factors, exponents = np.ones(trie.num_nodes), np.zeros(trie.num_nodes, dtype=np.int64)
+    for start, end in pairwise(trie.levels[1:].tolist()):
+        above = trie.parent[start:end]
+        # A fraction from ½ to 1 and a power of 2, so that no product underflows.
+        factors[start:end], powers = np.frexp(factors[above] * scores[above, trie.symbol[start:end]])
+        exponents[start:end] = exponents[above] + powers
+    return scores * factors[:, None], exponents
+
+
+def check_shares(num_models: int, shares: FloatArray) -> None:
+    """Raise RecipeError unless there is at least one model, and one weight for each: not negative, with the sum 1."""
+    if not num_models:
+        raise RecipeError("a mixture needs at least one model; got none")
+    if shares.shape != (num_models,):
+        raise RecipeError(f"a mixture of {plural(num_models, 'model')} needs as many weights; got an array of shape {shares.shape}")
+    if not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
+        text = ", ".join(f"{share:g}" for share in shares[:10])
+        raise RecipeError(f"the weights of a mixture must be at least 0 and sum to 1; got {text}")
+
+
+def common_alphabet(models: Sequence[Model]) -> Alphabet | None:
+    """Return the alphabet of all models; None if none has one. Raises RecipeError if two have different ones."""
+    alphabets = [alphabet for model in models if (alphabet := alphabet_of(model)) is not None]
+    for model in models[1:]:
+        if model.num_symbols != models[0].num_symbols:
+            raise RecipeError(
+                "the models of a mixture must have the same symbols; "
+                f"got {plural(models[0].num_symbols, 'symbol')} and {plural(model.num_symbols, 'symbol')}"
+            )
+    for alphabet in alphabets[1:]:
+        if alphabet != alphabets[0]:
+            raise RecipeError(
+                "the models of a mixture must have the same symbols in the same order; "
+                f"got {alphabets[0].summary} and {alphabet.summary}"
+            )
+    return alphabets[0] if alphabets else None
+
+
+@check_types
+def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | None = None) -> WFA | Mixture:
+    """Combine models: f(x) = Σ_m w_m f_m(x).
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Over the same symbols. A mixture among them is replaced by its own models.
+    weights : sequence of float, optional
+        The w_m: not negative, with the sum 1. Without them, they are equal. A model with the weight 0 is left out.
+
+    Returns
+    -------
+    WFA or Mixture
+        A WFA if all models are WFAs: their direct sum, with Σ num_states states.
+
+    Raises
+    ------
+    RecipeError
+        If there are no models, their symbols differ, the weights are not possible, or the direct sum would be too large.
+    """
+    shares = np.full(len(models), 1 / max(len(models), 1)) if weights is None else np.array(weights, dtype=np.float64)
+    check_shares(len(models), shares)
+    parts: list[tuple[Model, float]] = []
+    for model, share in zip(models, shares.tolist(), strict=True):
+        inner = zip(model.models, (share * model.shares).tolist(), strict=True) if isinstance(model, Mixture) else [(model, share)]
+        parts += ((one, own) for one, own in inner if own > 0)
+    alphabet = common_alphabet([model for model, _ in parts])
+    automata = [model for model, _ in parts if isinstance(model, WFA)]
+    own_shares = np.array([share for _, share in parts])
+    if len(automata) < len(parts):
+        return Mixture(tuple(model for model, _ in parts), own_shares, alphabet=alphabet)
+    return _direct_sum(automata, own_shares, alphabet)
+
+
+def _direct_sum(automata: Sequence[WFA], shares: FloatArray, alphabet: Alphabet | None) -> WFA:
+    bounds = np.concatenate(([0], np.cumsum([automaton.num_states for automaton in automata])))
+    k, num_symbols = int(bounds[-1]), automata[0].num_symbols
+    limits.check_at_most("symbols × states² of a mixture", num_symbols * k * k, limits.most("transition_numbers"))
+    transitions = np.zeros((num_symbols, k, k))
+    for automaton, (start, end) in zip(automata, pairwise(bounds.tolist()), strict=True):
+        transitions[:, start:end, start:end] = automaton.transitions
+    initial = np.concatenate([share * automaton.initial for share, automaton in zip(shares, automata, strict=True)])
+    return WFA(initial, transitions, np.concatenate([automaton.termination for automaton in automata]), alphabet)
+
+
+@check_types
+def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixture, FloatArray]:
+    """Combine models with the weights under which validation strings are likeliest.
+
+    The weights are found by EM, which ends at the largest likelihood, because its logarithm is concave in them. A negative f_m(x)
+    counts as 0. A string to which no model gives a positive weight is left out. Models whose weight falls below SMALLEST_WEIGHT
+    are left out of the mixture.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Models of string probabilities over the same symbols.
+    validation : Sample
+        Strings that the models did not learn from.
+
+    Returns
+    -------
+    model : WFA or Mixture
+        See `mixture`.
+    weights : array, shape (num_models,)
+        The weight of each model; 0 for those that are left out.
+
+    Raises
+    ------
+    RecipeError
+        If there are no models, their symbols differ, there are no validation strings, or no model gives any of them a positive
+        weight.
+    """
+    if not models:
+        raise RecipeError("a mixture needs at least one model; got none")
+    alphabet = common_alphabet(models)
+    if alphabet is not None:
+        validation = validation.in_alphabet(alphabet, "the models'")
+    logs = np.stack([_log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
+    highest = logs.max(axis=1, initial=-np.inf)
+    possible = np.isfinite(highest)
+    if not possible.any():
+        raise RecipeError(
+            "no model gives any of the validation strings a positive weight: do they come from the same source as the training "
+            f"strings? got {plural(len(validation.words), 'distinct string')}"
+        )
+    chances = np.exp2(logs[possible] - highest[possible, None])
+    shares = mixture_weights(chances, validation.counts[possible])
+    shares[shares < SMALLEST_WEIGHT] = 0.0
+    shares /= shares.sum()
+    return mixture(models, shares), shares
+
+
+def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
+    """Find the weights w, shape (num_models,), with the largest Σ_x count(x) log Σ_m w_m P_m(x), by EM from equal weights.
+
+    >>> mixture_weights(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
+    [0.5, 0.5]
+
+    Parameters
+    ----------
+    chances : array, shape (num_words, num_models)
+        P_m(x), or each row in units of its own; no row of zeros.
+    counts : array, shape (num_words,)
+    """
+    frequencies = counts / counts.sum()
+    shares: FloatArray = np.full(chances.shape[1], 1 / chances.shape[1])
+    for _ in range(ITERATIONS):
+        joint = chances * shares
+        new: FloatArray = frequencies @ (joint / joint.sum(axis=1, keepdims=True))
+        change, shares = np.abs(new - shares).max(), new
+        if change < CHANGE:
+            break
+    total: float = shares.sum()
+    return np.asarray(shares / total)
+
+
+def _log2_probabilities(model: Model, words: Words) -> FloatArray:
+    """log₂ f(x), shape (num_words,); −∞ unless f(x) is above 0, or too small for float64."""
+    weights = model.weights(words)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = model.log2_weights(words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
+    return np.where((weights >= 0) & np.isfinite(logs), logs, -np.inf)

@@ -1,0 +1,179 @@
+"""Mixtures: a direct sum of automata, sums of other models, weights by EM, and folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.learning.learners import fit
+from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.mixture import Mixture, fit_mixture, mixture, mixture_weights
+from nlwfa_core.models.model import Model, next_distributions
+from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.models.recurrent import GATES, RecurrentModel
+from nlwfa_core.models.sampling import draw
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.sources.automata import sample_words
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, Words
+from tests.references import all_words
+
+AB = Alphabet(("a", "b"))
+# Two automata with one and with two states; the total weight of both is 1.
+COIN = WFA([1.0], [[[0.3]], [[0.5]]], [0.2], AB)
+TURNS = WFA([0.9, 0.1], [[[0.6, 0.0], [0.3, 0.0]], [[0.0, 0.4], [0.0, 0.2]]], [0.0, 0.5], AB)
+TRAIN = Sample.of(sample_words(TURNS, 300, 0), AB)
+WORDS = all_words(2, 5)
+
+
+def gru(seed: int) -> RecurrentModel:
+    wide = 2 * GATES["GRU"]
+    normal = np.random.default_rng(seed).normal
+    return RecurrentModel("GRU", *(normal(size=shape) for shape in ((3, wide), (2, wide), (wide,), (2, 3), (3,))), alphabet=AB)
+
+
+def network() -> Model:
+    hankel = estimate_hankel(TRAIN, select_basis(TRAIN, 10, 10))
+    return fit(hankel, "fac.non", rank=2, epochs_factorisation=5, epochs_transitions=5).model
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Model]:
+    return {"COIN": COIN, "TURNS": TURNS, "GRU": gru(0), "3-gram": NGram.fit(TRAIN, 3), "fac.non": network()}
+
+
+def test_a_mixture_of_automata_is_their_direct_sum() -> None:
+    both = mixture([COIN, TURNS], [0.25, 0.75])
+    assert isinstance(both, WFA) and both.num_states == 3 and both.alphabet == AB
+    assert both.initial.tolist() == pytest.approx([0.25, 0.675, 0.075])
+    assert both.transitions[0].tolist() == [[0.3, 0, 0], [0, 0.6, 0], [0, 0.3, 0]]
+    assert both.termination.tolist() == [0.2, 0, 0.5]
+    np.testing.assert_allclose(both.weights(WORDS), 0.25 * COIN.weights(WORDS) + 0.75 * TURNS.weights(WORDS), rtol=1e-12)
+    assert both.total_weight() == pytest.approx(1)
+    equal = mixture([COIN, TURNS])
+    np.testing.assert_allclose(equal.weights(WORDS), (COIN.weights(WORDS) + TURNS.weights(WORDS)) / 2, rtol=1e-12)
+    assert mixture([COIN, TURNS], [0, 1]).num_states == 2  # a model without weight is left out
+
+
+@pytest.mark.parametrize("pair", [("COIN", "GRU"), ("GRU", "3-gram"), ("fac.non", "TURNS"), ("COIN", "TURNS")])
+def test_weights_and_next_symbols_of_a_mixture_are_weighted_sums(pair: tuple[str, str], models: dict[str, Model]) -> None:
+    one, other = (models[name] for name in pair)
+    both = Mixture((one, other), np.array([0.25, 0.75]), alphabet=AB)
+    expected = 0.25 * one.weights(WORDS) + 0.75 * other.weights(WORDS)
+    np.testing.assert_allclose(both.weights(WORDS), expected, rtol=1e-12, atol=1e-15)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(both.log2_weights(WORDS), np.log2(np.abs(expected)), rtol=1e-9)
+    trie = Trie.of(WORDS, 2)
+    scores = both.next_scores(trie)
+    np.testing.assert_allclose(scores[trie.ends, -1], expected, rtol=1e-9, atol=1e-15)
+    if "fac.non" not in pair:  # of distributions: the scores after u sum to the probability of all that begins with u
+        np.testing.assert_allclose(scores[0].sum(), 1, atol=1e-9)
+        np.testing.assert_allclose(scores[1:].sum(axis=1), scores[trie.parent[1:], trie.symbol[1:]], rtol=1e-9)
+
+
+def test_a_direct_sum_and_a_mixture_of_the_same_automata_agree() -> None:
+    automaton, other = mixture([COIN, TURNS], [0.4, 0.6]), Mixture((COIN, TURNS), np.array([0.4, 0.6]), alphabet=AB)
+    test = TestSet.as_drawn(TRAIN.words, COIN.weights(TRAIN.words), TRAIN)
+    ours, theirs = evaluate(other, test), evaluate(automaton, test)
+    assert (ours.log2_pauto, ours.bits_per_symbol) == pytest.approx((theirs.log2_pauto, theirs.bits_per_symbol), rel=1e-12)
+    assert ours.wer == theirs.wer
+    assert list(draw(other, 200, 0).words) == list(draw(automaton, 200, 0).words)
+
+
+def test_long_strings_do_not_underflow() -> None:
+    long = Words.of([(0,) * 5000, (1, 0) * 2000])
+    short = WFA([1.0], [[[0.001]], [[0.001]]], [0.998], AB)
+    both = Mixture((COIN, gru(1), short), np.array([0.5, 0.25, 0.25]), alphabet=AB)
+    expected = np.logaddexp2(COIN.log2_weights(long) - 1, gru(1).log2_weights(long) - 2)
+    np.testing.assert_allclose(both.log2_weights(long), expected, rtol=1e-9)
+    shares = next_distributions(both.scaled_next_scores(Trie.of(long, 2))[0])
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+@given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=6), st.integers(0, 99))
+def test_em_finds_the_weights_with_the_largest_likelihood(rows: list[tuple[float, float]], seed: int) -> None:
+    """Against a search on the line between two models."""
+    chances, counts = np.array(rows), np.random.default_rng(seed).integers(1, 9, len(rows))
+
+    def loss(share: float) -> float:
+        return -float(counts @ np.log(chances @ [share, 1 - share]))
+
+    best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10})
+    assert loss(float(mixture_weights(chances, counts)[0])) <= min(best.fun, loss(0), loss(1)) + 1e-4 * counts.sum()
+
+
+def test_weights_are_those_of_the_mixture_that_drew_the_strings() -> None:
+    both = mixture([COIN, TURNS], [0.3, 0.7])
+    assert isinstance(both, WFA)
+    validation = Sample.of(sample_words(both, 20_000, 1), AB)
+    model, weights = fit_mixture([COIN, TURNS, Uniform(2)], validation)
+    np.testing.assert_allclose(weights, [0.3, 0.7, 0], atol=0.03)
+    assert weights.sum() == pytest.approx(1) and isinstance(model, WFA | Mixture)
+    alone, one = fit_mixture([TURNS], validation)
+    assert one.tolist() == [1] and alone.num_states == 2
+
+
+def test_negative_weights_and_impossible_strings_count_as_0() -> None:
+    negative = WFA([1.0], [[[0.5]], [[-0.5]]], [0.5], AB)
+    validation = Sample.of(Words.of([(1,), (0,), (0, 0)]), AB)
+    _, weights = fit_mixture([negative, COIN], validation)
+    assert 0 < weights[0] < 1
+    nothing = WFA([0.0], [[[0.5]], [[0.5]]], [0.5], AB)
+    assert fit_mixture([nothing, COIN], validation)[1].tolist() == [0, 1]
+    with pytest.raises(RecipeError, match="no model gives any of the validation strings a positive weight.*got 3 distinct strings"):
+        fit_mixture([nothing], validation)
+
+
+def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str, Model]) -> None:
+    inner = mixture([models["GRU"], models["fac.non"]], [0.5, 0.5])
+    both = mixture([inner, COIN], [0.6, 0.4])
+    assert isinstance(both, Mixture) and both.shares.tolist() == pytest.approx([0.3, 0.3, 0.4]) and both.num_states == 5
+    save_model(tmp_path, SavedModel(both, AB, {"from": "a test"}))
+    loaded = load_model(tmp_path)
+    assert isinstance(loaded.model, Mixture) and loaded.info == {"from": "a test"} and loaded.model.alphabet == AB
+    assert loaded.model.weights(WORDS).tolist() == both.weights(WORDS).tolist()
+    trie = Trie.of(WORDS, 2)
+    assert loaded.model.next_scores(trie).tolist() == both.next_scores(trie).tolist()
+    header = json.loads((tmp_path / "model.json").read_text())
+    assert header["kind"] == "mixture" and [part["kind"] for part in header["models"]] == ["GRU", "NLWFA", "WFA"]
+    unsaved = mixture([models["3-gram"], COIN])
+    assert isinstance(unsaved, Mixture)
+    with pytest.raises(TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel; got NGram"):
+        save_model(tmp_path, SavedModel(unsaved, AB, {}))
+    for change, message in (
+        ({"models": []}, "a mixture needs at least one model; got none"),
+        ({"models": 3}, "the models of a mixture must be a list of objects"),
+        ({"models": header["models"][:2]}, "a mixture of 2 models needs as many weights"),
+        ({"models": [*header["models"], {"kind": "WFA"}]}, "lacks 'initial'"),
+        ({"models": [{"kind": "mixture"}]}, "kind must be one of .*; got 'mixture'"),
+    ):
+        (tmp_path / "model.json").write_text(json.dumps(header | change))
+        with pytest.raises(RecipeError, match=message):
+            load_model(tmp_path)
+
+
+def test_impossible_mixtures_are_refused() -> None:
+    other, swapped = WFA([1.0], [[[0.5]]], [0.5]), WFA([1.0], [[[0.3]], [[0.5]]], [0.2], Alphabet(("b", "a")))
+    cases: tuple[tuple[list[WFA], list[float] | None, str], ...] = (
+        ([], None, "a mixture needs at least one model; got none"),
+        ([COIN, TURNS], [1.0], "a mixture of 2 models needs as many weights"),
+        ([COIN, TURNS], [0.5, 0.6], "weights of a mixture must be at least 0 and sum to 1; got 0.5, 0.6"),
+        ([COIN, TURNS], [-0.5, 1.5], "at least 0 and sum to 1; got -0.5, 1.5"),
+        ([COIN, TURNS], [float("nan"), 1], "at least 0 and sum to 1; got nan, 1"),
+        ([COIN, other], None, "must have the same symbols; got 2 symbols and 1 symbol"),
+        ([COIN, swapped], None, "must have the same symbols in the same order"),
+    )
+    for models, weights, message in cases:
+        with pytest.raises(RecipeError, match=message):
+            mixture(models, weights)
