@@ -155,7 +155,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """Join names of which one is needed.
+    """Join names, one of which has to be chosen, to a text.
 
     >>> alternatives(["a", "b", "c"])
     'a, b or c'
@@ -277,12 +277,12 @@ def check_entries(name: str, values: object, hint: Any) -> None:
 
 @cache
 def _hints(annotated: Any) -> dict[str, Any]:
-    """The annotations of a function or class that `check_type` understands."""
+    """Return the annotations of a function or class that `check_type` understands."""
     return {name: hint for name, hint in get_type_hints(annotated).items() if name != "return" and _classes(hint)}
 
 
 def _classes(hint: Any) -> tuple[type, ...]:
-    """The classes that an annotation allows; none if `isinstance` can't tell."""
+    """Return the classes that an annotation allows; none if `isinstance` can't tell."""
     if hint is None:
         return (type(None),)
     origin = get_origin(hint)

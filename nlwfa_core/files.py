@@ -186,7 +186,7 @@ class FileShelf:
 
     @check_types
     def title(self, name: str) -> str:
-        """The name that a person knows a file by; empty if it came without one."""
+        """Return the name that a person knows a file by; empty if it came without one."""
         if SHA256.fullmatch(name):
             with suppress(OSError):
                 return short_title(self._title_file(name).read_bytes()[: 4 * MAX_NAME].decode("utf-8", "replace"))
@@ -202,7 +202,7 @@ class FileShelf:
 
 
 def short_title(name: str) -> str:
-    """The name of an uploaded file as one short line, without the folders above it.
+    """Return the name of an uploaded file as one short line, without the folders above it.
 
     >>> short_title("C:\\\\data\\\\one\\ntwo.txt")
     'one two.txt'

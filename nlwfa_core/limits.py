@@ -60,12 +60,12 @@ LIMITS = {
 
 
 def most(name: str) -> int:
-    """The limit in force under a name of `LIMITS`."""
+    """Return the limit in force under a name of `LIMITS`."""
     return IN_FORCE[name]
 
 
 def ceiling(name: str) -> int:
-    """The largest value that a stored recipe or model may have.
+    """Return the largest value that a stored recipe or model may have.
 
     It may come from a server that allows more, or from before a limit was lowered, so the default is accepted too.
     """
@@ -73,7 +73,7 @@ def ceiling(name: str) -> int:
 
 
 def upload_megabytes() -> int:
-    """The largest upload, in whole megabytes, the unit of Streamlit's upload widget."""
+    """Return the largest upload, in whole megabytes, the unit of Streamlit's upload widget."""
     return -(-most("file_bytes") // 2**20)
 
 
@@ -102,7 +102,7 @@ def check_at_most(what: str, number: int, maximum: int, line: int | None = None)
 
 
 def read_limits(data: bytes) -> dict[str, int]:
-    """The limits that a settings file sets.
+    """Return the limits that a settings file sets.
 
     >>> read_limits(b"rank = 20  # a small class")
     {'rank': 20}
@@ -132,7 +132,7 @@ def read_limits(data: bytes) -> dict[str, int]:
 
 
 def settings_file() -> Path | None:
-    """The path of the settings file, or None if there is none."""
+    """Return the path of the settings file, or None if there is none."""
     if named := os.environ.get(VARIABLE):
         return Path(named)
     home = os.environ.get(HOME)
@@ -140,7 +140,7 @@ def settings_file() -> Path | None:
 
 
 def settings() -> tuple[dict[str, int], RecipeError | None]:
-    """The limits that the settings file sets; none, and the error, if it can't be read."""
+    """Return the limits that the settings file sets; none, and the error, if it can't be read."""
     path = settings_file()
     try:
         return (read_limits(path.read_bytes()) if path else {}), None

@@ -1,4 +1,4 @@
-"""What counts as zero, and what as equal, where linear algebra only says 1e-16.
+"""Decide which numbers count as zero or as equal, because linear algebra gives numbers like 1e-16 in their place.
 
 On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives in one block. With k
 states, strings deeper than the blocks that fit have weight 0 in exact arithmetic. Floating point gives them 1e-16 … 1e-175
@@ -167,7 +167,7 @@ def largest_gain(magnitudes: FloatArray) -> FloatArray:
 
 
 def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
-    """The positions of sizes small enough for the rule to apply: a cheap, necessary condition for it.
+    """Return the positions of sizes small enough for the rule to apply: a cheap, necessary condition for it.
 
     Exact zeros are left out, and so is whatever overflows.
     """

@@ -34,5 +34,5 @@ def on_one_thread(function: Callable[P, R]) -> Callable[P, R]:
 
 @cache
 def _controller() -> ThreadpoolController:
-    """The process's controller. Finding the libraries takes milliseconds, and they must be loaded by then."""
+    """Return the process's controller. Finding the libraries takes milliseconds, and they must be loaded by then."""
     return ThreadpoolController()

@@ -1,3 +1,3 @@
-"""The version of the library and the lab, in one place."""
+"""Define the version of the library and the lab."""
 
 __version__ = "0.1.0"

@@ -31,7 +31,7 @@ def lab(
 
 
 def streamlit_arguments(port: int, address: str | None) -> list[str]:
-    """The arguments with which Streamlit starts the lab.
+    """Return the arguments with which Streamlit starts the lab.
 
     Raises
     ------

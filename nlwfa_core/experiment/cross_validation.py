@@ -44,7 +44,7 @@ class CrossValidation:
     notes: tuple[str, ...] = ()
 
     def spread(self, rank: int, metric: str) -> Spread:
-        """Mean and standard deviation of a score over the folds. Raises RecipeError if the rank was not tried."""
+        """Compute the mean and standard deviation of a score over the folds. Raises RecipeError if the rank was not tried."""
         return Spread.of(self._values(rank, metric))
 
     def best_rank(self, metric: str = "wer") -> int:

@@ -58,17 +58,17 @@ class Data:
 
     @property
     def alphabet(self) -> Alphabet:
-        """The alphabet of all the strings."""
+        """Return the alphabet of all the strings."""
         return self.train.alphabet
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """How many strings there are for training, validation and test."""
+        """Return how many strings there are for training, validation and test."""
         validation = self.validation.sample.num_strings if self.validation else 0
         return self.train.num_strings, validation, self.test.sample.num_strings
 
     def share_seen(self) -> float:
-        """The share of the test strings, counted with repetitions, that are also training strings."""
+        """Return the share of the test strings, counted with repetitions, that are also training strings."""
         _, inverse = distinct(Words.joined([self.train.words, self.test.sample.words]))
         seen = inverse[len(self.train.words) :] < len(self.train.words)
         return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
@@ -199,7 +199,7 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
 
 
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
-    """Whether the test file is the training file, as users choose for samples too small to split. Then nothing is set aside."""
+    """Return whether the test file is the training file, which users choose for samples that are too small to split."""
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
 

@@ -105,7 +105,7 @@ class Prepared:
     cache: FitCache = field(default_factory=FitCache)
 
     def fits(self, recipe: Recipe) -> bool:
-        """Whether a recipe starts from this data and this matrix."""
+        """Return whether a recipe starts from this data and this matrix."""
         if not recipe.learning.kind.needs_hankel:
             return self.recipe == recipe.data
         return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)

@@ -1,4 +1,4 @@
-"""The recipe: a whole experiment as one small frozen value of numbers and names, which can be written as JSON and read back.
+"""Define the recipe: a whole experiment as one small frozen value of numbers and names, which can be written as JSON and read back.
 
 It has four parts, for the data, the Hankel matrix, learning and refinement. Each step of a run depends only on its own part and the
 parts before it, so a change of rank, for example, changes neither the data nor the Hankel matrix.
@@ -211,7 +211,7 @@ class LearningRecipe(Record):
 
     @property
     def kind(self) -> Learner:
-        """The learner's entry in the registry."""
+        """Return the learner's entry in the registry."""
         return LEARNERS[self.learner]
 
     @cached_property
@@ -293,7 +293,7 @@ class Recipe(Record):
         return self
 
     def to_json(self) -> str:
-        """The recipe as JSON text."""
+        """Return the recipe as JSON text."""
         return self.model_dump_json()
 
     @classmethod
@@ -315,7 +315,7 @@ class Recipe(Record):
 
     @property
     def title(self) -> str:
-        """The name of the recipe's run in tables and on pages, such as "SP, k = 10"."""
+        """Return the name of the recipe's run in tables and on pages, such as "SP, k = 10"."""
         return run_title(self.learning.learner, self.learning.rank)
 
     @cached_property

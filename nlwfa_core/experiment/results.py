@@ -1,4 +1,4 @@
-"""The result of a run, and its folder, with a model and `result.json`. This is written last, so it marks the folder as complete."""
+"""Define the result of a run, and its folder with a model and `result.json`, whose presence marks the folder as complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a sweep: a CSV file that is written while the sweep runs, with a row for each run that has ended.
+"""Write the table of a sweep: a CSV file that is written while the sweep runs, with a row for each run that has ended.
 
 A run that failed also has a row, with its settings and the reason. The column `strings` has the number of strings that the recipe
 asks for, and `training_strings` the number that the model was learned from, which can be smaller: a file may have fewer strings,
@@ -140,7 +140,7 @@ def settings_in_words(recipe: Recipe) -> str:
 
 
 def _ends(result: Result, test: TestSet) -> dict[str, Cell]:
-    """The ends of the intervals of a run's scores on its test strings."""
+    """Return the ends of the intervals of a run's scores on its test strings."""
     ends = intervals(string_scores(result.model, test, result.scores.floor))
     return {f"{name}_{end}": getattr(one, end) for name, one in ends.items() for end in ("low", "high")}
 

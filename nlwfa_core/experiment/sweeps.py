@@ -121,7 +121,7 @@ class Grid(Record):
 
     @property
     def against(self) -> str:
-        """The horizontal axis of a comparison: one of `AGAINST`."""
+        """Return the horizontal axis of a comparison: one of `AGAINST`."""
         return "strings" if self.sample_sizes else "rank"
 
     def recipes(self) -> dict[str, Recipe]:
@@ -141,7 +141,7 @@ class Grid(Record):
         return dict(sorted(by_key.items(), key=_order))
 
     def points(self) -> Mapping[Point, Recipe]:
-        """The runs of a comparison, by learner, rank or number of strings, and seed.
+        """Return the runs of a comparison, by learner, rank or number of strings, and seed.
 
         Where several seeds give the same recipe, only the point with the smallest seed is listed.
 
@@ -174,7 +174,7 @@ class Grid(Record):
             yield number, seeded.changed(hankel=hankel, data=seeded.data.changed(num_strings=size))
 
     def _seeded(self) -> Iterator[Recipe]:
-        """The base recipe with every seed."""
+        """Yield the base recipe with every seed."""
         if self.seeds and self.num_seeds > 1:
             raise RecipeError(f"num_seeds must be 1 if seeds are listed; got {self.num_seeds}")
         parts = ("data", "learning", "refinement") if self.new_strings else ("learning", "refinement")
@@ -203,7 +203,7 @@ def _conditions_of_data(recipe: Recipe) -> dict[str, Condition]:
 
 
 def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
-    """A sort key for runs: by strings, then by matrix. Learners without a matrix come last, to leave a cached matrix in place."""
+    """Return a sort key for runs: strings, then matrix. Learners without a matrix come last, so that a cached matrix stays."""
     key, recipe = entry
     learning = recipe.learning
     return recipe.data.key(), not learning.kind.needs_hankel, recipe.hankel.key(), learning.learner, learning.rank, key

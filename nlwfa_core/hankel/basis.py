@@ -1,4 +1,4 @@
-"""The basis of a Hankel matrix: its prefixes and suffixes (Li, Rabusseau, Precup 2018, §2.2 and §4.3)."""
+"""Define and select the basis of a Hankel matrix: its prefixes and suffixes (Li, Rabusseau, Precup 2018, §2.2 and §4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Hankel matrix over a basis and its p-closure.
+"""Define the Hankel matrix over a basis and its p-closure.
 
 H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the suffixes S (Li, Rabusseau, Precup
 2018, §2.2 and §4.3). The *statistic* says what f is. The paper's is `string`: the relative frequency of uv as a whole string.
@@ -76,18 +76,18 @@ class HankelMatrix:
 
     @property
     def alphabet(self) -> Alphabet | None:
-        """The alphabet of the strings, without boundary symbols; None if the basis has none."""
+        """Return the alphabet of the strings, without boundary symbols; None if the basis has none."""
         alphabet = self.basis.alphabet
         return alphabet and Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks])
 
     @property
     def start_row(self) -> int:
-        """The number of the row whose state is the initial state: the row of λ, or of ⊢ if factors of ⊢x⊣ are counted."""
+        """Return the number of the row whose state is the initial state: the row of λ, or of ⊢ if factors of ⊢x⊣ are counted."""
         return int(self.shifted[0, -1]) if self.num_marks == 2 else 0
 
     @property
     def num_marks(self) -> int:
-        """The number of boundary symbols, which are the last ones of the basis's alphabet: ⊣ and, for factors, ⊢."""
+        """Return the number of boundary symbols, which are the last ones of the basis's alphabet: ⊣ and, for factors, ⊢."""
         return (2 if self.statistic == "factor" else 1) if self.bounded else 0
 
     @cached_property
@@ -97,7 +97,7 @@ class HankelMatrix:
 
     @cached_property
     def row_classes(self) -> IntArray:
-        """The class of each row, shape (num_rows,): equal rows have the same number. Classes are numbered as they first appear.
+        """Return the class of each row, shape (num_rows,): equal rows have equal numbers, in order of first appearance.
 
         Many rare prefixes have equal rows: the 5,755 rows of SPiCe 4 (3000 × 300) form only 1,332 classes. Whatever depends only on
         the values in a row has to be computed only once per class.

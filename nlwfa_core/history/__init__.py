@@ -1,4 +1,4 @@
-"""The history: a database of every run in a lab's folder, with scores, curves and messages.
+"""Keep the history: a database of every run in a lab's folder, with scores, curves and messages.
 
 - `database`: SQLite or PostgreSQL; `migrations` brings the tables of earlier versions up to date.
 - `runs`: the table of runs, and `History`, which changes it.

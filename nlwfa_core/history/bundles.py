@@ -128,7 +128,7 @@ def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
 
 
 def _sound_run(folder: Path, key: str) -> Run:
-    """The row of an unpacked run. Raises RecipeError unless its folder is complete and its key is that of its recipe."""
+    """Return the row of an unpacked run. Raises RecipeError unless its folder is complete and its key is that of its recipe."""
     result = load_result(folder)
     if result.recipe.key() != key:
         raise RecipeError(f"This bundle lists a run as {key[:12]}…, but its recipe has the key {result.recipe.key()[:12]}….")
@@ -143,7 +143,7 @@ def _sound_run(folder: Path, key: str) -> Run:
 
 
 def _labels(listing: Any, keys: Collection[str]) -> dict[str, tuple[str, list[str]]]:
-    """Key -> name and tags, cut to the lengths that the history allows."""
+    """Read the labels of the runs in a bundle, key -> (name, tags), cut to the lengths that the history allows."""
     if not isinstance(listing, dict) or listing.get("format") != FORMAT or not isinstance(listing.get("runs"), dict):
         raise RecipeError(f"{LISTING}: this version can only read bundles of format {FORMAT}.")
     if set(listing["runs"]) != set(keys):

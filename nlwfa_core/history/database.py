@@ -1,4 +1,4 @@
-"""The history's database: the lab's own SQLite file, or the database that NLWFA_DATABASE_URL names.
+"""Open the history's database: the lab's own SQLite file, or the database that NLWFA_DATABASE_URL names.
 
 Source of SQLite's settings: https://sqlite.org/wal.html; of PostgreSQL's lock:
 https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With these settings, 8 processes, one of which is
@@ -79,12 +79,12 @@ def engine_of(url: str | sa.URL) -> sa.Engine:
 
 
 def is_own(engine: sa.Engine, home: Path) -> bool:
-    """Whether a database is the lab's own file, and not one that somebody named."""
+    """Return whether a database is the lab's own file, and not one that somebody named."""
     return engine.url.database == str(home / FILE)
 
 
 def reading(engine: sa.Engine) -> sa.Engine:
-    """The same database for readers, which do not wait for writers."""
+    """Return the same database for readers, which do not wait for writers."""
     return engine.execution_options(reading=True)
 
 
@@ -130,7 +130,7 @@ def set_aside(file: Path) -> None:
 
 
 def _is_sound(file: Path) -> bool:
-    """Whether SQLite can read the whole file and finds the version of its tables."""
+    """Return whether SQLite can read the whole file and finds the version of its tables."""
     try:
         with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
             connection.text_factory = bytes  # damaged contents may not be text

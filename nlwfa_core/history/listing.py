@@ -87,7 +87,7 @@ class Choices:
 
 
 def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
-    """A page of a query's runs. Raises RecipeError if its order is unknown."""
+    """Find a page of a query's runs. Raises RecipeError if its order is unknown."""
     conditions = [*_on_list(query.owner), *_conditions(history, query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
     rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(history, query)).offset(offset).limit(limit)
@@ -105,7 +105,7 @@ def get_runs(history: History, keys: Collection[str], owner: str | None = None) 
 
 
 def choices(history: History, owner: str | None = None) -> Choices:
-    """The filters for a list of runs."""
+    """Return the filters for a list of runs."""
     tags = sa.cast(_labels(owner)["tags"], sa.Text)
     kinds = _from(sa.select(RUNS.c.state, RUNS.c.learner, RUNS.c.source, sa.func.count()), owner)
     lists = _from(sa.select(tags), owner).where(*_on_list(owner), tags != "[]").distinct()
@@ -129,7 +129,7 @@ def _on_list(owner: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _labels(owner: str | None) -> dict[str, sa.ColumnElement[Any]]:
-    """The columns of a person's own list that replace the lab's."""
+    """Return the columns of a person's own list that replace the lab's."""
     if owner is None:
         return {name: RUNS.c[name] for name in ("name", "note", "tags", "submitted")}
     return {"name": OWNED.c.name, "note": OWNED.c.note, "tags": OWNED.c.tags, "submitted": OWNED.c.since}
@@ -154,7 +154,7 @@ def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
 
 
 def _in_labels(query: Query, text: str) -> list[sa.ColumnElement[bool]]:
-    """Whether a text occurs in what people wrote, or in why a run failed."""
+    """Make the conditions under which a run's name, tags or error message contains a text."""
     labels = _labels(query.owner)
     tags = sa.cast(labels["tags"], sa.Text)
     texts = [(column, form) for column in (labels["name"], RUNS.c.message) for form in _cases(text)]
@@ -163,7 +163,7 @@ def _in_labels(query: Query, text: str) -> list[sa.ColumnElement[bool]]:
 
 
 def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[bool]]:
-    """Whether a word occurs in what a row shows of a run and its recipe."""
+    """Make the conditions under which the table's row of a run or its recipe contains a word of the search."""
     title = RUNS.c.learner + TITLE_MIDDLE + sa.cast(RUNS.c.rank, sa.Text)
     hits = [text.icontains(word, autoescape=True) for text in (title, RUNS.c.source, RUNS.c.version)]
     hits.append(RUNS.c.key.startswith(word.lower(), autoescape=True))
@@ -179,13 +179,13 @@ def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[
 
 
 def _option(history: History, path: tuple[str, str]) -> sa.ColumnElement[str]:
-    """An option of a run's recipe."""
+    """Return an option of a run's recipe."""
     text: sa.ColumnElement[str] = RUNS.c.recipe[path].as_string()
     return sa.case((sa.func.json_valid(RUNS.c.recipe), text)) if history.engine.dialect.name == "sqlite" else text
 
 
 def _cases(text: str) -> list[str]:
-    """A text as written, and, beyond ASCII, in the usual cases: SQLite, and JSON with escapes, ignore case in ASCII alone.
+    """Return a text and, if it is not ASCII, its lower, upper and capitalised forms, because SQLite ignores the case of ASCII only.
 
     >>> _cases("Für"), _cases("SP")
     (['Für', 'für', 'FÜR'], ['SP'])
@@ -198,7 +198,7 @@ def _is_in(word: str, text: str) -> bool:
 
 
 def _tags(text: str) -> list[str]:
-    """The texts of a JSON list; none if it is damaged."""
+    """Return the texts of a JSON list; none if it is damaged."""
     try:
         tags = json.loads(text)
     except ValueError:
@@ -207,13 +207,13 @@ def _tags(text: str) -> list[str]:
 
 
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
-    """Whether a JSON list contains a text. All databases have `replace`, and it is case-sensitive in all of them."""
+    """Return whether a JSON list contains a text. All databases have `replace`, and it is case-sensitive in all of them."""
     quoted_tag = json.dumps(tag)
     return sa.or_(*(sa.func.replace(tags, f"{before}{quoted_tag}", "") != tags for before in ("[", ", ")))
 
 
 def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
-    """The columns to sort by: a total order, so that no run is on two pages."""
+    """Return the columns to sort by: a total order, so that no run is on two pages."""
     moment = _labels(query.owner)["submitted"]
     newest = [moment.desc(), RUNS.c.key]
     if query.order == NEWEST:
@@ -231,7 +231,7 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
 
 
 def _score(field: str) -> sa.ColumnElement[Any]:
-    """A score as text, under its name of today: `metrics.scores.names_today` as SQL."""
+    """Return a score as text, under its name of today: `metrics.scores.names_today` as SQL."""
     text: sa.ColumnElement[Any] = RUNS.c.scores[field].as_string()
     ranking, truth = RUNS.c.scores["ndcg5_true"].as_string(), RUNS.c.scores["next_kl"].as_string()
     renamed = sa.and_(ranking.is_(None), truth.is_not(None))

@@ -1,4 +1,4 @@
-"""The table of runs: a row for every run, with everything that tables of runs show.
+"""Define the table of runs: a row for every run, with everything that tables of runs show.
 
 Models and whole results stay in their folders, from which missing rows can be made.
 """
@@ -272,7 +272,7 @@ class History(RunLabels):
                 _put(connection, event if isinstance(event, Run) else _change(event), event.key)
 
     def has(self, key: str) -> bool:
-        """Whether a run is done and not deleted."""
+        """Return whether a run is done and not deleted."""
         here = RUNS.c.key == key, RUNS.c.state == "done", RUNS.c.deleted.is_(None)
         with self.reading.connect() as connection:
             return connection.execute(sa.select(RUNS.c.key).where(*here)).one_or_none() is not None
@@ -333,7 +333,7 @@ class History(RunLabels):
 
 
 def run_of_result(key: str, result: Result, ended: float) -> Run:
-    """The row of a finished run."""
+    """Return the row of a finished run."""
     curves = {}
     for log in result.report.logs:
         epochs, losses = log.thinned()
@@ -354,7 +354,7 @@ def run_of_result(key: str, result: Result, ended: float) -> Run:
 
 
 def read_run(folder: Path) -> Run | None:
-    """The row of the run in a folder; None if the folder does not hold a valid result."""
+    """Return the row of the run in a folder; None if the folder does not hold a valid result."""
     try:
         if not (folder / "result.json").exists():
             return None
@@ -383,7 +383,7 @@ def _of_recipe(key: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def _change(event: Event) -> dict[str, Any]:
-    """The columns that an event sets."""
+    """Return the columns that an event sets."""
     moment = {"queued": "submitted", "running": "started"}.get(event.state, "ended")
     message = clean(event.message) if event.message else None
     values = {"state": event.state, "message": message, "server": event.server, moment: event.moment, "deleted": None}

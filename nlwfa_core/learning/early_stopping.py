@@ -84,12 +84,12 @@ class EarlyStopping(Generic[M]):
 
     @property
     def is_late(self) -> bool:
-        """Whether none of the last `patience` models was the best so far. Always false without validation strings."""
+        """Return whether none of the last `patience` models was the best so far. Always false without validation strings."""
         return self.models_since_best >= self.patience
 
     @property
     def best(self) -> M:
-        """The best model offered so far."""
+        """Return the best model offered so far."""
         if self._best.value is None:
             raise ValueError("no model was offered")
         return self._best.value

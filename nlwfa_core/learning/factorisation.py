@@ -66,7 +66,7 @@ def options_used(options: Options) -> tuple[object, ...]:
 
 
 def solves_last_layer(options: Options) -> bool:
-    """Whether the decoder's last layer is solved in every epoch (see `fit_factorisation`)."""
+    """Return whether the decoder's last layer is solved in every epoch (see `fit_factorisation`)."""
     return options.optimizer != "adamax" and options.kind.nonlinear_transitions
 
 
@@ -148,7 +148,7 @@ def fit_factorisation(
         return RowStates(np.arange(shown.matrix.shape[0]), encode(shown).numpy())
 
     def decode() -> tuple[torch.Tensor, torch.Tensor]:
-        """The input of the last layer, shape (num_rows, width), and that layer."""
+        """Return the input of the last layer, shape (num_rows, width), and that layer."""
         Y, (*inner, last) = encode(), merged(layers[depth:])
         for layer in inner:
             Y = activate(Y @ layer, nonlinear)

@@ -1,4 +1,4 @@
-"""A hidden Markov model learned by EM (Baum, Petrie, Soules, Weiss 1970; Rabiner 1989, §III), as a WFA of string probabilities.
+"""Learn a hidden Markov model by EM (Baum, Petrie, Soules, Weiss 1970; Rabiner 1989, §III), as a WFA of string probabilities.
 
 The end of a string is a symbol, ⊣, that is emitted last: for a string x, the model emits x⊣. A state emits a symbol and then moves
 to the next state, so A_σ = diag(probability of emitting σ) T and α∞ = probability of emitting ⊣, where T has the probabilities of
@@ -45,7 +45,7 @@ class HMM:
     emissions: FloatArray
 
     def automaton(self) -> WFA:
-        """The same distribution as a WFA."""
+        """Return the same distribution as a WFA."""
         return WFA(self.initial, self.emissions[:-1, :, None] * self.moves, self.emissions[-1])
 
 
@@ -68,7 +68,7 @@ class Expectations:
     log_likelihood: float
 
     def maximised(self, pseudo_count: float) -> HMM:
-        """The M step: relative frequencies, after adding `pseudo_count` to each emission."""
+        """Carry out the M step: compute relative frequencies, after adding `pseudo_count` to each emission."""
         return HMM(_shares(self.initial), _shares(self.moves.T).T, _shares(self.emissions + pseudo_count))
 
 
@@ -123,7 +123,7 @@ class PrefixTree:
 
 
 def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMM:
-    """A start for EM: moves drawn uniformly from all distributions, emissions near the frequencies of the symbols."""
+    """Return a start for EM: moves drawn uniformly from all distributions, emissions near the frequencies of the symbols."""
     symbols = np.append(tree.by_symbol @ tree.begins, tree.ends.sum())
     emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=(len(symbols), num_states))
     initial, *moves = rng.dirichlet(np.ones(num_states), size=num_states + 1)

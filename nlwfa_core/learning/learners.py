@@ -82,7 +82,7 @@ class FitReport:
 
     @property
     def training(self) -> str:
-        """Whether the training is finished, in the words of `progress.training_state`; "–" for STRING_LEARNERS."""
+        """Return whether the training is finished, in the words of `progress.training_state`; "–" for STRING_LEARNERS."""
         spectral = [EXACT] if self.learner in HANKEL_LEARNERS and not LEARNERS[self.learner].networks else []
         return training_state([*spectral, *(log.state for log in self.logs)])
 

@@ -1,4 +1,4 @@
-"""The losses of steps 1 and 2, exact and without a dense matrix, with gradients written by hand for speed.
+"""Compute the losses of steps 1 and 2, exact and without a dense matrix, with gradients written by hand for speed.
 
 Each loss is a function of tensors. Autograd would give the same gradients up to rounding, but needs several times the time or
 memory. `factorisation` and `transition_networks` call these functions, so that their own code reads like the paper's formulas.

@@ -39,7 +39,7 @@ class Learner:
 
     @property
     def is_random(self) -> bool:
-        """Whether the seed changes its result: all learners but SP start at random parameters."""
+        """Return whether the seed changes its result: all learners but SP start at random parameters."""
         return self.networks or not self.needs_hankel
 
 
@@ -133,7 +133,7 @@ def check_learner(name: str, allowed: tuple[str, ...] = HANKEL_LEARNERS) -> None
 
 
 def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
-    """Whether another type of processor changes the result so much that the digits shown on pages differ.
+    """Return whether another type of processor changes the result so much that the digits shown on pages differ.
 
     By measurement (docs/method-notes.md), this is so for refinement by likelihood, unless a softmax keeps the outputs positive.
     Other outputs may pass through 0 during training. There the likelihood, a function of |outputs|, has a pole and a kink, which
@@ -144,7 +144,7 @@ def depends_on_processor(learner: str, transform: str, objective: str) -> bool:
 
 
 def needs_boundary(learner: str, statistic: str, transform: str) -> bool:
-    """Whether strings have to be counted with boundary symbols.
+    """Return whether strings have to be counted with boundary symbols.
 
     Prefix and factor statistics need them unless the model is linear and the matrix untransformed: only then is there a formula
     that converts the model to string probabilities (`models.conversion`).

@@ -1,4 +1,4 @@
-"""The training loop that all networks share: seeded random weights, the optimisers, their stopping rules, and the log."""
+"""Define the training loop that all networks share: seeded random weights, the optimisers, their stopping rules, and the log."""
 
 from __future__ import annotations
 

@@ -153,12 +153,12 @@ class Options:
 
     @property
     def kind(self) -> Learner:
-        """The learner's entry in the registry."""
+        """Return the learner's entry in the registry."""
         return LEARNERS[self.learner]
 
     @property
     def number_of_starts(self) -> int:
-        """How many starts are tried, as `names.number_of_starts` says."""
+        """Return how many starts are tried, as `names.number_of_starts` says."""
         return number_of_starts(self.starts, self.learner, self.rank, self.optimizer)
 
 

@@ -1,4 +1,4 @@
-"""The progress reports and training logs of learners, and how a caller cancels learning."""
+"""Define the progress reports and training logs of learners, and the way in which a caller cancels learning."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ class TrainingLog:
 
     @property
     def epochs(self) -> int:
-        """The number of epochs that the training took."""
+        """Return the number of epochs that the training took."""
         return max(len(self.losses) - 1 - self.last_layer_solved, 0)
 
     @property
     def decrease(self) -> float:
-        """The share by which the last `names.WINDOW` epochs lowered the smallest loss.
+        """Return the share by which the last `names.WINDOW` epochs lowered the smallest loss.
 
         If there were fewer epochs, it is the share of all of them together; without epochs it is nan.
         """
@@ -143,7 +143,7 @@ class TrainingLog:
 
     @property
     def is_finished(self) -> bool:
-        """Whether more epochs would hardly lower the loss.
+        """Return whether more epochs would hardly lower the loss.
 
         This is so if the stage was solved exactly, if L-BFGS stopped by its tolerance or Levenberg–Marquardt at a minimum, or if
         the last `names.WINDOW` epochs lowered the loss by less than the share FINISHED. A training with fewer epochs than that is
@@ -153,7 +153,7 @@ class TrainingLog:
 
     @property
     def state(self) -> str:
-        """The state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if validation strings chose the epoch."""
+        """Return the state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if validation strings chose the epoch."""
         if self.stopped == "exact":
             return EXACT
         if self.measure == BITS:
@@ -214,7 +214,7 @@ class TrainingLog:
 
     @property
     def message(self) -> str | None:
-        """A sentence for the user if something went wrong, else None."""
+        """Return a sentence for the user if something went wrong, else None."""
         best = float(np.min(self.losses)) if len(self.losses) else float("nan")
         if self.diverged_at is not None:
             return (

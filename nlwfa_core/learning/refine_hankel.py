@@ -96,7 +96,7 @@ class _RolledOutRows:
 
     @torch.no_grad()
     def look(self) -> RowStates:
-        """The states of the most frequent prefixes."""
+        """Return the states of the most frequent prefixes."""
         states = self.rollout.states(self.start, transition_step(self.maps, self.nonlinear[0]))
         return RowStates(self.rows_shown, states[self.rollout.row[torch.from_numpy(self.nodes_shown)]].numpy())
 

@@ -1,4 +1,4 @@
-"""Checks whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the requested rank?"""
+"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the requested rank?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_SUMMED = 20_000
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Properties of a model that are needed to interpret its scores. None means not computed.
+    """Holds the properties of a model that are needed to interpret its scores. None means not computed.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def divergence_warnings(model: Model) -> tuple[str, ...]:
 
 
 class LearningReport(Protocol):
-    """The fields of a report of learning that diagnostics repeat, such as those of `learning.learners.FitReport`."""
+    """Describes the fields of a `learning.learners.FitReport` that diagnostics contain, too."""
 
     @property
     def messages(self) -> tuple[str, ...]: ...

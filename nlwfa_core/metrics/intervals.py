@@ -76,7 +76,7 @@ class Interval:
 
     @property
     def level(self) -> bool:
-        """Whether 0 lies in the interval of a difference, so that neither model is ahead. True if the ends are nan."""
+        """Return whether 0 lies in the interval of a difference, so that neither model is ahead. True if the ends are nan."""
         return not (self.low > 0 or self.high < 0)
 
     def text(self, form: str = ".3f") -> str:
@@ -148,7 +148,7 @@ class StringScores:
             return self._next_scores(draws) | self._word_scores(draws)
 
     def on_strings_of(self, other: StringScores) -> bool:
-        """Whether two models were scored on the same strings, with the same counts and the same target."""
+        """Return whether two models were scored on the same strings, with the same counts and the same target."""
         mine, theirs = ((one.words.offsets, one.words.symbols, one.counts, one.target) for one in (self, other))
         return all(map(np.array_equal, mine, theirs))
 
@@ -282,7 +282,7 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
 
 
 def least_resamples(confidence: float) -> int:
-    """The number of resamples from which on the ends of an interval are inside the smallest and the largest.
+    """Return the number of resamples from which on the ends of an interval are inside the smallest and the largest.
 
     >>> least_resamples(0.95), least_resamples(0.5)
     (39, 3)
@@ -291,7 +291,7 @@ def least_resamples(confidence: float) -> int:
 
 
 def default_resamples(model: StringScores) -> int:
-    """The number of resamples of a model's test strings where none is asked for."""
+    """Return the number of resamples of a model's test strings where none is asked for."""
     return NUM_RESAMPLES if int(model.counts.sum()) <= MANY_STRINGS else FEW_RESAMPLES
 
 

@@ -79,7 +79,7 @@ class Targets:
 
     @property
     def likeliest(self) -> IntArray:
-        """The likeliest next symbol of each prefix, shape (num_prefixes,); the first one if several are equally likely.
+        """Return the likeliest next symbol of each prefix, shape (num_prefixes,); the first one if several are equally likely.
 
         For prefixes of real strings, it is what followed.
 
@@ -125,7 +125,7 @@ class Prefixes:
             raise RecipeError(f"each prefix needs one target; got {len(self.targets)} targets for {len(self.words)} prefixes")
 
     def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Prefixes:
-        """The same prefixes with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`).
+        """Return the same prefixes with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`).
 
         Targets may be symbols that it does not have: these get the numbers after it.
         """

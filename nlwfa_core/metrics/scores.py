@@ -75,7 +75,7 @@ class Score:
 
     @property
     def column(self) -> str:
-        """The short title with its unit, for tables that have no help.
+        """Return the short title with its unit, for tables that have no help.
 
         >>> SCORE_OF["wer"].column, SCORE_OF["bits_per_symbol"].column
         ('WER (share)', 'bits / symbol')
@@ -299,7 +299,7 @@ class TestSet:
 
     @cached_property
     def true_weights(self) -> FloatArray | None:
-        """The weights that a model should compute for the words of T, shape (num_words,).
+        """Return the weights that a model should compute for the words of T, shape (num_words,).
 
         None if they are not known, or known only up to a factor. A target that sums to 1 over T is taken to be known only up to a
         factor, because PAutomaC's solutions are normalised in this way.
@@ -311,7 +311,7 @@ class TestSet:
 
     @cached_property
     def next_truth(self) -> FloatArray | None:
-        """The true probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1).
+        """Return the true probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1).
 
         A row sums to 1, or is nan if the true model gives the prefix the probability 0. None without a true model.
         """

@@ -51,7 +51,7 @@ class Spread:
 
     @property
     def order(self) -> tuple[int, float]:
-        """A sort key, lowest mean first. Fewer infinite values always come before more, whatever the means."""
+        """Return a sort key, lowest mean first. Fewer infinite values always come before more, whatever the means."""
         return self.num_infinite, math.inf if self.mean is None else self.mean
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:

@@ -66,7 +66,7 @@ def reverse(wfa: WFA) -> WFA:
 
 @check_types
 def equivalent(left: WFA, right: WFA) -> bool:
-    """Whether two automata compute the same function of all strings, up to rounding.
+    """Return whether two automata compute the same function of all strings, up to rounding.
 
     Theorem (Schützenberger 1961, Tzeng 1992): f − g is zero everywhere exactly if α∞ is orthogonal to the span of all states
     α₀ᵀ A_u of an automaton of f − g. That span is known after at most as many symbols as there are states.
@@ -178,7 +178,7 @@ def relative_entropy(left: WFA, right: WFA) -> float:
 
 
 def _without_weights(wfa: WFA) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The moves of a deterministic automaton as zeros and ones, with a last state for what it can't read; its α∞."""
+    """Return the moves of a deterministic automaton as zeros and ones, with a last state for what it can't read; its α∞."""
     k = wfa.num_states
     start = np.append((wfa.initial != 0).astype(np.float64), 0.0 if wfa.initial.any() else 1.0)
     moves = np.zeros((wfa.num_symbols, k + 1, k + 1))
@@ -290,7 +290,7 @@ def backward(wfa: WFA, word: WordLike) -> FloatArray:
 
 @check_types
 def posterior(wfa: WFA, word: WordLike) -> FloatArray:
-    """The probability of each state at each position of a string, given the whole string, shape (length + 1, num_states).
+    """Return the probability of each state at each position of a string, given the whole string, shape (length + 1, num_states).
 
     Forward–backward: γ_i(s) = (α₀ᵀ A_{x₁…x_i})_s (A_{x_{i+1}…x_t} α∞)_s / f(x) (Rabiner 1989, eq. 27). Vectors are rescaled at each
     step, so long strings do not underflow.

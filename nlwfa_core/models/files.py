@@ -208,7 +208,7 @@ def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], direct
 
 
 def _below(arrays: Mapping[str, FloatArray], prefix: str) -> dict[str, FloatArray]:
-    """The arrays whose names begin with `prefix`, without it."""
+    """Return the arrays whose names begin with `prefix`, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 

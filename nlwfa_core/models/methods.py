@@ -53,7 +53,7 @@ class Methods:
         return model.weights(as_words(strings, alphabet_of(model)))
 
     def next(self, prefix: WordLike = ()) -> dict[str, float]:
-        """The probability of each symbol that can follow a prefix, and of the end of the string under the name "end".
+        """Return the probability of each symbol that can follow a prefix, and of the end of the string under the name "end".
 
         These are the model's |scores|, divided by their sum; all are 0 if all scores are.
 
@@ -117,6 +117,6 @@ class Methods:
 
 
 def html_row(name: str, *numbers: FloatArray) -> str:
-    """A row of HTML: a name, and a cell for each array, rounded to four digits."""
+    """Return a row of HTML: a name, and a cell for each array, rounded to four digits."""
     cells = (np.array2string(array, precision=4, suppress_small=True, threshold=100) for array in numbers)
     return f"<tr><th>{escape(name)}</th>{''.join(f'<td><pre>{escape(cell)}</pre></td>' for cell in cells)}</tr>"

@@ -62,7 +62,7 @@ class Mixture:
 
     @property
     def num_states(self) -> int:
-        """The number of states of all models together. A model without states, such as an n-gram, counts as 0."""
+        """Return the number of states of all models together. A model without states, such as an n-gram, counts as 0."""
         return sum(getattr(model, "num_states", 0) for model in self.models)
 
     def weights(self, words: Words) -> FloatArray:

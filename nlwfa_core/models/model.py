@@ -1,4 +1,4 @@
-"""The interface of all models of strings, and interfaces that only some models have.
+"""Define the interface of all models of strings, and interfaces that only some models have.
 
 A model computes the weight f(x) of a string x, and for each prefix the scores of what comes next. It need not be a probability
 distribution, and a learned model rarely is one: scores may be negative, or not sum to 1. Only `next_distributions` turns scores
@@ -29,7 +29,7 @@ class Model(Protocol):
         """f(x), shape (num_words,)."""
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
+        """Compute scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
 
 
 class HasModel(Protocol):
@@ -52,7 +52,7 @@ class ScaledModel(Model, Protocol):
     """A model whose scores fall with the length of a prefix, so that those of long ones need a factor of their own."""
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """Scores s of what follows each prefix, shape (num_nodes, num_symbols + 1), and exponents e, shape (num_nodes,).
+        """Compute scores s of what follows each prefix, shape (num_nodes, num_symbols + 1), and exponents e, shape (num_nodes,).
 
         The scores are s · 2ᵉ. The exponents are None if all are 0: then the scores are those of `next_scores`.
         """
@@ -85,7 +85,7 @@ class ChainModel(ABC):
         """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes, num_symbols + 1). Rows sum to 1."""
 
     def weights(self, words: Words) -> FloatArray:
-        """P(x), shape (num_words,)."""
+        """Compute P(x) of each word, shape (num_words,)."""
         trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         return chain_weights(self.next_scores(trie), trie)
 
@@ -119,7 +119,7 @@ def alphabet_of(model: Model) -> Alphabet | None:
 
 
 def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-    """Scores of what follows each prefix, and their exponents (see `ScaledModel`): for what compares the scores of one prefix."""
+    """Compute scores of what follows each prefix, with exponents (see `ScaledModel`), to compare scores after one prefix."""
     return model.scaled_next_scores(trie) if isinstance(model, ScaledModel) else (model.next_scores(trie), None)
 
 

@@ -1,4 +1,4 @@
-"""The uniform model and n-grams, the baselines of every score table and curve."""
+"""Define the uniform model and n-grams, the baselines of every score table and curve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Uniform(Methods):
     is_chain = True  # see `model.SharedModel`
 
     def weights(self, words: Words) -> FloatArray:
-        """P(x), shape (num_words,)."""
+        """Compute P(x) of each word, shape (num_words,)."""
         weights: FloatArray = np.exp2(self.log2_weights(words))
         return weights
 
@@ -36,7 +36,7 @@ class Uniform(Methods):
         return logs
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """The same probability everywhere, shape (num_nodes, num_symbols + 1)."""
+        """Return the same probability everywhere, shape (num_nodes, num_symbols + 1)."""
         check_tree(trie, self.num_symbols)
         return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
 

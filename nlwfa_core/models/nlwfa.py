@@ -106,7 +106,7 @@ class NLWFA(Methods):
 
     @property
     def termination(self) -> FloatArray:
-        """The λ-column of the last layer of φ', shape (decoder_width,). Conditional readings have no such column."""
+        """Return the λ-column of the last layer of φ', shape (decoder_width,). Conditional readings have no such column."""
         return self.output[:, 0]
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
@@ -127,7 +127,7 @@ class NLWFA(Methods):
 
     @cached_property
     def magnitudes(self) -> FloatArray:
-        """The product of the absolute values of a map's layers, shape (num_maps, num_states, num_states); for linear maps only."""
+        """Return the products of the absolute values of each map's layers, (num_maps, num_states, num_states); linear maps only."""
         product = np.abs(self.transitions[0])
         for layer in self.transitions[1:]:
             product = product @ np.abs(layer)
@@ -146,7 +146,7 @@ class NLWFA(Methods):
 
     @property
     def is_chain(self) -> bool:
-        """Whether a string's weight is the product of the scores of its symbols and its end."""
+        """Return whether a string's weight is the product of the scores of its symbols and its end."""
         return self.reading.is_chain
 
     def weights(self, words: Words) -> FloatArray:
@@ -169,7 +169,7 @@ class NLWFA(Methods):
             return np.log2(np.abs(self.weights(words)))
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix u, shape (num_nodes, num_symbols + 1). The last column is the end of the string.
+        """Compute scores of what follows each prefix u, shape (num_nodes, num_symbols + 1), with the end of the string last.
 
         They depend on the reading. "string": the score of σ is the decoded sum of the row of uσ, approximately Σ_{v ∈ S} f(uσv),
         and the score of the end is f(u). (The paper does not say how its models predict a next symbol; docs/method-notes.md

@@ -1,4 +1,4 @@
-"""How a network's outputs are read: as weights of strings, and as scores of what comes next.
+"""Define how a network's outputs become weights of strings, and scores of the next symbol.
 
 From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation of u's row. What that row says
 about strings depends on what the matrix holds: frequencies of whole strings, frequencies of prefixes with a symbol for the end, or
@@ -55,7 +55,7 @@ class Network(Protocol):
 
     @property
     def output(self) -> Array:
-        """The last layer of φ', shape (decoder_width, num_outputs): see `NLWFA.output`."""
+        """Return the last layer of φ', shape (decoder_width, num_outputs): see `NLWFA.output`."""
 
     def outputs(self, states: Array, columns: Array) -> Array:
         """Compute φ' of each state for some columns of `output`: shape (n, num_columns)."""
@@ -99,7 +99,7 @@ class Reading(ABC):
 
     @property
     def is_chain(self) -> bool:
-        """Whether a string's weight is the product of the scores of its symbols and its end."""
+        """Return whether a string's weight is the product of the scores of its symbols and its end."""
         return self.normalised
 
     # In numbers
@@ -139,7 +139,7 @@ class Reading(ABC):
 
     @abstractmethod
     def accepts(self, num_outputs: int, num_symbols: int) -> bool:
-        """Whether a network over this many symbols may have this many outputs."""
+        """Return whether a network over this many symbols may have this many outputs."""
 
     @abstractmethod
     def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:

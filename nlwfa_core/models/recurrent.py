@@ -69,7 +69,7 @@ class RecurrentModel(ChainModel, Methods):
 
     @property
     def num_states(self) -> int:
-        """The number of units of the layer. The state of an LSTM has two numbers per unit."""
+        """Return the number of units of the layer. The state of an LSTM has two numbers per unit."""
         return len(self.recurrent)
 
     @property
@@ -78,7 +78,7 @@ class RecurrentModel(ChainModel, Methods):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """The state of λ, shape (state_size,), which is the state of zeros after reading the beginning of a string.
+        """Return the state of λ, shape (state_size,), which is the state of zeros after reading the beginning of a string.
 
         It holds h and, for an LSTM, the cell state after it.
         """
@@ -102,7 +102,7 @@ class RecurrentModel(ChainModel, Methods):
         return np.hstack((o * np.tanh(cell), cell))
 
     def states(self, trie: Trie) -> FloatArray:
-        """The state of every prefix of a tree, shape (num_nodes, state_size)."""
+        """Return the state of every prefix of a tree, shape (num_nodes, state_size)."""
         check_tree(trie, self.num_symbols)
         return trie.roll_out(self.initial, self.transition)
 

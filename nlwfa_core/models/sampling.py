@@ -139,7 +139,7 @@ def _level(rows: IntArray) -> Words:
 
 
 def _distinct(blocks: list[IntArray]) -> tuple[Words, IntArray]:
-    """The distinct strings and their counts, the most frequent first."""
+    """Return the distinct strings and their counts, the most frequent first."""
     parts = [np.unique(rows, axis=0, return_counts=True) if rows.shape[1] else (rows[:1], [len(rows)]) for rows in blocks]
     words = Words.joined([_level(rows) for rows, _ in parts])
     counts = np.concatenate([np.asarray(times, dtype=np.int64)[: len(rows)] for rows, times in parts])

@@ -83,7 +83,7 @@ class WFA(Methods):
 
     @cached_property
     def magnitudes(self) -> FloatArray:
-        """|A_σ|, shape (num_symbols, num_states, num_states), which bounds rounding errors."""
+        """Return |A_σ|, shape (num_symbols, num_states, num_states), which bounds rounding errors."""
         return np.abs(self.transitions)
 
     def states(self, trie: Trie) -> FloatArray:
@@ -92,7 +92,7 @@ class WFA(Methods):
         return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
 
     def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """The states of long prefixes, which may be too small for float64: `states` divided by 2ᵉ.
+        """Return the states of long prefixes, which may be too small for float64: `states` divided by 2ᵉ.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class WFA(Methods):
         return logs if exponents is None else logs + exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix u, for a WFA of *string* probabilities.
+        """Compute scores of what follows each prefix u, for a WFA of *string* probabilities.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class WFA(Methods):
         return self._scores(self.states(trie))
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """`next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
+        """Compute `next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
         states, exponents = self.scaled_states(trie)
         return self._scores(states), exponents
 
@@ -161,14 +161,14 @@ class WFA(Methods):
 
     @cached_property
     def summed_transitions(self) -> FloatArray:
-        """A = Σ_σ A_σ, shape (num_states, num_states)."""
+        """Compute A = Σ_σ A_σ, shape (num_states, num_states)."""
         with np.errstate(over="ignore", invalid="ignore"):
             summed: FloatArray = self.transitions.sum(axis=0)
         return summed
 
     @cached_property
     def useful_states(self) -> IntArray:
-        """The states, in ascending order, on paths of nonzero weights from α₀ to α∞. No other states affect any f(x).
+        """Return the states, in ascending order, on paths of nonzero weights from α₀ to α∞. No other states affect any f(x).
 
         A path starts at a nonzero entry of α₀, follows nonzero entries of the A_σ, and ends at a nonzero entry of α∞. An entry
         counts as zero only if it is exactly 0: a single number cannot be the result of a cancellation, so the rule of `rounding`
@@ -186,13 +186,13 @@ class WFA(Methods):
 
     @cached_property
     def _useful_transitions(self) -> FloatArray:
-        """A over the useful states."""
+        """Compute A over the useful states."""
         useful = self.useful_states
         return self.summed_transitions if len(useful) == self.num_states else self.summed_transitions[np.ix_(useful, useful)]
 
     @cached_property
     def _useful_sums(self) -> FloatArray | None:
-        """(I − A)⁻¹ α∞ over the useful states; None if I − A is singular there.
+        """Compute (I − A)⁻¹ α∞ over the useful states; None if I − A is singular there.
 
         I − A counts as singular if the solver finds no pivot, or if the solution s is such that (I − A) s is zero in every entry by
         the rule of `rounding`: up to rounding, s is then an eigenvector of A for the eigenvalue 1.
@@ -209,7 +209,7 @@ class WFA(Methods):
 
     @cached_property
     def spectral_radius(self) -> float:
-        """The largest |eigenvalue| of A = Σ_σ A_σ over the useful states.
+        """Return the largest |eigenvalue| of A = Σ_σ A_σ over the useful states.
 
         If it is 1 or more, the sum of f over all strings diverges. It is ∞ if A itself overflows, at least 1 if I − A is singular,
         and 0 if there are no useful states.
@@ -221,7 +221,7 @@ class WFA(Methods):
 
     @cached_property
     def prefix_termination(self) -> FloatArray:
-        """The vector s, shape (num_states,), for which zᵀ s is the sum of the weights of all strings read from a state z.
+        """Return the vector s, shape (num_states,), for which zᵀ s is the sum of the weights of all strings read from a state z.
 
         Over the useful states it is (I − A)⁻¹ α∞, for all other states 0 (Balle et al. 2014). It has this meaning only if
         `spectral_radius` is below 1; otherwise the same formula is evaluated, but the sum diverges. If I − A is singular, it is
@@ -237,7 +237,7 @@ class WFA(Methods):
 
     @check_types
     def in_symbols_of(self, other: WFA) -> WFA:
-        """The same automaton with the numbers that its symbols have in another one. Raises RecipeError if they are not the same."""
+        """Renumber the symbols by another alphabet. Raises RecipeError unless that has the same symbols."""
         if self.num_symbols != other.num_symbols or (
             self.alphabet and other.alphabet and set(self.alphabet.symbols) != set(other.alphabet.symbols)
         ):
@@ -251,7 +251,7 @@ class WFA(Methods):
     __array_ufunc__ = None  # so that a number of numpy times an automaton is an automaton
 
     def __add__(self, other: WFA) -> WFA:
-        """The automaton of f + g: both side by side, with the states of both.
+        """Return the automaton of f + g: both side by side, with the states of both.
 
         >>> half = WFA([1], [[[0.5]]], [0.5])
         >>> (half + half)((0,)), (half - 2 * half)((0,)), (half * half)((0,))
@@ -272,11 +272,11 @@ class WFA(Methods):
         return WFA(ends[0], transitions, ends[1], self.alphabet or other.alphabet)
 
     def __sub__(self, other: WFA) -> WFA:
-        """The automaton of f − g."""
+        """Return the automaton of f − g."""
         return self + (-1.0) * other if isinstance(other, WFA) else NotImplemented
 
     def __mul__(self, other: WFA | float) -> WFA:
-        """The automaton of f times a number, or of f(x) g(x), the Hadamard product, from Kronecker products of all weights."""
+        """Make the automaton of f times a number, or of f(x) g(x), the Hadamard product, by Kronecker products of all weights."""
         if isinstance(other, WFA):
             other = other.in_symbols_of(self)
             return WFA(

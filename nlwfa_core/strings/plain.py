@@ -149,7 +149,7 @@ def hold_tokens(texts: Iterable[str], alphabet: Alphabet | None) -> bool:
 
 
 def _counted(strings: Any) -> Mapping[Any, int] | None:
-    """The counts of strings: a mapping, or a Series of integers (which are no strings)."""
+    """Return the counts of strings: a mapping, or a Series of integers (which are no strings)."""
     if isinstance(strings, Mapping):
         return strings
     if hasattr(strings, "value_counts") and getattr(getattr(strings, "dtype", None), "kind", "") in ("i", "u"):
@@ -159,7 +159,7 @@ def _counted(strings: Any) -> Mapping[Any, int] | None:
 
 
 def _rows(strings: Any, name: str = "strings") -> list[Any]:
-    """The strings as a list, each of which has one of the forms."""
+    """Return the strings as a list, each of which has one of the forms."""
     if isinstance(strings, (str, bytes, Path)):
         raise TypeError(
             f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of one: [text]; "
@@ -176,7 +176,7 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
 
 
 def _in_writing(rows: Sequence[Any]) -> bool:
-    """Whether symbols are written, as text or tokens, and not numbers. Raises TypeError if there are both."""
+    """Return whether symbols are written, as text or tokens, and not numbers. Raises TypeError if there are both."""
     first: tuple[int, bool] | None = None
     for number, row in enumerate(rows):
         if len(row) or isinstance(row, str):
@@ -192,7 +192,7 @@ def _in_writing(rows: Sequence[Any]) -> bool:
 
 
 def _symbols(rows: Sequence[Any], alphabet: Alphabet | None) -> list[Sequence[str]]:
-    """The written symbols of each string."""
+    """Return the written symbols of each string."""
     tokens = hold_tokens((row for row in rows if isinstance(row, str)), alphabet)
     split: list[Sequence[str]] = []
     for row in rows:

@@ -133,7 +133,7 @@ class Sample:
         return Sample(self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped)
 
     def to_series(self) -> pd.Series[int]:
-        """The counts as a pandas Series, indexed by the written strings: as `value_counts` makes it.
+        """Return the counts as a pandas Series, indexed by the written strings: as `value_counts` makes it.
 
         >>> Sample.of(Words.of([(0,), (0, 1), (0,)]), Alphabet(("a", "b"))).to_series().to_dict()
         {'a': 2, 'ab': 1}

@@ -57,7 +57,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, symbols: Iterable[str]) -> Alphabet:
-        """The alphabet of the different symbols among these: numbers in their order, anything else alphabetically.
+        """Return the alphabet of the different symbols among these: numbers in their order, anything else alphabetically.
 
         >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"]).symbols
         (('a', 'b'), ('9', '10'))

@@ -227,7 +227,7 @@ def spectral_graphs(recipe: DataRecipe, basis: HankelRecipe) -> list[walk.Graph]
 
 @st.cache_resource(max_entries=32, show_spinner="Grouping states…", hash_funcs=KEYED)
 def grouped_graph(recipe: Recipe, number: int) -> walk.Graph:
-    """The groups of a finished run's states. Raises RecipeError if there is no run, or its states can't be drawn."""
+    """Return the groups of a finished run's states. Raises RecipeError if there is no run, or its states can't be drawn."""
     strings, model = data(recipe.data), finished(recipe.key()).model
     most = min(recipe.hankel.num_prefixes, walk.MAX_PREFIXES)
     return walk.grouped_graph(model, prefixes(recipe.data, most), strings, number, recipe.title)
@@ -285,7 +285,7 @@ def score_intervals(recipe: Recipe) -> dict[str, Interval]:
 
 @st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
 def lead_over_reference(recipe: Recipe, field: str) -> str:
-    """A sentence that compares a finished run with the n-gram on its test strings; empty if they can't be compared."""
+    """Return a sentence that compares a finished run with the n-gram on its test strings; empty if they can't be compared."""
     name = next((name for name in reference_models(recipe.data) if name.endswith("-gram")), "")
     try:
         models = run_string_scores(recipe), reference_string_scores(recipe.data, name)
