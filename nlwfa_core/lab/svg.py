@@ -21,6 +21,7 @@ from ..hankel.matrix import HankelMatrix
 from ..learning.learners import FitReport
 from ..learning.progress import RELATIVE, curve_from_one
 from ..learning.spectral import truncated_svd, weighted_block
+from ..metrics.intervals import Interval
 from ..metrics.seeds import Spread
 from ..strings.words import FloatArray
 from .lens import pool
@@ -75,8 +76,8 @@ def line_chart(
 ) -> str:
     """Draw an SVG document of panels side by side that share one y-axis.
 
-    Lines join the means, and bands show one standard deviation above and below. If a value is not finite for some seed, an ∞ is
-    drawn at the upper edge.
+    Lines join the means, and bands show their 95 % t intervals (`Spread.interval`), cut where they would fill the chart. If a
+    value is not finite for some seed, the point has no band, and an ∞ is drawn at the upper edge.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def line_chart(
         Whether the y-axis is logarithmic; values at or below 0 are then omitted.
     """
     spreads = [spread for panel in panels for points in panel.series.values() for spread in points.values()]
-    low, high, ticks = _axis([(spread.mean, spread.sd or 0.0) for spread in spreads if spread.mean is not None], log_y)
+    low, high, ticks = _axis([s.mean for s in spreads if s.mean is not None] if log_y else _visible(spreads), log_y)
     panel_width = PANEL_WIDTHS[min(max(len(panels), 1), 3) - 1]
     width = LEFT + len(panels) * (panel_width + GAP)
     names = list(dict.fromkeys(chain.from_iterable(panel.series for panel in panels)))
@@ -99,7 +100,7 @@ def line_chart(
         left = LEFT + number * (panel_width + GAP)
         right, middle = left + panel_width, left + panel_width / 2
         xs = sorted(set(chain.from_iterable(panel.series.values())))
-        x_low, x_high, x_ticks = _axis([(x, 0.0) for x in xs], log_x)
+        x_low, x_high, x_ticks = _axis(xs, log_x)
         if log_x:
             x_low, x_high = min(xs, default=1), max(xs, default=1)
             x_ticks = [tick for tick in (xs if len(xs) <= MAX_TICKS else x_ticks) if tick <= x_high]
@@ -125,7 +126,7 @@ def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_titl
     num_coloured : int
         How many of the first bars are coloured; the others are grey.
     """
-    low, high, ticks = _axis([(float(value), 0.0) for value in values], log=True)
+    low, high, ticks = _axis(values.tolist(), log=True)
     y, width = Scale(low, high, TOP + HEIGHT, TOP, log=True), PANEL_WIDTHS[0]
     step = width / max(len(values), 1)
     parts = [*_y_axis(y, ticks, y_title), *(_line(LEFT, y(tick), LEFT + width, y(tick), GRID) for tick in ticks)]
@@ -241,14 +242,14 @@ def _series(name: str, colour: str, points: Mapping[int, Spread], x: Scale, y: S
     """Draw a line, its band and its markers."""
     dash = STROKES[DASHES.get(kind_of(name), "solid")]
     finite_points = [
-        (x(at), spread.mean, spread.sd or 0.0)
+        (x(at), spread.mean, spread.interval() or Interval(spread.mean, spread.mean, spread.mean))
         for at, spread in sorted(points.items())
         if spread.mean is not None and (spread.mean > 0 or not y.log)
     ]
     parts = [f"<g><title>{escape(name)}</title>"]
-    if any(sd for _, _, sd in finite_points) and name in MARKERS:
-        upper = [f"{at:.1f},{y(mean + sd):.1f}" for at, mean, sd in finite_points]
-        lower = [f"{at:.1f},{y(mean - sd):.1f}" for at, mean, sd in reversed(finite_points)]
+    if any(band.low < band.high for _, _, band in finite_points) and name in MARKERS:
+        upper = [f"{at:.1f},{y(band.high):.1f}" for at, _, band in finite_points]
+        lower = [f"{at:.1f},{y(band.low):.1f}" for at, _, band in reversed(finite_points)]
         parts.append(f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" fill-opacity="0.15"/>')
     path = " ".join(f"{at:.1f},{y(mean):.1f}" for at, mean, _ in finite_points)
     parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
@@ -294,14 +295,28 @@ def _text(x: float, y: float, text: str, anchor: str = "middle", colour: str = T
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
 
 
-def _axis(points: Sequence[tuple[float, float]], log: bool) -> tuple[float, float, list[float]]:
-    """Choose an axis for points (mean, standard deviation): return its lowest value, its highest value and its ticks."""
+def _visible(spreads: Sequence[Spread]) -> list[float]:
+    """List the means, and the ends of their intervals as far as these take at most as much room again as the means.
+
+    The interval of two or three seeds may be far wider than the differences between models.
+
+    >>> _visible([Spread.of([1.0]), Spread.of([2.0, 3.0])]), [round(end, 1) for end in _visible([Spread.of([1.0, 3.0])])]
+    ([1.0, 2.5, 0.25, 3.25], [2.0, -10.7, 14.7])
+    """
+    means = [spread.mean for spread in spreads if spread.mean is not None]
+    ends = [end for spread in spreads if (band := spread.interval()) for end in (band.low, band.high)]
+    room = (max(means) - min(means)) / 2 if means else 0.0
+    return [*means, *(min(max(end, min(means) - room), max(means) + room) if room else end for end in ends)]
+
+
+def _axis(values: Sequence[float], log: bool) -> tuple[float, float, list[float]]:
+    """Find the lowest and the highest value of an axis that shows some values, and its ticks."""
     if log:
-        means = [mean for mean, _ in points if mean > 0] or [1.0]
+        means = [value for value in values if value > 0] or [1.0]
         least = math.floor(math.log10(min(means)))
         most = max(math.ceil(math.log10(max(means))), least + 1)
         return 10.0**least, 10.0**most, [10.0**power for power in range(least, most + 1, max(1, round((most - least) / 8)))]
-    low, high = min((m - s for m, s in points), default=0.0), max((m + s for m, s in points), default=1.0)
+    low, high = min(values, default=0.0), max(values, default=1.0)
     span = (high - low) or 1.0
     step = next(
         step

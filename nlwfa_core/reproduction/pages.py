@@ -76,6 +76,10 @@ SCORE_TITLES = {
     "relative_rmse": f"{SCORE_OF['rmse'].short_title} / that of zeros",
 }
 FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
+BANDS = (
+    f"Bands in figures are {CONFIDENCE:.0%} intervals (Student's t) for the mean over all seeds, not the spread of single seeds. A "
+    "mean of one seed, or of seeds of which one has ∞, has no band."
+)
 SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")  # is a comment in Markdown and in SVG
 # The body of a page: its paragraphs, and its figures (file name -> SVG).
 Body = tuple[list[str], dict[str, str]]
@@ -242,7 +246,7 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     x_title = "rank k" if by_rank else "training strings n"
     runs = {name: settings_runs(experiment, name, measured, "rank" if by_rank else "size") for name in experiment.settings}
     lines = list(select(measured, settings=REFERENCE))
-    body, files = [], {}
+    body, files = [BANDS], {}
     for metric in METRICS:
         panels, tables = [], []
         for name, settings in experiment.settings.items():
@@ -261,7 +265,8 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                     *_behind_baselines(curves, references, x_title),
                 ]
         title = f"{FIGURES[experiment.name].get(metric, '')}{SCORE_TITLES[metric]} by {x_title}"
-        description = f"Mean over seeds, bands of one standard deviation. Panels: {'; '.join(panel.title for panel in panels)}."
+        names = "; ".join(panel.title for panel in panels)
+        description = f"Mean over seeds, with bands of the mean's {CONFIDENCE:.0%} t interval. Panels: {names}."
         file_name = f"{experiment.name}-{metric.replace('_', '-')}.svg"
         files[file_name] = line_chart(panels, title, description, x_title, SCORE_TITLES[metric], log_y=metric == "kl")
         body += [f"## {title}", figure(title, file_name), *tables]
@@ -721,7 +726,7 @@ def squares_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         (str(k), str(k * (k + 1) // 2), *(_matrix_rank(select(measured, settings=transform, size=k)) for transform in LEARNED_FROM))
         for k in sizes
     ]
-    body = ["## Ranks", table(("states k of f", "k (k + 1) / 2", "rank of H", "rank of H^{1/2}"), ranks), "## Error by rank"]
+    body = ["## Ranks", table(("states k of f", "k (k + 1) / 2", "rank of H", "rank of H^{1/2}"), ranks), "## Error by rank", BANDS]
     files = {}
     errors: dict[tuple[int, str, str], dict[int, Spread]] = {}
     for k, transform, learner in product(sizes, LEARNED_FROM, SQUARED_LEARNERS):
@@ -734,7 +739,10 @@ def squares_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
             for k in distinct(select(measured, settings=transform), "size")
         ]
         title = f"Error on f² by rank, learned from {matrix}"
-        description = "A panel for each number of states of f; mean over automata, bands of one standard deviation; logarithmic."
+        description = (
+            f"A panel for each number of states of f. Mean over automata, with bands of the mean's {CONFIDENCE:.0%} t interval; "
+            "the axis is logarithmic."
+        )
         files[f"squared-{transform}.svg"] = line_chart(panels, title, description, "rank", SCORE_TITLES[SQUARED_METRIC], log_y=True)
         body.append(figure(title, f"squared-{transform}.svg"))
     for k in sizes:

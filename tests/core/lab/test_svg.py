@@ -8,6 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 from PIL import Image
 from scipy import sparse
 
@@ -98,3 +99,16 @@ def test_the_picture_of_a_matrix() -> None:
     assert picture.shape == (4, 4, 3)
     assert (picture[:, 2:] == 255).all() and picture[0, 0, 2] > picture[0, 0, 0] and picture[2, 0, 0] > picture[2, 0, 2]
     assert heat_map_png(matrix, 4) == heat_map_png(matrix, 4)
+
+
+def test_a_band_is_the_interval_of_the_mean() -> None:
+    """Of 1, 2 and 3 it is 2 ± 4.303 · 1 / √3 (Student's t, two degrees of freedom); of a single value there is none."""
+    points = {1: Spread.of([1.0, 2.0, 3.0]), 2: Spread.of([2.0])}
+    root = ElementTree.fromstring(line_chart([Panel("", {"SP": points})], "", "", "rank", "WER"))
+    [polygon] = root.iter("{http://www.w3.org/2000/svg}polygon")
+    ys = [float(pair.split(",")[1]) for pair in polygon.attrib["points"].split()]
+    labels = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.attrib.get("text-anchor") == "end"]
+    pixels = {float(text.text or ""): float(text.attrib["y"]) - 4 for text in labels}
+    low, high = min(pixels), max(pixels)
+    values = [low + (pixels[low] - y) / (pixels[low] - pixels[high]) * (high - low) for y in ys]
+    assert values == pytest.approx([2 + 2.484, 2, 2, 2 - 2.484], abs=0.02)
