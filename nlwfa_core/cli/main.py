@@ -56,7 +56,16 @@ from .terminal import (
     read_model,
     write_file,
 )
-from .text import against_record, against_summary, intervals_in_words, json_text, next_record, next_summary, score_summary
+from .text import (
+    against_record,
+    against_summary,
+    intervals_in_words,
+    json_text,
+    next_record,
+    next_summary,
+    score_summary,
+    weight_lines,
+)
 from .values import fit_values, score_values
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Learn weighted finite automata from strings.")
@@ -228,9 +237,12 @@ def weights(
     format: Format = "auto",
 ) -> Output:
     """Print a model's weight of each word, one per line, in the file's order and in full precision."""
+    from ..models.model import scaled_weights
+
     saved = read_model(model)
     file = read_known_words(words, format, saved.alphabet)
-    return Output("\n".join(map(repr, saved.model.weights(file.words).tolist())), file.notes)
+    lines, notes = weight_lines(*scaled_weights(saved.model, file.words))
+    return Output("\n".join(lines), (*file.notes, *notes))
 
 
 @app.command("next")
@@ -241,10 +253,13 @@ def next_symbol(
 ) -> Output:
     """Print the score of every symbol that can follow a prefix, and of the end of the string."""
     from ..metrics.diagnostics import divergence_warnings
+    from ..models.model import scaled_next_scores
 
     saved = read_model(model)
     word = saved.alphabet.encode(prefix)
     trie = Trie.of(Words.of([word]), len(saved.alphabet))
-    scores = saved.model.next_scores(trie)[trie.ends[0]]
-    text = next_record(saved.alphabet, word, scores) if as_json else next_summary(saved.alphabet, word, scores)
+    scores, exponents = scaled_next_scores(saved.model, trie)
+    end = trie.ends[0]
+    row = saved.alphabet, word, scores[end], 0 if exponents is None else int(exponents[end])
+    text = next_record(*row) if as_json else next_summary(*row)
     return Output(text, divergence_warnings(saved.model))

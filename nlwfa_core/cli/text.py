@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ..learning.names import LEARNERS
 from ..metrics.intervals import Interval, leader
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, SCORES, Scores
-from ..models.model import next_distributions
+from ..models.model import SMALLEST_NORMAL, next_distributions
 
 if TYPE_CHECKING:
     from ..experiment.cross_validation import CrossValidation
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore
     from ..strings.sample import Sample
-    from ..strings.words import Alphabet, FloatArray, Word
+    from ..strings.words import Alphabet, FloatArray, IntArray, Word
 
 
 def intervals_in_words(confidence: float, num_resamples: int) -> str:
@@ -70,6 +71,31 @@ def as_text(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.4f}".replace("inf", "∞")
+
+
+def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:
+    """Write value · 2ᵉ, which may be too small for a float64; the digits of such a number are good to 12 places.
+
+    >>> as_decimal(0.5, 0), as_decimal(-0.75, -3000), as_decimal(0.0, -3000)
+    ('0.5', '-6.09641e-904', '0')
+    """
+    if abs(product := math.ldexp(value, exponent)) >= SMALLEST_NORMAL or value == 0:
+        return f"{product:{form}}"
+    log10 = math.log10(abs(value)) + exponent * math.log10(2)
+    power = math.floor(log10)
+    return f"{math.copysign(10 ** (log10 - power), value):{form}}e{power}"
+
+
+def weight_lines(weights: FloatArray, exponents: IntArray) -> tuple[list[str], tuple[str, ...]]:
+    """Write weights in full precision, and a note about those that are too small for a float64 (see `scaled_weights`)."""
+    lines = [
+        as_decimal(weight, exponent, ".12g") if exponent else repr(weight)
+        for weight, exponent in zip(weights.tolist(), exponents.tolist(), strict=True)
+    ]
+    tiny = int(np.count_nonzero(np.abs(np.ldexp(weights, exponents)) < SMALLEST_NORMAL) - np.count_nonzero(weights == 0))
+    if not tiny:
+        return lines, ()
+    return lines, (f"{plural(tiny, 'weight')} below 2e-308, which most programs read as 0",)
 
 
 def fit_summary(sample: Sample, hankel: HankelMatrix | None, report: FitReport, seconds: dict[str, float], memory: str) -> str:
@@ -222,26 +248,32 @@ def _mass(health: Diagnostics) -> str:
     return "; ".join(f"{DIAGNOSTIC_TITLES[f]} {format_diagnostic(f, getattr(health, f), health.short_length)}" for f in fields)
 
 
-def next_record(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
+def next_record(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: int = 0) -> str:
     """Write the scores of each next symbol and of the end, and the predicted symbol (null for the end), as JSON.
 
     >>> from nlwfa_core.strings.words import Alphabet
     >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
     '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
+
+    The scores are those of the array times 2ᵉ; if they are too small for float64, the record has their logarithms too.
     """
-    *following, end = scores.tolist()
+    *following, end = np.ldexp(scores, exponent).tolist()
     predicted = [(*alphabet.symbols, None)[index] for index in likeliest(scores)]
     by_symbol = dict(zip(alphabet.symbols, following, strict=True))
     record = {"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": (*predicted, None)[0]}
+    if exponent:
+        with np.errstate(divide="ignore"):
+            logs = (np.log2(np.abs(scores)) + exponent).tolist()
+        record |= {"log2_scores": dict(zip(alphabet.symbols, logs[:-1], strict=True)), "log2_end": logs[-1]}
     return json_text(record | ({"tied": predicted} if len(predicted) > 1 else {}))
 
 
-def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray) -> str:
-    """Write the scores of all symbols and the end after a word, the likeliest first."""
+def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: int = 0) -> str:
+    """Write the scores, times 2ᵉ, of all symbols and the end after a word, the likeliest first."""
     magnitudes, shares = np.abs(scores), next_distributions(scores[None])[0]
     names = (*alphabet.symbols, "end")
     order = np.argsort(-magnitudes, kind="stable")
-    rows = [(names[index], f"{scores[index]:.6g}", as_text(float(shares[index]))) for index in order]
+    rows = [(names[index], as_decimal(float(scores[index]), exponent), as_text(float(shares[index]))) for index in order]
     predicted = [names[index] for index in likeliest(scores)]
     prediction = (
         f"{', '.join(predicted[:-1])} and {predicted[-1]} are tied"

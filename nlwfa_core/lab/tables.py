@@ -25,7 +25,7 @@ from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
 from ..models.files import LearnedModel
-from ..models.model import LogModel, Model
+from ..models.model import LogModel, Model, scaled_next_scores
 from ..models.ngram import NGram
 from ..models.nlwfa import NLWFA
 from ..models.reading import LINKS
@@ -179,7 +179,8 @@ def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
 def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
     """Warn of next-symbol scores after a string that are negative, not finite, or all 0."""
     scores = {
-        name: model.next_scores(trie := Trie.of(Words.of([word]), model.num_symbols))[trie.ends] for name, model in models.items()
+        name: scaled_next_scores(model, trie := Trie.of(Words.of([word]), model.num_symbols))[0][trie.ends]
+        for name, model in models.items()
     }
     shares = {name: next_shares(row) for name, row in scores.items()}
     negative = [f"{name} ({float(below[0]):.1%} of the bars)" for name, (_, below) in shares.items() if below[0] > 0]

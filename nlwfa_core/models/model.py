@@ -16,6 +16,7 @@ from ..errors import check_type
 from ..strings.trie import Trie, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
 
+SMALLEST_NORMAL = 2.0**-1022  # smaller float64 numbers have fewer digits
 MODELS_ALPHABET = "the model's"  # as errors of `Words.in_alphabet` call it
 
 
@@ -121,6 +122,32 @@ def alphabet_of(model: Model) -> Alphabet | None:
 def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray | None]:
     """Compute scores of what follows each prefix, with exponents (see `ScaledModel`), to compare scores after one prefix."""
     return model.scaled_next_scores(trie) if isinstance(model, ScaledModel) else (model.next_scores(trie), None)
+
+
+def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
+    """Compute weights f(x) that may be too small for float64: numbers m and exponents e, both of shape (num_words,), f(x) = m · 2ᵉ.
+
+    e is 0 for all but those that would be below 2⁻¹⁰²².
+
+    Parameters
+    ----------
+    words : Words
+        In the model's alphabet.
+    """
+    weights, exponents = model.weights(words), np.zeros(len(words), dtype=np.int64)
+    small = np.flatnonzero(np.abs(weights) < SMALLEST_NORMAL)
+    if len(small) and isinstance(model, ScaledModel):
+        trie = Trie.of(words.take(small), model.num_symbols)
+        scores, scales = model.scaled_next_scores(trie)
+        if scales is not None:
+            weights[small], exponents[small] = scores[trie.ends, -1], scales[trie.ends]
+    elif len(small) and isinstance(model, LogModel):
+        logs = model.log2_weights(words.take(small))
+        finite = np.isfinite(logs)
+        small, logs = small[finite], logs[finite]
+        exponents[small] = np.floor(logs)
+        weights[small] = np.exp2(logs - exponents[small])
+    return weights, exponents
 
 
 def next_distributions(scores: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from decimal import Context, Decimal, localcontext
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from nlwfa_core.cli.main import app, main
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import plain
+from nlwfa_core.lab.tables import score_warnings
 from nlwfa_core.learning.names import LEARNERS as LEARNERS_OF
 from nlwfa_core.metrics.intervals import intervals, leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SELECTION_METRICS, Scores, TestSet, evaluate
@@ -788,3 +790,26 @@ def test_the_library_reads_what_the_command_line_wrote(folder: Path) -> None:
     train = read_strings((folder / "train").read_bytes()).sample()
     test = TestSet.empirical(read_strings((folder / "test").read_bytes(), alphabet=train.alphabet).sample())
     assert evaluate(NGram.fit(train, 3), test).num_zero == 0
+
+
+def test_weights_and_scores_too_small_for_a_float_are_written(run: Run, tmp_path: Path) -> None:
+    """f(x) of strings of 1,500 symbols, against fractions: 2.05e-917 and its like, and what follows such a prefix."""
+    halves = WFA([1.0], [[[0.3]], [[0.2]]], [0.5])
+    alphabet, words = Alphabet(("a", "b")), [(), (0, 1) * 750, (1,) * 1500]
+    save_model(tmp_path / "m", SavedModel(halves, alphabet, {}))
+    (tmp_path / "words.txt").write_text("\n".join("".join("ab"[symbol] for symbol in word) for word in words) + "\n")
+    answer = run("weights", "--model", tmp_path / "m", "--words", tmp_path / "words.txt")
+    with localcontext(Context(prec=30)):
+        exact = [Decimal("0.3") ** word.count(0) * Decimal("0.2") ** word.count(1) * Decimal("0.5") for word in words]
+        errors = [Decimal(line) / weight - 1 for line, weight in zip(answer.out.splitlines(), exact, strict=True)]
+    assert max(map(abs, errors)) < 1e-10
+    assert answer.err.endswith("2 weights below 2e-308, which most programs read as 0\n")
+    text = run("next", "--model", tmp_path / "m", "--prefix", "ab" * 750).out
+    assert "end is predicted" in text and "2.05309e-917   0.5000" in text
+    record = json.loads(run("next", "--model", tmp_path / "m", "--prefix", "ab" * 750, "--json").out)
+    assert record["predicted"] is None and "tied" not in record
+    logs = np.array([*record["log2_scores"].values(), record["log2_end"]])
+    assert logs == pytest.approx(750 * np.log2(0.06) + np.log2([0.3, 0.2, 0.5]), abs=1e-9)
+    short = json.loads(run("next", "--model", tmp_path / "m", "--prefix", "ab", "--json").out)
+    assert "log2_scores" not in short and short["end"] == pytest.approx(0.03)
+    assert score_warnings({"halves": halves}, words[1]) == ()  # the Predict page does not call them 0
