@@ -48,5 +48,8 @@ st.latex(
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\\ "
     r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
 )
-view.rank_cut(recipe)
-st.caption("Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated.")
+view.rank_cut(recipe, symbol)
+st.caption(
+    "Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated. Hover over "
+    "a cell to see all cells with the same string uv: a Hankel matrix has the same value in each of them, before any transform."
+)

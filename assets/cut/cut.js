@@ -70,6 +70,9 @@ class Cut {
     const text = said.replace("{rank}", rank).replace("{kept}", kept[Math.min(rank, kept.length) - 1]);
     const line = this.box.querySelector(".line");
     this.rank = rank;
+    // Pictures of this rank (assets/panels) follow at once.
+    globalThis.nlwfaRank = { id: this.data.id, rank };
+    dispatchEvent(new CustomEvent("nlwfa.rank", { detail: globalThis.nlwfaRank }));
     this.bars.forEach((bar, i) => bar.classList.toggle("kept", i < rank));
     line.style.left = `${(100 * last) / most}%`;
     line.firstChild.textContent = `k = ${rank}${rank > most ? " →" : ""}`;

@@ -9,6 +9,7 @@ In reading order:
 - `pairs`: two models on the same test strings, with the intervals of their differences.
 - `lens`: a Hankel matrix, its approximations and its singular values, encoded for the browser's components.
 - `layout`, `walk`: an automaton's graph, placed from left to right, and the walk of a string through it.
+- `panels`: H, Ĥ and H − Ĥ side by side, with the factors from which the browser computes Ĥ.
 - `figures`: Plotly figures and ECharts options.
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by hand.
 - `svg`, `export`: charts without a plotting library; programs, notebooks, reports and model files to download.

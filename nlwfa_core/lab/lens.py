@@ -244,7 +244,7 @@ def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]
     """
     pooled = _pooled(matrix)
     magnitudes = np.abs(pooled.values)
-    lowest, highest = _decades(magnitudes[magnitudes > (floor or 0)], floor)
+    lowest, highest = decades(magnitudes[magnitudes > (floor or 0)], floor)
     payload = {
         "png": _base64(_png(_levels(pooled.values, lowest, highest, floor))),
         "shape": list(pooled.shape),
@@ -344,7 +344,7 @@ def _base64(data: bytes) -> str:
     return b64encode(data).decode("ascii")
 
 
-def _decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
+def decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
     """Find the exponents of the powers of ten below and above all magnitudes; if there is a floor, the lower one is the floor's."""
     if not magnitudes.size:
         return -1.0, 0.0

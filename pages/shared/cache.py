@@ -26,7 +26,7 @@ from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
 from nlwfa_core.jobs.folders import RunFolders
-from nlwfa_core.lab import lens, walk
+from nlwfa_core.lab import lens, panels, walk
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
@@ -174,6 +174,15 @@ def linear_loss(recipe: DataRecipe, basis: HankelRecipe, rank: int) -> float | N
 def cut_payload(recipe: DataRecipe, basis: HankelRecipe) -> dict[str, Any]:
     identity = {"id": f"{recipe.key()}{basis.key()}"}
     return identity | singular_values_payload(singular_values(recipe, basis), hankel(recipe, basis))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)
+def panels_payload(recipe: DataRecipe, basis: HankelRecipe, symbol: int) -> dict[str, Any]:
+    """H, Ĥ and H − Ĥ of a block, for all ranks."""
+    alphabet = hankel_alphabet(data(recipe).alphabet, basis.statistic, basis.bounded)
+    key = f"{recipe.key()}{basis.key()}"
+    payload = panels.panels_payload(hankel(recipe, basis), singular_values(recipe, basis), alphabet, MatrixChoice(symbol))
+    return {"basis": key, "id": f"{key}{symbol}"} | payload
 
 
 @st.cache_resource(max_entries=16, show_spinner="Computing the matrix…", hash_funcs=KEYED)

@@ -33,6 +33,8 @@ _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
 _points, _window, _chosen = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window", "chosen"))
 _CUT = {kind: (ASSETS / "cut" / f"cut.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
 _cut = st.components.v2.component("nlwfa.cut", **_CUT)
+_PANELS = {kind: (ASSETS / "panels" / f"panels.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+_panels = st.components.v2.component("nlwfa.panels", **_PANELS)
 
 
 def approximations(recipe: Recipe) -> list[str]:
@@ -188,11 +190,12 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     )
 
 
-def rank_cut(recipe: Recipe) -> None:
-    """Draw the singular values as bars with a mark at the rank, which can be dragged, and the numerical rank below them."""
+def rank_cut(recipe: Recipe, symbol: int) -> None:
+    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below them H, Ĥ and H − Ĥ of that rank."""
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
+    _panels(key="hankel.panels", data=cache.panels_payload(recipe.data, recipe.hankel, symbol) | {"rank": recipe.learning.rank})
     st.markdown(numerical_rank_sentence(svd, hankel))
     table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
     if table.open:

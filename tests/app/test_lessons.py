@@ -188,5 +188,5 @@ def test_several_right_options_are_ticked():
 
 
 def test_a_question_without_a_key_is_opened():
-    app = open_lab("compare", lesson="dyck", step=7)
+    app = open_lab("compare", lesson="dyck", step=8)
     assert [box.label for box in app.expander if "answer" in box.label] == ["**One possible answer** :grey[· answer]"]

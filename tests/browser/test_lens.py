@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 from playwright.sync_api import Page, WebSocket, expect
 
+from nlwfa_core import Recipe
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.fields import with_fields
+from nlwfa_core.experiment.pipeline import build_hankel
 from tests.browser.screen import PHONE, QUICK, drawn, eventually, keyed, settled, visit, watched, write
 
 LENS = QUICK | {"data_seed": 41}
@@ -200,6 +205,42 @@ def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, la
     write(page, "rank", 200)
     expect(plot).to_have_attribute("aria-valuenow", str(most))
     expect(said).to_contain_text("Rank 200 keeps")
+
+
+def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab, "hankel", **LENS)
+        recipe = with_fields(Recipe(), LENS)
+        data = load_data(recipe.data)
+        hankel = build_hankel(data.train, recipe.hankel)
+        H = hankel.block.toarray()
+        V = np.linalg.svd(H)[2].T
+        plot = keyed(page, "hankel.singular_values").get_by_role("slider", name="Rank k")
+        panels, said = page.locator(".panels"), page.locator(".panels .said")
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        assert box
+        width = box["width"] / int(plot.get_attribute("aria-valuemax") or 0)
+        page.mouse.move(box["x"] + 1.5 * width, box["y"] + 20)
+        page.mouse.down()
+        for rank in (4, 6, 5):
+            page.mouse.move(box["x"] + (rank - 0.5) * width, box["y"] + 20)
+            expect(panels.locator("figcaption").nth(1)).to_have_text(f"Ĥ rank {rank}")
+        page.mouse.up()
+        panels.locator("[data-order=state]").click()
+        panels.locator(".views").focus()
+        for key in ("ArrowDown", "ArrowRight"):  # the first cell; then one of its block
+            page.keyboard.press(key)
+            told = re.match(r"u = (.+), v = (.+): H (.+), Ĥ (.+), H − Ĥ (.+)\. The string .* is in", said.inner_text())
+            assert told
+            u, v = (data.alphabet.encode(word) for word in told.groups()[:2])
+            row, column = list(hankel.basis.prefixes).index(u), list(hankel.basis.suffixes).index(v)
+            near = (H @ V[:, :5] @ V[:, :5].T)[row, column]
+            for text, value in zip(told.groups()[2:], (H[row, column], near, H[row, column] - near), strict=True):
+                if abs(value) > 1e-6:
+                    assert float(text.replace("−", "-")) == float(f"{value:.3g}")
+        expect(keyed(page, "rank").locator("input")).to_have_value("5")
+    assert found == {"requests": [], "errors": [], "dialogs": []}
 
 
 def test_the_lens_fits_a_phone_in_both_themes(page: Page, lab: str) -> None:

@@ -84,6 +84,40 @@ def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page
     assert found == {"requests": [], "errors": ["undefined"], "dialogs": []}
 
 
+def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) -> None:
+    with watched(page) as found:
+        visit(page, lab, "states", learner="SP", rank=3)
+        box = page.locator(".walk")
+        said, field, token = box.locator(".said"), box.get_by_role("textbox", name="String"), box.locator(".token")
+        expect(said).to_have_text("Nothing is read yet. The state is α₀: states 2 and 3.")
+        field.fill("[[]]]")
+        field.press("Backspace")
+        expect(box.locator(".tape button")).to_have_text(["[", "[", "]", "]"])
+        step = box.get_by_role("button", name="Step", exact=True)
+        step.click()
+        expect(said).to_have_text("[ is read. The token is at state 1.")
+        expect(token).not_to_have_class(re.compile("lost"))
+        step.click()
+        expect(said).to_have_text(
+            "No arrow reads [ after [: the state is 0 0 0, and every string that begins with [[ gets the weight 0."
+        )
+        expect(token).to_have_class(re.compile("lost"))
+        expect(box.locator(".bars .value")).to_have_text(["0", "0", "0"])
+        nodes = box.locator(".node").count()
+        box.get_by_role("slider").fill("5")  # without the server
+        expect(box.locator(".node")).to_have_count(nodes + 2)
+        expect(said).to_have_text("[ is read. The token is at state 4.")
+        expect(token).not_to_have_class(re.compile("lost"))
+        page.keyboard.press("End")
+        step.focus()
+        page.keyboard.press("End")
+        expect(said).to_have_text(re.compile(r"The weight is f\(\[\[\]\]\) = 0\.133; in the true model 0\.16\.$"))
+        field.fill("[a<b>")
+        expect(box.get_by_role("alert")).to_have_text(re.compile("'a' is not in the alphabet"))
+        expect(box.locator(".tape button")).to_have_count(4)  # the string before still walks
+    assert found == {"requests": [], "errors": [], "dialogs": []}
+
+
 def test_the_weight_follows_each_letter_and_the_field_keeps_focus_and_caret(page: Page, lab: str) -> None:
     with watched(page) as found:
         visit(page, lab, "train", **RECIPE)
