@@ -50,6 +50,6 @@ st.latex(
 )
 view.rank_cut(recipe, symbol)
 st.caption(
-    "Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated. Hover over "
-    "a cell to see all cells with the same string uv: a Hankel matrix has the same value in each of them, before any transform."
+    "Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated. Hover "
+    "over a cell to see all cells with the same string uv: a Hankel matrix has the same value in each of them, before any transform."
 )

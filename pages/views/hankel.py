@@ -191,7 +191,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
 
 
 def rank_cut(recipe: Recipe, symbol: int) -> None:
-    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below them H, Ĥ and H − Ĥ of that rank."""
+    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below H, Ĥ and H − Ĥ at that rank."""
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
