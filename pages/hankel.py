@@ -51,5 +51,5 @@ st.latex(
 view.rank_cut(recipe, symbol)
 st.caption(
     "Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated. Hover "
-    "over a cell to see all cells with the same string uv: a Hankel matrix has the same value in each of them, before any transform."
+    "over a cell to see all cells with the same string uv: a Hankel matrix has one value in all of them, before any transform."
 )
