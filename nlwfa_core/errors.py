@@ -1,4 +1,4 @@
-"""The errors that a user can fix, checks that raise them, and wording that many messages share.
+"""Define the errors that a user can fix, checks that raise them, and wording that many messages share.
 
 Pages and the command line catch these errors and no others.
 """

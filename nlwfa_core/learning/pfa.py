@@ -115,7 +115,7 @@ class PFAExpectations:
 
 
 class MoveTree:
-    """The E step over the prefix tree of a sample.
+    """Computes the E step of EM over the prefix tree of a sample.
 
     Within each level, nodes are in the order of their symbols, so that all products with one A_σ in a level are one product.
 

@@ -115,7 +115,7 @@ class _Trained:
 
 @dataclass
 class _Network:
-    """An adapter through which a `Reading` computes scores from tensors (see `models.reading.Network`)."""
+    """Wraps a model in training as a `models.reading.Network`, so that a `Reading` can compute scores from its tensors."""
 
     trained: _Trained
     transition: Step

@@ -53,12 +53,12 @@ CONVENTIONS = {
         normalised=False,
     ),
     "floor 1e-4": Convention(
-        "values of 0 or below become 1e-4, then all are normalised",
+        "values of 0 or below are replaced by 1e-4, then all are normalised",
         "public code that extracts WFAs from RNNs with scikit-splearn (fix_probas, f=0.0001)",
         _floor(1e-4),
     ),
     "floor 2.2e-16": Convention(
-        "values below the machine epsilon become that, then all are normalised",
+        "values below 2.2e-16 (the machine epsilon) are raised to it, then all are normalised",
         "github.com/e2crawfo/spectral_dagger, sequence/stochastic_automaton.py, string_prob; with Balle, Hamilton, Pineau 2014: "
         "github.com/ICML14MoMCompare/spectral-learn, wfaspectrallearn.py, get_word_prob; both also clip each next-symbol "
         "probability on the way",

@@ -1,4 +1,4 @@
-"""Recurrent networks as language models: GRU (Cho et al. 2014) and LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
+"""Define recurrent networks as models of strings: GRU (Cho et al. 2014) and LSTM (Hochreiter, Schmidhuber 1997, forget gates).
 
 They are evaluated with numpy alone; `learning.recurrent` trains them with torch.
 """

@@ -25,7 +25,7 @@ OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 def shown_controls() -> tuple[str, ...]:
     """Return the names of the controls to show; empty for all of them.
 
-    A link's choice is joined by what the lesson's step needs, so that no choice hides what a later step speaks about.
+    These are the controls that the link names, and those that the open step of a lesson needs: a link must not hide the latter.
     """
     names = _names()
     if ALL in names:
