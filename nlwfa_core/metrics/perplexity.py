@@ -65,12 +65,12 @@ CONVENTIONS = {
         lambda outputs, _: np.maximum(outputs, MACHINE_EPSILON),
     ),
     "floor 1e-30": Convention(
-        "values of 0 or below become 1e-30, then all are normalised",
+        "values of 0 or below are replaced by 1e-30, then all are normalised",
         "the same extraction code, later (Spex.fix_probas, epsilon = 1e-30)",
         _floor(1e-30),
     ),
     "trigram": Convention(
-        "values of 0 or below become the weight under a 3-gram of the training strings, then all are normalised",
+        "values of 0 or below are replaced by the weight under a 3-gram of the training strings, then all are normalised",
         "scikit-splearn 1.2.1, Spectral(smooth_method='trigram').score; there the 3-gram is not smoothed and counts the test "
         "strings too, here it is `NGram` and does not",
         lambda outputs, substitutes: np.where(outputs <= 0, substitutes, outputs),
