@@ -63,7 +63,7 @@ def names(requirements: list[str]) -> set[str]:
 def test_the_core_imports_only_what_a_plain_install_brings() -> None:
     """What else a module of the library imports when it is loaded belongs to a package that checks for its extra first."""
     allowed = names(PROJECT["project"]["dependencies"]) | {"nlwfa_core"} | sys.stdlib_module_names
-    guarded = ("cli.", "history.", "jobs.", "lab.figures.")
+    guarded = ("cli.", "history.", "jobs.", "lab.figures.", "experiment.estimators")
     for module, path in CORE.items():
         if not module.startswith(guarded):
             assert {name.split(".")[0] for name in imports(module, path, eager=True)} <= allowed, module

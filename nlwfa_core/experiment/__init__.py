@@ -12,6 +12,7 @@ history.
 - `results`: the result of a run, and its folder on disk.
 - `selection`: the choice of a rank, or of the recommended model and its options, by validation strings.
 - `cross_validation`: scores each string with a model that was learned from other strings.
+- `estimators`: spectral learning, networks and HMMs as estimators for scikit-learn.
 - `sweeps`: makes many recipes from lists of values for some fields, and summarises their outcomes.
 - `sweep_table`: the CSV file of a sweep, with a row for each run.
 

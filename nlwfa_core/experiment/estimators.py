@@ -1,0 +1,246 @@
+"""Estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`, `score` and `sample`.
+
+They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a list or Series of strings, in any form that
+`strings.plain` takes. `score` is minus the bits per symbol, so larger is better.
+
+Of scikit-learn's own checks, `check_estimator` runs none on data, because all of them pass arrays of numbers; those of parameters
+(constructor, `get_params`, `set_params`, `clone`) hold. Needs the extra [scikit-learn].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecipeError, check_extra
+from ..learning.learners import fit_strings
+from ..metrics.scores import TestSet, evaluate
+from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
+from ..strings.plain import WordLike, as_sample, as_words
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray
+from .pipeline import build_hankel, fit_recipe
+from .recipe import HankelRecipe, LearningRecipe, Recipe
+
+check_extra("scikit-learn", "sklearn")
+from sklearn.base import BaseEstimator  # noqa: E402
+from sklearn.utils import Tags  # noqa: E402
+from sklearn.utils.validation import check_is_fitted  # noqa: E402
+
+Strings = Iterable[WordLike]
+END = ""  # in `classes_`: the end of the string
+
+
+class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """What all estimators of strings share; each of them says how a sample becomes a model."""
+
+    alphabet: Sequence[str] | None
+    floor: float
+    model_: Any
+
+    def fit(self, X: Strings, y: object = None) -> Self:
+        """Learn a model from strings; y is not used.
+
+        Raises
+        ------
+        RecipeError
+            If a parameter is out of range, or a string has a symbol that is not in `alphabet`.
+        """
+        sample = as_sample(X, None if self.alphabet is None else Alphabet(tuple(self.alphabet)), "X")
+        self.model_ = self._learn(sample)
+        self.alphabet_ = sample.alphabet
+        self.classes_ = np.array([*sample.alphabet.symbols, END], dtype=object)
+        return self
+
+    def _learn(self, sample: Sample) -> Model:
+        raise NotImplementedError
+
+    def predict_proba(self, X: Strings) -> FloatArray:
+        """The probability of what follows each string, shape (num_strings, num_symbols + 1), in the order of `classes_`.
+
+        They are the model's |scores| of next symbols, divided by their sum; a row is 0 if all scores are.
+        """
+        check_is_fitted(self)
+        trie = Trie.of(as_words(X, self.alphabet_), len(self.alphabet_))
+        shares: FloatArray = next_distributions(scaled_next_scores(self.model_, trie)[0][trie.ends])
+        return shares
+
+    def predict(self, X: Strings) -> npt.NDArray[np.object_]:
+        """The likeliest next symbol after each string, "" for its end, shape (num_strings,). Of tied symbols, the first."""
+        best: npt.NDArray[np.object_] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return best
+
+    def score_samples(self, X: Strings) -> FloatArray:
+        """log₂ |f(x)| of each string, shape (num_strings,); −∞ for 0."""
+        check_is_fitted(self)
+        words = as_words(X, self.alphabet_)
+        if isinstance(self.model_, LogModel):
+            return self.model_.log2_weights(words)
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log2(np.abs(self.model_.weights(words)))
+        return logs
+
+    def score(self, X: Strings, y: object = None) -> float:
+        """Minus the bits per symbol of the strings, their ends counted; probabilities below `floor` are raised to it.
+
+        Without a floor, a single symbol that the model holds impossible would make the score −∞, and scikit-learn warn.
+        """
+        check_is_fitted(self)
+        test = TestSet.empirical(as_sample(X, self.alphabet_, "X"))
+        return -evaluate(self.model_, test, self.floor).bits_per_symbol
+
+    def sample(self, n_samples: int = 1, seed: int = 0) -> list[str]:
+        """Draw strings, in writing; equal ones follow each other. Raises RecipeError if some of them would not end."""
+        check_is_fitted(self)
+        drawn = self.model_.sample(n_samples, seed)
+        written = ["" if not word else self.alphabet_.decode(word) for word in drawn.words]
+        return [text for text, count in zip(written, drawn.counts.tolist(), strict=True) for _ in range(count)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True
+        tags.target_tags.required = False
+        return tags
+
+
+class SpectralWFA(_StringEstimator):
+    """Spectral learning of a linear model (SP).
+
+    Parameters
+    ----------
+    rank : int
+    statistic : str
+        What the Hankel matrix counts: "string", "prefix" or "factor".
+    num_prefixes, num_suffixes : int
+        The size of the basis. If the strings have fewer, all are used, and the rank is lowered to what the basis allows.
+    alphabet : sequence of str, optional
+        All symbols. Without it, those of the training strings, and a test string with another one is refused.
+    floor : float
+        For `score`.
+
+    Attributes
+    ----------
+    model_ : WFA
+    alphabet_ : Alphabet
+    classes_ : array
+        The symbols, and "" for the end of the string.
+
+    Examples
+    --------
+    >>> model = SpectralWFA(rank=2, num_prefixes=10, num_suffixes=10).fit(["ab", "ab", "b", "abb"])
+    >>> model.predict(["a", "ab"]).tolist(), model.predict_proba(["a"]).shape
+    (['b', ''], (1, 3))
+    """
+
+    def __init__(
+        self,
+        rank: int = 5,
+        statistic: str = "string",
+        num_prefixes: int = 100,
+        num_suffixes: int = 100,
+        alphabet: Sequence[str] | None = None,
+        floor: float = 1e-6,
+    ) -> None:
+        self.rank = rank
+        self.statistic = statistic
+        self.num_prefixes = num_prefixes
+        self.num_suffixes = num_suffixes
+        self.alphabet = alphabet
+        self.floor = floor
+
+    def _learn(self, sample: Sample) -> Model:
+        recipe = HankelRecipe(num_prefixes=self.num_prefixes, num_suffixes=self.num_suffixes, statistic=self.statistic)
+        hankel = build_hankel(sample, recipe)
+        rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
+        return fit_recipe(Recipe(hankel=recipe, learning=LearningRecipe(learner="SP", rank=rank)), hankel).model
+
+
+class NonlinearWFA(_StringEstimator):
+    """Networks over the Hankel matrix: NL-WFA (Li, Rabusseau, Precup 2018).
+
+    Parameters
+    ----------
+    learner : str
+        "fac.non", "tran.non" or "both.non".
+    epochs : int, optional
+        The largest number of epochs of steps 1 and 2; by default, until they converge.
+    seed : int
+    rank, statistic, num_prefixes, num_suffixes, alphabet, floor
+        As in `SpectralWFA`. Prefix and factor statistics are counted with boundary symbols.
+
+    Attributes
+    ----------
+    model_ : NLWFA
+    alphabet_, classes_
+        As in `SpectralWFA`.
+    """
+
+    def __init__(
+        self,
+        learner: str = "both.non",
+        rank: int = 5,
+        statistic: str = "string",
+        num_prefixes: int = 100,
+        num_suffixes: int = 100,
+        alphabet: Sequence[str] | None = None,
+        floor: float = 1e-6,
+        epochs: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.learner = learner
+        self.rank = rank
+        self.statistic = statistic
+        self.num_prefixes = num_prefixes
+        self.num_suffixes = num_suffixes
+        self.alphabet = alphabet
+        self.floor = floor
+        self.epochs = epochs
+        self.seed = seed
+
+    def _learn(self, sample: Sample) -> Model:
+        recipe = HankelRecipe(
+            num_prefixes=self.num_prefixes,
+            num_suffixes=self.num_suffixes,
+            statistic=self.statistic,
+            bounded=self.statistic != "string",
+        )
+        hankel = build_hankel(sample, recipe)
+        rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
+        learning = LearningRecipe(learner=self.learner, rank=rank, seed=self.seed)
+        if not learning.kind.networks:
+            raise RecipeError(f"learner must be one of fac.non, tran.non, both.non; got {self.learner!r}")
+        if self.epochs is not None:
+            learning = learning.changed(epochs_factorisation=self.epochs, epochs_transitions=self.epochs)
+        return fit_recipe(Recipe(hankel=recipe, learning=learning), hankel).model
+
+
+class HMM(_StringEstimator):
+    """A hidden Markov model with an end, learned by expectation–maximisation (`learning.hmm`).
+
+    Parameters
+    ----------
+    rank : int
+        The number of states.
+    seed : int
+    alphabet, floor
+        As in `SpectralWFA`.
+
+    Attributes
+    ----------
+    model_ : WFA
+    alphabet_, classes_
+        As in `SpectralWFA`.
+    """
+
+    def __init__(self, rank: int = 5, alphabet: Sequence[str] | None = None, floor: float = 1e-6, seed: int = 0) -> None:
+        self.rank = rank
+        self.alphabet = alphabet
+        self.floor = floor
+        self.seed = seed
+
+    def _learn(self, sample: Sample) -> Model:
+        return fit_strings(sample, "HMM", self.rank, seed=self.seed).model

@@ -1,0 +1,100 @@
+"""Estimators for scikit-learn give what the library gives, and stand in its grids and pipelines."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, SkipTestWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks as checks
+
+from nlwfa_core import NLWFA, RecipeError, as_sample, estimate_hankel, evaluate, fit, fit_strings, read_strings, select_basis
+from nlwfa_core.experiment.data import generator_of
+from nlwfa_core.experiment.estimators import HMM, NonlinearWFA, SpectralWFA
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.files import LAB_FOLDER
+
+SOURCE = generator_of(DataRecipe())  # brackets
+DYCK = [SOURCE.alphabet.decode(word) for word in SOURCE.draw(400, 0)]
+ESTIMATORS = (SpectralWFA(rank=3), NonlinearWFA(rank=2, num_prefixes=10, num_suffixes=10, epochs=3), HMM(rank=2))
+
+
+def test_spectral_learning_is_that_of_the_library() -> None:
+    model = SpectralWFA(rank=3, statistic="factor").fit(DYCK)
+    hankel = estimate_hankel(DYCK, select_basis(DYCK, 100, 100, "factor"), "factor")
+    own = fit(hankel, "SP", rank=3).model
+    assert (model.model_.initial == own.initial).all() and (model.model_.transitions == own.transitions).all()
+    assert model.score(DYCK) == -evaluate(own, DYCK, floor=1e-6).bits_per_symbol
+    assert model.score_samples(["[]", "[[]]"]) == pytest.approx(np.log2(np.abs(own(["[]", "[[]]"]))))
+    assert model.predict_proba(["["])[0].tolist() == list(own.next("[").values())
+    assert model.predict(["[["]).shape == (1,) and set(model.predict(DYCK)) <= {"[", "]", ""}
+
+
+def test_the_other_families() -> None:
+    network = ESTIMATORS[1].fit(DYCK)
+    assert isinstance(network.model_, NLWFA) and network.model_.num_states == 2
+    assert NonlinearWFA(rank=2, statistic="prefix", num_prefixes=10, num_suffixes=10, epochs=3).fit(DYCK).model_.num_symbols == 2
+    own = fit_strings(DYCK[:100], "HMM", 2).model
+    hmm = ESTIMATORS[2].fit(DYCK[:100])
+    assert (hmm.model_.transitions == own.transitions).all()
+    drawn = hmm.sample(50, seed=1)
+    assert len(drawn) == 50 and drawn == hmm.sample(50, seed=1) and as_sample(drawn, hmm.alphabet_).num_strings == 50
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_parameters_follow_the_conventions_of_scikit_learn(estimator: SpectralWFA) -> None:
+    """`check_estimator` passes by skipping: all its data are arrays of numbers. Its checks of parameters hold."""
+    with pytest.warns(SkipTestWarning):
+        checks.check_estimator(estimator)
+    name = type(estimator).__name__
+    for check in (
+        checks.check_no_attributes_set_in_init,
+        checks.check_parameters_default_constructible,
+        checks.check_get_params_invariance,
+        checks.check_set_params,
+        checks.check_estimator_cloneable,
+        checks.check_estimator_repr,
+        checks.check_valid_tag_types,
+    ):
+        check(name, clone(estimator))
+    with pytest.raises(NotFittedError):
+        clone(estimator).score(DYCK)
+
+
+def test_a_grid_over_rank_and_statistic_finds_what_the_scores_say() -> None:
+    grid = {"rank": [1, 3, 6], "statistic": ["string", "factor"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # such as that a score is not finite
+        search = GridSearchCV(SpectralWFA(alphabet=["[", "]"]), grid, cv=3, error_score="raise").fit(DYCK)
+    table = pd.DataFrame(search.cv_results_)
+    assert search.best_score_ == table["mean_test_score"].max() and np.isfinite(table["mean_test_score"]).all()
+    best = clone(search.best_estimator_)
+    assert np.mean(cross_val_score(best, DYCK, cv=3)) == pytest.approx(search.best_score_)
+
+
+def test_a_series_of_verbs_in_a_pipeline() -> None:
+    verbs = read_strings(LAB_FOLDER / "assets" / "verbs.txt")
+    series = pd.Series([verbs.alphabet.decode(word).upper() for word in list(verbs.words)[:300]])
+    lower = FunctionTransformer(lambda strings: strings.str.lower())
+    model = Pipeline([("lower", lower), ("model", SpectralWFA(alphabet=verbs.alphabet.symbols))])
+    search = GridSearchCV(model, {"model__rank": [1, 5]}, cv=2, error_score="raise").fit(series)
+    assert search.best_params_["model__rank"] in (1, 5) and np.isfinite(search.score(series))
+
+
+def test_what_is_wrong_is_said_when_it_learns() -> None:
+    for estimator, message in (
+        (SpectralWFA(rank=0), "rank"),
+        (SpectralWFA(statistic="words"), "statistic must be one of"),
+        (SpectralWFA(alphabet=["a"]), "is not in the alphabet"),
+        (NonlinearWFA(learner="SP"), "learner must be one of fac.non, tran.non, both.non; got 'SP'"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            estimator.fit(DYCK)
+    with pytest.raises(RecipeError, match="symbol 'x' is not in the alphabet"):
+        SpectralWFA().fit(DYCK).score(["x"])
