@@ -52,7 +52,10 @@ class Panels {
     on(views, "blur", () => this.light(null));
     on(root.querySelector(".tools"), "click", (event) => this.order(event.target.dataset.order));
     on(window, "nlwfa.rank", ({ detail }) => detail.id === this.data?.basis && this.cut(detail.rank));
-    this.sizes = new ResizeObserver(() => this.redraw());
+    this.sizes = new ResizeObserver(() => {
+      this.width = this.canvases[0].clientWidth;
+      this.redraw();
+    });
     this.sizes.observe(views);
   }
 
@@ -73,6 +76,7 @@ class Panels {
       this.dark = !isBright(channels(this.paper));
       this.inks = this.levelsToInks();
       this.drawLegend();
+      if (isSame) [0, 1, 2].forEach((which) => this.paint(which));
     }
     if (!isSame) this.unpack();
     this.cut(globalThis.nlwfaRank?.id === data.basis ? globalThis.nlwfaRank.rank : data.rank);
@@ -97,6 +101,7 @@ class Panels {
     const keys = "Arrow keys move from cell to cell.";
     this.views.setAttribute("aria-label", `H, Ĥ and H − Ĥ, ${this.numRows} rows, ${this.numColumns} columns. ${keys}`);
     this.paint(0);
+    this.isWhole = true;
   }
 
   // Ĥ = Σ left column i × right column i, i ≤ k.
@@ -118,7 +123,8 @@ class Panels {
     this.notes[2].textContent = errors[k - 1] === null ? "" : `‖H − Ĥ‖ / ‖H‖ = ${written(errors[k - 1])}`;
     this.paint(1);
     this.paint(2);
-    return this.redraw();
+    if (this.lit) this.describe();
+    return this.redraw(true);
   }
 
   levelsToInks() {
@@ -177,20 +183,24 @@ class Panels {
     return target.map((place, i) => from[i] + (place - from[i]) * eased);
   }
 
-  redraw() {
-    if (!this.H) return;
+  // H stays as it is while the rank changes.
+  redraw(isRankOnly = false) {
+    if (!this.H || !this.width) return;
+    this.isWhole ||= !isRankOnly;
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame((now) => {
       if (this.moving && now - this.moving.begin > 2 * MOVE_MS) this.moving = null;
       const [rows, columns] = ["rows", "columns"].map((name) => this.positions(name, now));
-      this.canvases.forEach((canvas, which) => this.draw(canvas, which, rows, columns));
+      const first = this.isWhole || this.moving ? 0 : 1;
+      this.isWhole = false;
+      for (let which = first; which < 3; which += 1) this.draw(this.canvases[which], which, rows, columns);
       if (this.moving) this.redraw();
     });
   }
 
   // Square cells, with room for labels if these are legible.
-  plot(canvas) {
-    const width = canvas.clientWidth;
+  plot() {
+    const { width } = this;
     const longest = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1) * 7 + 10;
     const [row, column] = [longest(this.data.prefixes), longest(this.data.suffixes)].map((room) => Math.min(room, 76));
     const close = Math.min((width - row) / this.numColumns, (TALLEST - column) / this.numRows, 44);
@@ -201,17 +211,17 @@ class Panels {
   }
 
   draw(canvas, which, rows, columns) {
-    const plot = this.plot(canvas);
+    const plot = this.plot();
     const { left, top, size, isLabelled } = plot;
     const height = Math.ceil(top + size * this.numRows + 4);
-    const pixels = [canvas.clientWidth, height].map((length) => Math.round(length * devicePixelRatio));
+    const pixels = [this.width, height].map((length) => Math.round(length * devicePixelRatio));
     if (canvas.width !== pixels[0] || canvas.height !== pixels[1]) {
       [canvas.width, canvas.height] = pixels;
       canvas.style.height = `${height}px`;
     }
     const pen = canvas.getContext("2d");
     pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    pen.clearRect(0, 0, canvas.clientWidth, height);
+    pen.clearRect(0, 0, this.width, height);
     pen.imageSmoothingEnabled = false;
     this.drawCells(pen, which, plot, rows, columns);
     Object.assign(pen, { strokeStyle: this.ink, globalAlpha: 0.3, lineWidth: 1 });
@@ -303,8 +313,8 @@ class Panels {
     pen.lineWidth = 1;
   }
 
-  cellAt({ target, offsetX, offsetY }) {
-    const { left, top, size } = this.plot(target);
+  cellAt({ offsetX, offsetY }) {
+    const { left, top, size } = this.plot();
     const [row, column] = [Math.floor((offsetY - top) / size), Math.floor((offsetX - left) / size)];
     if (row < 0 || column < 0 || row >= this.numRows || column >= this.numColumns) return null;
     return { row: this.places.rows[row], column: this.places.columns[column] };
