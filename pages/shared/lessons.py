@@ -14,12 +14,13 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.fields import FIELDS
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.lab.glossary import terms_in
 from nlwfa_core.lab.lessons import Action, Lesson, Step
 from nlwfa_core.lab.questions import Question
 from pages.shared import cache, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
-from pages.shared.widgets import error_toast
+from pages.shared.widgets import error_toast, escape_markdown
 
 LESSON, STEP, GO = "lesson", "step", "lessons.go"
 SHOW, ALL = "show", "all"  # the parameter with the names of the controls to show; ALL among them shows all
@@ -125,6 +126,7 @@ def panel(page: str) -> None:
     with st.container(border=True, key="lesson"):
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
+            _words(step)
             st.button("Close", key="lesson.close", icon=":material/close:", type="tertiary", on_click=close)
         st.markdown(f"#### {step.title}")
         st.markdown(step.text)
@@ -155,10 +157,21 @@ def _question(task: str, question: Question) -> None:
         st.markdown(question.solution)
 
 
+def _words(step: Step) -> None:
+    """Draw a button that explains the terms which the step's text and question use."""
+    terms = terms_in(f"{step.title} {step.text} {step.question.text if step.question else ''}")
+    if terms:
+        words = st.popover("Words", icon=":material/dictionary:", key="lesson.words", type="tertiary", on_change="rerun")
+        if words.open:
+            words.markdown("\n".join(f"- **{term}**: {escape_markdown(meaning)}" for term, meaning in terms.items()))
+
+
 def _actions(step: Step, page: str) -> None:
-    """Draw the buttons that set the recipe; the button whose recipe is set has a tick."""
+    """Draw the buttons that set the recipe; the button whose recipe is set has a tick, or is left out if it is the only one."""
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):
+        if len(step.actions) == 1 and action.recipe and action.recipe.key() == now:
+            break
         icon = ":material/check:" if action.recipe and action.recipe.key() == now else ":material/tune:"
         st.button(action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(action,))
     offered = {now, *(action.recipe.key() for action in step.actions if action.recipe)}

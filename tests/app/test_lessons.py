@@ -36,7 +36,11 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
     texts = markdown_texts(app)
     for number, action in enumerate(step.actions):
         wanted = action.applied(recipe_of(app))
-        app.button(key=f"lesson.do.{number}").click().run()
+        button = next((button for button in app.button if button.key == f"lesson.do.{number}"), None)
+        if button:
+            button.click().run()
+        else:  # the only one, and entering the step has done it
+            assert len(step.actions) == 1 and recipe_of(app).key() == wanted.key()
         assert not complaints(app)
         texts = texts if number else markdown_texts(app)
         assert sidebar.flat(recipe_of(app)).items() >= {name: sidebar.flat(wanted)[name] for name, _ in action.fields}.items()
@@ -190,3 +194,11 @@ def test_several_right_options_are_ticked():
 def test_a_question_without_a_key_is_opened():
     app = open_lab("compare", lesson="dyck", step=8)
     assert [box.label for box in app.expander if "answer" in box.label] == ["**One possible answer** :grey[· answer]"]
+
+
+def test_the_terms_of_a_step_are_explained_at_a_click():
+    app = open_lab("compare", lesson="rank", step=len(LESSONS["rank"].steps))
+    app.session_state["lesson.words"] = True
+    app.run()
+    assert not complaints(app)
+    assert any(text.value.startswith("- **") and "**rank**: The number of" in text.value for text in app.main.markdown)

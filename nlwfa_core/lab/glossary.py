@@ -1,0 +1,46 @@
+"""Explain the field's terms in a sentence each, and find those that a text uses."""
+
+from __future__ import annotations
+
+import re
+
+# Term -> its explanation. Plurals are found too; only abbreviations depend on upper case.
+TERMS = {
+    "alphabet": "The set Σ of symbols that strings are made of.",
+    "prefix": "A beginning of a string: λ, a and ab are prefixes of ab, and so is any string of itself.",
+    "suffix": "An ending of a string: λ, b and ab are suffixes of ab.",
+    "factor": "A part of a string without gaps: b is a factor of abc.",
+    "weight": "The number f(x) that a model gives a string x; a probability if no weight is negative and all add up to 1.",
+    "mass": "A sum of weights. The total mass is that of all strings, which is 1 for a probability distribution.",
+    "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, how many states a linear model of f needs.",
+    "singular value": "The length of one of the independent directions that add up to a matrix. The number of non-zero ones is the rank.",
+    "state": "The vector of k numbers that a model reaches after reading a prefix; all it remembers of it.",
+    "spectral radius": "The largest |eigenvalue|. If that of ΣA, the sum of all A_σ, is below 1, the weights have a finite sum.",
+    "WER": "Word error rate: the share of wrong guesses of the next symbol, the end counted. Lower is better.",
+    "Pautomac": "A competition (2012). Its score is a perplexity on test strings: 2 to the power of −Σ P*(x) log₂ P(x); lower is better.",
+    "perplexity": "2 to the power of the mean number of bits that a model needs for a string. Lower is better.",
+    "NDCG": "How well a model ranks the next symbols: 1 if the likeliest come first, in their order. Higher is better.",
+    "KL": "Kullback–Leibler divergence: how many bits more than the true distribution a model needs. 0 if the two are equal.",
+    "TV": "Total variation: half the sum of |differences| of probabilities. 0 for equal distributions, 1 for disjoint ones.",
+    "n-gram": "A model that guesses the next symbol from the n − 1 symbols before it.",
+    "epoch": "One pass of training over all cells of the Hankel matrix, or over all strings.",
+    "validation string": "A string that is not learned from, but used to choose among models.",
+}
+
+
+def terms_in(text: str) -> dict[str, str]:
+    """Return the terms that a text uses, with their explanations, in the order of `TERMS`.
+
+    >>> list(terms_in("Which prefixes have the lowest WER? The 5-gram's rank stays 3."))
+    ['prefix', 'rank', 'WER', 'n-gram']
+    """
+    return {term: meaning for term, meaning in TERMS.items() if _pattern(term).search(text)}
+
+
+def _pattern(term: str) -> re.Pattern[str]:
+    if term == "n-gram":
+        return re.compile(r"(?i)\b[n\d]-grams?\b")
+    if term.isupper():
+        return re.compile(rf"\b{term}\b")
+    plural = {"prefix": "(?:es)?", "suffix": "(?:es)?", "mass": "(?:es)?"}.get(term, "s?")
+    return re.compile(rf"(?i)\b{term}{plural}\b")
