@@ -8,7 +8,7 @@ mixture of other models is a `Mixture`, which computes all of them. After a pref
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -187,18 +187,17 @@ def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | Non
     own_shares = np.array([share for _, share in parts])
     if len(automata) < len(parts):
         return Mixture(tuple(model for model, _ in parts), own_shares, alphabet=alphabet)
-    return _direct_sum(automata, own_shares, alphabet)
+    return _direct_sum(automata, own_shares)
 
 
-def _direct_sum(automata: Sequence[WFA], shares: FloatArray, alphabet: Alphabet | None) -> WFA:
-    bounds = np.concatenate(([0], np.cumsum([automaton.num_states for automaton in automata])))
-    k, num_symbols = int(bounds[-1]), automata[0].num_symbols
+def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
+    k, num_symbols = sum(automaton.num_states for automaton in automata), automata[0].num_symbols
     limits.check_at_most("symbols × states² of a mixture", num_symbols * k * k, limits.most("transition_numbers"))
-    transitions = np.zeros((num_symbols, k, k))
-    for automaton, (start, end) in zip(automata, pairwise(bounds.tolist()), strict=True):
-        transitions[:, start:end, start:end] = automaton.transitions
-    initial = np.concatenate([share * automaton.initial for share, automaton in zip(shares, automata, strict=True)])
-    return WFA(initial, transitions, np.concatenate([automaton.termination for automaton in automata]), alphabet)
+    first, *others = (share * automaton for share, automaton in zip(shares.tolist(), automata, strict=True))
+    total: WFA = first
+    for other in others:
+        total = total + other
+    return replace(total, alphabet=common_alphabet(automata))
 
 
 @check_types
