@@ -108,7 +108,6 @@ def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) ->
         expect(box.locator(".node")).to_have_count(nodes + 2)
         expect(said).to_have_text("[ is read. The token is at state 4.")
         expect(token).not_to_have_class(re.compile("lost"))
-        page.keyboard.press("End")
         step.focus()
         page.keyboard.press("End")
         expect(said).to_have_text(re.compile(r"The weight is f\(\[\[\]\]\) = 0\.133; in the true model 0\.16\.$"))
