@@ -5,7 +5,7 @@ learned automaton for brackets reads from left to right as nothing open, one ope
 states share one column, and are drawn on a circle instead.
 
 Lengths are in pixels of a drawing with its origin at the upper left. A label is placed where it lies on no other label, no state
-and no curve; if there is no such place, it is drawn only while its arrow is in use.
+and no curve; if there is no such place, it is drawn only while the pointer is on its arrow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEFT, RIGHT, TOP, BOTTOM = 66.0, 60.0, 84.0, 58.0  # from the outermost centres 
 CAPTION_WIDTH, CAPTION_HEIGHT = 74.0, 16.0  # of a line below a disc
 LETTER, LINE = 7.4, 16.0  # of labels: width of a character, height of a line
 HEAD = 9.0  # length of an arrow's head
-MAX_LABELS = 24  # arrows; with more, labels are drawn only for arrows in use
+MAX_LABELS = 24  # arrows; with more, labels are drawn only under the pointer
 SAMPLES = 40  # points of a curve
 _TIMES = (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73)  # along a curve, where a label may be
 _GAPS = (4.0, 10.0, 18.0, 28.0)  # between a curve and a label
