@@ -130,6 +130,7 @@ EFFECTIVE = {
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
     "rank": "--model --prefixes --targets --out --format --json",
     "mix": "models --out --validation --force",
+    "lab": "--port --address",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
     "score": "--model --test --solution --true-model --against --floor --resamples --confidence --format --json",
     "weights": "--model --words --format",
