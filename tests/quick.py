@@ -23,6 +23,7 @@ TITLES = {
     "states": "States",
     "predict": "Predict",
     "compare": "Compare",
+    "practice": "Practice",
     "take_away": "Take away",
     "history": "History",
     "status": "Status",

@@ -14,6 +14,7 @@ In reading order:
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by hand.
 - `svg`, `export`: charts without a plotting library; programs, notebooks, reports and model files to download.
 - `answers`, `questions`: what is expected, how it is read and checked; questions in Markdown, and responses to them.
+- `tasks`: the bank of tasks, with fresh numbers from a seed.
 - `lessons`, `shipped`: a reader of the lessons' Markdown files; training of the results that are shipped with the lab.
 - `glossary`: the field's terms, and those that a text uses.
 - `links`: links that other people can open, with the machine's address and as a QR code.

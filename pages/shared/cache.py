@@ -33,6 +33,7 @@ from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_e
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.lab.pairs import lead_sentence, run_intervals
+from nlwfa_core.lab.tasks.bank import Kind, read_bank
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
@@ -47,6 +48,12 @@ NGRAM_ORDER = 5
 Value = TypeVar("Value")
 
 KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Recipe.key}
+
+
+@cache
+def tasks() -> dict[str, Kind]:
+    """Name -> kind of task, in their order."""
+    return read_bank(ASSETS / "tasks")
 
 
 @cache

@@ -19,6 +19,7 @@ PARAMETERS = {
     "hankel": ("block", "layer", "by", "cell"),
     "states": ("colour", "axes", "directions", "follow"),
     "predict": ("string",),
+    "practice": ("tasks", "task"),
 }
 LINKED = "screen.linked"
 

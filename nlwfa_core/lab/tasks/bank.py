@@ -1,0 +1,236 @@
+"""The bank: kinds of tasks, read from Markdown files, and the task that a kind and a seed make.
+
+A file begins with a heading between two lines of `---` that has a title. Each kind begins with a `## ` line, its title. Below it
+come the lines `name:` (its name in links) and `generator:`, a blank line, the text, and a question with a key (see `questions`). A
+placeholder `{{value}}` is replaced by the text of the generator's value of that name. Nothing in a file is executed.
+A teacher finds all of this explained in docs/tasks.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from ...errors import FormatError, RecipeError, check_at_least, check_one_of, did_you_mean
+from ..answers import ChoiceKey
+from ..questions import Question, read_question
+from . import automata, languages, networks, probabilities, samples, scores
+
+Generator = Callable[[Random], dict[str, str]]
+
+GENERATORS: dict[str, Generator] = {
+    generator.__name__: generator
+    for generator in (
+        samples.sample,
+        samples.sample_block,
+        samples.sample_cells,
+        samples.sample_order,
+        samples.sample_prefixes,
+        samples.closure,
+        samples.bigram,
+        automata.automaton,
+        automata.counter,
+        automata.product,
+        automata.scaled,
+        automata.combined,
+        automata.squared_state,
+        probabilities.one_state,
+        probabilities.triangular,
+        probabilities.hmm,
+        languages.language,
+        languages.same_state,
+        languages.brackets,
+        languages.matrix_rank,
+        languages.proportional_rows,
+        languages.singular_gap,
+        languages.truncation,
+        languages.rank_one,
+        languages.one_state_blocks,
+        languages.two_state_blocks,
+        scores.wer,
+        scores.bits,
+        scores.distributions,
+        scores.impossible,
+        scores.negative,
+        scores.drawn,
+        networks.linear_encoder,
+        networks.tanh_unit,
+        networks.tanh_network,
+        networks.num_weights,
+        networks.root,
+        networks.gradient,
+    )
+}
+HEADING = ("title",)
+KIND = ("name", "generator")
+PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
+LARGEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task with its numbers.
+
+    Attributes
+    ----------
+    kind : Kind
+    seed : int
+    text : str
+        Markdown.
+    question : Question
+        With a key.
+    """
+
+    kind: Kind
+    seed: int
+    text: str
+    question: Question
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task.
+
+    Attributes
+    ----------
+    name, title, topic : str
+        Its name in links, its title, and the title of its file.
+    generator : str
+        A key of `GENERATORS`.
+    text : str
+        Markdown with placeholders.
+    question : tuple of str
+        The lines of its question, with placeholders.
+    line : int
+        The line of the file at which the question begins.
+    """
+
+    name: str
+    title: str
+    topic: str
+    generator: str
+    text: str
+    question: tuple[str, ...]
+    line: int
+
+    def values(self, seed: int) -> dict[str, str]:
+        """Generate the values of a seed. Raises RecipeError if the seed is negative."""
+        check_at_least("seed", seed, 0)
+        return GENERATORS[self.generator](Random(f"{self.generator} {seed}"))
+
+    def task(self, seed: int) -> Task:
+        """Make the task of a seed. Raises RecipeError if the seed is negative or a placeholder has no value."""
+        put = partial(PLACEHOLDER.sub, partial(_value, self.values(seed)))
+        question = read_question([put(line) for line in self.question], self.line)
+        if isinstance(question.key, ChoiceKey):
+            question = replace(question, key=question.key.shuffled(seed))
+        return Task(self, seed, put(self.text), question)
+
+
+def read_bank(folder: Path) -> dict[str, Kind]:
+    """Read all kinds of a folder: name -> kind, in the order of the files.
+
+    Raises
+    ------
+    RecipeError
+        If a file has an error, or two kinds have the same name; the message names the file and the line.
+    """
+    bank: dict[str, Kind] = {}
+    for path in sorted(folder.glob("*.md")):
+        try:
+            for kind in read_kinds(path.read_text(encoding="utf-8")):
+                if kind.name in bank:
+                    raise FormatError(f"another kind is called {kind.name!r} already", kind.line)
+                bank[kind.name] = kind
+        except RecipeError as error:
+            raise RecipeError(f"{path.name}: {error}") from None
+    return bank
+
+
+def read_kinds(text: str) -> list[Kind]:
+    """Read the kinds of a file, and try each with one seed.
+
+    Raises
+    ------
+    FormatError
+        With the number of the line that has the error.
+    """
+    lines = text.split("\n")
+    if lines[0].strip() != "---" or "---" not in lines[1:]:
+        raise FormatError("a file of tasks must begin with its heading, between two lines of ---", 1)
+    end = lines.index("---", 1)
+    topic = _lines(lines[1:end], 2, HEADING)["title"]
+    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
+    if not starts:
+        raise FormatError("a file of tasks needs at least one kind: a line that begins with ##", end + 1)
+    return [_kind(lines[start:stop], start + 1, topic) for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> Task:
+    """Make task `number` of a practice with some kinds: in each round, every kind occurs once, in an order of the round's own.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Kinds of the bank; all of them if empty.
+    number : int
+        At least 1. It is also the task's seed.
+
+    Raises
+    ------
+    RecipeError
+        If a name is not in the bank, or the number below 1.
+    """
+    check_at_least("number", number, 1)
+    for name in names:
+        check_one_of("kind of task", name, bank)
+    kinds = sorted(set(names)) or list(bank)
+    practice_round, place = divmod(number - 1, len(kinds))
+    Random(f"round {practice_round}").shuffle(kinds)
+    return bank[kinds[place]].task(number)
+
+
+def _kind(lines: list[str], first: int, topic: str) -> Kind:
+    blank = next((index for index, line in enumerate(lines) if not line.strip()), len(lines))
+    values = _lines(lines[1:blank], first + 1, KIND)
+    if not re.fullmatch("[a-z0-9-]+", values["name"]):
+        raise FormatError(f"name: only small letters, digits and hyphens; got {values['name']!r}", first)
+    if values["generator"] not in GENERATORS:
+        near = did_you_mean(values["generator"], GENERATORS)
+        raise FormatError(f"there is no generator {values['generator']!r}{near}", first)
+    body = lines[blank:]
+    questions = [index for index, line in enumerate(body) if line.startswith("? ")]
+    if len(questions) != 1:
+        raise FormatError(f"a kind of task has exactly one question; got {len(questions)}", first)
+    question, text = tuple(body[questions[0] :]), "\n".join(body[: questions[0]]).strip()
+    kind = Kind(values["name"], lines[0][3:].strip(), topic, values["generator"], text, question, first + blank + questions[0])
+    try:
+        if kind.task(0).question.key is None:
+            raise FormatError("a task's question needs a key, such as a line answer:", kind.line)
+    except FormatError:
+        raise
+    except RecipeError as error:
+        raise FormatError(str(error), first) from None
+    return kind
+
+
+def _lines(lines: Sequence[str], first: int, names: tuple[str, ...]) -> dict[str, str]:
+    values = {}
+    for line, text in enumerate(lines, first):
+        name, _, value = (part.strip() for part in text.partition(":"))
+        if name not in names or not value:
+            raise FormatError(f"expected one of these words, a colon and a value: {', '.join(names)}; got {name!r}", line)
+        values[name] = value
+    if missing := [name for name in names if name not in values]:
+        raise FormatError(f"there is no line {missing[0]}:", first)
+    return values
+
+
+def _value(values: dict[str, str], match: re.Match[str]) -> str:
+    if match[1] not in values:
+        raise RecipeError(f"the generator has no value {match[1]!r}{did_you_mean(match[1], values)}")
+    return values[match[1]]
