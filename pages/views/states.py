@@ -44,8 +44,11 @@ _steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "p
 @st.fragment
 def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> None:
     """Draw how a string moves from state to state in one of the models. A new string redraws only this part of the page."""
-    with widgets.errors_as_messages():
+    try:
         graphs, first = _graphs(recipe, data, results)
+    except RecipeError as error:  # of a model that has nothing to draw: the rest of the page has its own messages
+        st.caption(escape_markdown(str(error)))
+        return
     if not graphs:
         return
     ladder = walk.ladder_words(data)
