@@ -16,6 +16,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("lab")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NLWFA_HOME", str(folder))
+        patch.setenv("NLWFA_HISTORY", "all")  # a simulated page comes from no address, so it is not at the machine
         yield folder
         runner = runs.runner()
         runner.close()
