@@ -12,6 +12,7 @@ from .. import limits
 from ..errors import RecipeError, check_types
 from ..strings.grouping import unique_keys
 from ..strings.plain import SampleLike, as_sample
+from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
 from .basis import Basis
@@ -49,7 +50,8 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
         If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the index would be too large.
     """
     check_statistic(statistic)
-    sample = as_sample(sample, None if bounded else basis.alphabet)
+    if not isinstance(sample, Sample):
+        sample = as_sample(sample, None if bounded else basis.alphabet)
     if basis.alphabet is not None and not bounded:  # boundary symbols are the last ones of both
         sample = sample.in_alphabet(basis.alphabet, "the basis's")
     elif basis.alphabet is not None and basis.alphabet != sample.alphabet:

@@ -14,11 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_types, plural
+from ..errors import RecipeError, check_type, check_types, plural
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
-from .model import MODELS_ALPHABET, LogModel, Model, SharedModel, alphabet_of, scaled_next_scores
+from .model import LogModel, Model, SharedModel, alphabet_of, model_of, model_words, scaled_next_scores
 from .wfa import WFA
 
 # EM of the weights: its largest number of iterations, and the change of every weight below which it ends.
@@ -49,8 +49,9 @@ class Mixture:
     alphabet: Alphabet | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "models", tuple(self.models))
+        object.__setattr__(self, "models", check_models(self.models))
         object.__setattr__(self, "shares", float64_array("shares", self.shares))
+        check_type("alphabet", self.alphabet, Alphabet | None)
         check_shares(len(self.models), self.shares)
         common_alphabet(self.models)
 
@@ -67,14 +68,14 @@ class Mixture:
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of each word, shape (num_words,)."""
-        words = words.in_alphabet(self.alphabet, MODELS_ALPHABET)
+        words = model_words(words, self.alphabet)
         with np.errstate(over="ignore", invalid="ignore"):
             total: FloatArray = self.shares @ np.array([model.weights(words) for model in self.models])
         return total
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,), −∞ for 0; for long strings, too, whose weights may be too small for float64."""
-        trie = Trie.of(words.in_alphabet(self.alphabet, MODELS_ALPHABET), self.num_symbols)
+        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         scores, exponents = self.scaled_next_scores(trie)
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log2(np.abs(scores[trie.ends, -1]))
@@ -124,6 +125,12 @@ def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
         factors[start:end], powers = np.frexp(factors[above] * scores[above, trie.symbol[start:end]])
         exponents[start:end] = exponents[above] + powers
     return scores * factors[:, None], exponents
+
+
+def check_models(models: Sequence[Model]) -> tuple[Model, ...]:
+    """Return the models of a mixture as a tuple. Raises TypeError unless they are a sequence of models."""
+    check_type("models", models, Sequence)
+    return tuple(model_of(model, f"models[{number}]") for number, model in enumerate(models))
 
 
 def check_shares(num_models: int, shares: FloatArray) -> None:
@@ -176,7 +183,8 @@ def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | Non
     RecipeError
         If there are no models, their symbols differ, the weights are not possible, or the direct sum would be too large.
     """
-    shares = np.full(len(models), 1 / max(len(models), 1)) if weights is None else np.array(weights, dtype=np.float64)
+    models = check_models(models)
+    shares = np.full(len(models), 1 / max(len(models), 1)) if weights is None else float64_array("weights", weights)
     check_shares(len(models), shares)
     parts: list[tuple[Model, float]] = []
     for model, share in zip(models, shares.tolist(), strict=True):
@@ -228,6 +236,7 @@ def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixt
         If there are no models, their symbols differ, there are no validation strings, or no model gives any of them a positive
         weight.
     """
+    models = check_models(models)
     if not models:
         raise RecipeError("a mixture needs at least one model; got none")
     alphabet = common_alphabet(models)

@@ -118,6 +118,9 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "draw": {"model": HALVES, "num_strings": 3, "seed": 0, "max_length": 10},
         "estimate_hankel": {"sample": SAMPLE, "basis": BASIS, "statistic": "string", "bounded": False},
         "evaluate": {"model": LINEAR, "test": TEST, "floor": 0.0},
+        "fit_mixture": {"models": [LINEAR, NGRAM], "validation": SAMPLE},
+        "Mixture": {"models": (LINEAR, NGRAM), "shares": np.ones(2) / 2, "alphabet": AB},
+        "mixture": {"models": [HALVES, HALVES], "weights": [0.5, 0.5]},
         "exact_hankel": {"weights": LINEAR.weights, "basis": BASIS, "statistic": "string", "bounded": False},
         "fit": {"hankel": HANKEL, "options": "SP", "rank": 1},
         "fit_strings": {"train": SAMPLE, "options": "HMM", "rank": 1, "validation": SAMPLE},
@@ -204,6 +207,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Trie.of": (Trie.of, {"words": TWO, "num_symbols": 2}),
     }
     models = {"WFA": LINEAR, "NLWFA": network, "NGram": NGRAM, "Uniform": Uniform(2), "Dyck": Dyck()}
+    models["Mixture"] = nlwfa_core.mixture([LINEAR, NGRAM])
     for kind, model in models.items():
         for name in ("states", "scaled_states", "next_scores", "scaled_next_scores"):
             if hasattr(model, name):

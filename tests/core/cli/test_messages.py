@@ -36,8 +36,8 @@ MESSAGES = {
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'mse'",
     "learn": (
-        "No such command 'learn'; the commands are fit, select-rank, rank, reproduce, sweep, fit-values, score-values, export, "
-        "sample, lab, score, weights, next, generate. See nlwfa --help."
+        "No such command 'learn'; the commands are fit, select-rank, rank, mix, reproduce, sweep, fit-values, score-values, "
+        "export, sample, lab, score, weights, next, generate. See nlwfa --help."
     ),
     "generate english -o new": ("No such command 'english'; the commands are dyck, automaton, squared. See nlwfa generate --help."),
     "lab --port 0": "--port must be between 1 and 65,535; got 0",
