@@ -48,9 +48,12 @@ def escape_markdown(text: str) -> str:
 def written_string(text: str) -> str:
     """Write a user's string as code in Markdown: in monospace, so that its brackets are easy to tell apart.
 
+    Streamlit looks for the names of icons even there, hence a word joiner as in `escape_markdown`.
+
     >>> written_string("[[]]"), written_string("a`b")
     ('`[[]]`', '``a`b``')
     """
+    text = re.sub(r":(?=material/|streamlit:)", ":\u2060", text)
     ticks = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
     space = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{ticks}{space}{text}{space}{ticks}"

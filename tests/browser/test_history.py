@@ -48,7 +48,7 @@ def test_delete_undo_and_a_bundle_from_one_lab_to_another(page: Page, lab: str, 
         tick(page)
         press(page, "history.open")
         expect(heading(page, "train")).to_be_visible()
-        expect(page.get_by_text("On the test strings")).to_be_visible()  # the result is there at once
+        expect(page.get_by_role("heading", name="On the test strings")).to_be_visible()  # the result is there at once
         expect(keyed(page, "rank").locator("input")).to_have_value("7")
         expect(keyed(page, "train.start")).to_have_count(0)
     assert found["errors"] == [] and found["requests"] == []

@@ -435,7 +435,7 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
     tabbed_to(page, keyed(page, "train.start"))
     page.keyboard.press("Enter")
     expect(keyed(page, "train.start")).to_have_count(0)
-    expect(page.get_by_text("On the test strings")).to_be_visible()
+    expect(page.get_by_role("heading", name="On the test strings")).to_be_visible()
     settled(page)
     visit(page, lab, "hankel", **recipe)
     drawn(page)

@@ -72,7 +72,7 @@ def test_a_training_begins_held_and_another_person_is_not_held_up(page: Page, ne
     press(other, "train.start")
     expect(keyed(other, "train.start")).to_have_count(0)
     settled(other)
-    expect(other.get_by_text("On the test strings")).to_be_visible()
+    expect(other.get_by_role("heading", name="On the test strings")).to_be_visible()
     other.goto(held)
     reaches(other, 0)
     settled(other)
