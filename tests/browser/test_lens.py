@@ -132,7 +132,7 @@ def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
 def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page: Page, lab: str) -> None:
     counted = frames(page)
     visit(page, lab, "hankel", num_strings=20_000, num_prefixes=1000, num_suffixes=1000, rank=5, learner="SP")
-    page.get_by_text("H − Ĥ", exact=True).click()
+    page.get_by_role("radio", name="H − Ĥ").click()
     expect(page.locator(".lens .matrix h4")).to_have_text("H − Ĥ, rank 5")
     settled(page)
     drawn(page)

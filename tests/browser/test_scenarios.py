@@ -369,6 +369,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         train(page)
         baseline = scores(page, SCORES)["SP"]
         press(page, "pins.A")
+        expect(keyed(page, "pins.A")).to_have_count(1)  # the button before it stays for a moment
         expect(keyed(page, "pins.A")).to_contain_text("A: SP, k = 2")
         settled(page)
         write(page, "rank", 3)
@@ -376,6 +377,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         train(page)
         changed = eventually(lambda: scores(page, SCORES)["SP"], lambda row: row != baseline)
         press(page, "pins.B")
+        expect(keyed(page, "pins.B")).to_have_count(1)  # the button before it stays for a moment
         expect(keyed(page, "pins.B")).to_contain_text("B: SP, k = 3")
         settled(page)
         go(page, "compare")
