@@ -214,6 +214,12 @@ def rank_revealed(student: Student) -> None:
     assert [broken["zero"], broken["negative"]] == ["149", "0"]  # as the answer says
     student.answers()
     student.goes_on()
+    student.does()
+    page.locator(".walk").get_by_role("slider").fill("3")
+    page.locator(".walk").get_by_role("button", name="Step", exact=True).dblclick()
+    expect(page.locator(".walk .said")).to_contain_text("No arrow reads [ after [")
+    student.answers()
+    student.goes_on()
     field = keyed(page, "predict.string").locator("input")
     for number, depth, weight in ((0, 1, "0.400758"), (0, 2, ""), (1, 3, ""), (1, 4, ""), (2, 5, "")):
         student.does(number)
@@ -290,6 +296,10 @@ def race(student: Student) -> None:
         eventually(lambda learner=learner: scores(page, SCORES)[learner]["WER"], wer)
     student.answers()
     student.finds_nothing_to_wait_for()
+    student.goes_on()
+    student.does()
+    expect(page.locator(".walk .said")).to_contain_text("Nothing is read yet")
+    student.answers()
     student.goes_on()
     student.does()
     eventually(lambda: [row[0] for row in rows(page, RUNS)], lambda found: "SP, k = 10" in found)
@@ -455,6 +465,7 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
         "compare": "learners",
         "take_away": "take_away.run.py",
         "history": "history.filter",
+        "practice": "practice.next",
     }
     assert {*controls, "train", "hankel", "status"} == set(PATHS)  # Status has nothing to press
     for path, key in controls.items():
