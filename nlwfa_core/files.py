@@ -90,6 +90,8 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
         If it does not exist, can't be read or is larger than `max_bytes`.
     """
     try:
+        if path.is_dir():
+            raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
         size = path.stat().st_size
         limits.check_at_most(f"the size of {path} in bytes", size, max_bytes)
         return path.read_bytes()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .. import limits
 from ..errors import RecipeError, check_between, check_one_of, plural
 from .terminal import Force, Model, Output, Seed, check_new_file, read_model, write_file
 
@@ -69,12 +70,12 @@ def sample(
     frequent strings first.
     """
     from ..lab.tables import drawn_warnings
-    from ..models.sampling import MAX_DRAWN, MAX_DRAWN_LENGTH, draw
+    from ..models.sampling import draw
 
     if force and out is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")
-    check_between("the number of strings to draw", num_strings, 1, MAX_DRAWN)
-    check_between("the maximum length", max_length, 1, MAX_DRAWN_LENGTH)
+    check_between("--num-strings", num_strings, 1, limits.most("generated_strings"))
+    check_between("--max-length", max_length, 1, limits.most("string_length"))
     check_new_file(out, force)
     saved = read_model(model)
     drawn = draw(saved.model, num_strings, seed, max_length)

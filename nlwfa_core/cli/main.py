@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .. import limits
 from ..errors import RecipeError, check_between, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
@@ -124,6 +125,7 @@ def _add_generator(source: str, own: Options, text: str) -> None:
     ) -> Output:
         for path in (out, solution):
             check_new_file(path, force)
+        check_between("--num-strings", num_strings, 1, limits.most("generated_strings"))
         recipe = with_fields(Recipe(), {**field_values, "source": source, "num_strings": num_strings})
         return _write_strings(recipe.data, out, solution)
 

@@ -10,7 +10,8 @@ from .. import limits
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..files import SHA256, FileShelf, from_json, to_json
-from ..sources.recognition import reading_of
+from ..sources.files import clean, first_rows
+from ..sources.recognition import kind_of, reading_of
 from .terminal import errors_naming, file_name, read_bytes
 
 # The key of a file in a sweep, which is also the name of its option -> the field of a recipe that holds the file's hash.
@@ -60,6 +61,8 @@ def read_sweep(
     RecipeError
         If a file can't be read.
     """
+    if kind := kind_of(first_rows(clean(content))):
+        raise RecipeError(f"a sweep must be a JSON file with base, learners, ranks, …; got {kind}")
     lists: Any = from_json(content)
     if not isinstance(lists, dict):
         return content, []

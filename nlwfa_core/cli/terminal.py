@@ -89,6 +89,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         warnings.simplefilter("ignore")  # users find everything that they need to know in the notes
     try:
         limits.check_settings()
+        _check_options(app, sys.argv[1:] if arguments is None else arguments)
         outcome = app(args=arguments, prog_name="nlwfa", standalone_mode=False)
         if isinstance(outcome, Output):
             _print(outcome)
@@ -105,6 +106,30 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         return 0  # from typer, when a reader such as `head` closes the pipe before the help text ends
     except MemoryError as error:
         return _fail(sentence_of(error))
+
+
+def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
+    """Raise RecipeError if an option with one value is used twice, or if a path is empty, as from a shell variable without a value.
+
+    Other errors are left to the parser itself.
+    """
+    command, path, rest = typer.main.get_command(app), ["nlwfa"], list(arguments)
+    while rest and (commands := getattr(command, "commands", {})) and rest[0] in commands:
+        command, path, rest = commands[rest[0]], [*path, rest[0]], rest[1:]
+    help_line = f"See {' '.join(path)} --help."
+    try:
+        context = command.context_class(command, info_name=path[-1])
+        values, _, order = command.make_parser(context).parse_args(args=rest)
+    except typer.TyperException:
+        return
+    for option in dict.fromkeys(order):
+        name = option.opts[-1]
+        if order.count(option) > 1 and not getattr(option, "multiple", False) and not getattr(option, "is_flag", False):
+            raise RecipeError(f"{name} can be used only once; got it {order.count(option)} times. {help_line}")
+        kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
+        if kind is Path and values.get(option.name or "") == "":
+            typed_name = name if name.startswith("-") else name.upper()
+            raise RecipeError(f"{typed_name} must be a path; got an empty text. {help_line}")
 
 
 def _print(output: Output) -> None:
@@ -235,6 +260,8 @@ def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Samp
     RecipeError
         If the file can't be read, or is of another format and `max_distinct` is not None.
     """
+    if path.is_dir():
+        raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
     try:
         with path.open("rb") as file, errors_naming(path):
             head = file.read(PIECE_BYTES)
@@ -330,6 +357,8 @@ def _holds_model(directory: Path) -> bool:
 
 def check_new_file(path: Path | None, force: bool) -> None:
     """Raise RecipeError if a file would be replaced without `force`. Devices and pipes can be written to at any time."""
+    if path is not None and path.is_dir():
+        raise RecipeError(f"can't write {path}: it is a folder, and a file is needed")
     if path is not None and path.is_file() and not force:
         raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
     if path is not None and not path.parent.is_dir():

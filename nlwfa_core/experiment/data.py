@@ -22,6 +22,8 @@ from .recipe import DataRecipe
 
 # Largest share of a file's strings for validation, and for testing.
 LARGEST_SHARE = 1 / 5
+# A solution's probabilities of equal strings may differ by this share, because they are rounded to some digits.
+SOLUTION_ERROR = 1e-4
 # Streams of random numbers under one seed. Training strings use the seed itself.
 VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
 
@@ -167,7 +169,23 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
 
 
 def file_test_set(file: StringFile, solution: FloatArray | None = None, model: Model | None = None) -> TestSet:
-    """Make the test set of a file's strings, with a solution, the true model, both or neither; see `TestSet.of`."""
+    """Make the test set of a file's strings, with a solution, the true model, both or neither; see `TestSet.of`.
+
+    Raises
+    ------
+    RecipeError
+        If the solution has another length than the file, or gives two equal strings different probabilities: it then belongs to
+        another file.
+    """
+    if solution is not None and len(solution) == len(file.words):
+        first, string = distinct(file.words)
+        differing = np.abs(solution - solution[first][string]) > SOLUTION_ERROR * np.maximum(solution, solution[first][string])
+        for row in np.flatnonzero(differing)[:1].tolist():
+            other = int(first[string[row]])
+            raise RecipeError(
+                f"the solution must give equal strings equal probabilities; got {solution[other]:.6g} and {solution[row]:.6g} for "
+                f"strings {other + 1:,} and {row + 1:,}, which are equal: it belongs to another file"
+            )
     return TestSet.of(file.words, file.alphabet, file.counts, solution, model)
 
 

@@ -353,6 +353,8 @@ def _error_of(error: ValidationError, names: Iterable[str]) -> RecipeError:
         allowed = f"be {bounds[0]}"
     elif kind == "tuple_type":
         allowed = "be a list"
-    else:  # such as "Input should be a valid integer, unable to parse string as an integer"
+    elif kind.startswith("int_"):
+        allowed = "be a whole number"
+    else:  # such as "Input should be a valid number, unable to parse string as a number"
         allowed = first["msg"].partition(" should ")[2].partition(", ")[0]
     return FieldError(f"{field} must {allowed}; got {repr(first['input'])[:60]}", field)

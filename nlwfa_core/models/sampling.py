@@ -16,7 +16,7 @@ from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
 from .model import HasModel, Model, alphabet_of, model_of, next_distributions, scaled_next_scores
 
-MAX_DRAWN, MAX_DRAWN_LENGTH = 1000, 100  # on a page and at the command line, where somebody waits
+MAX_DRAWN, MAX_DRAWN_LENGTH = 1000, 100  # on a page, where somebody waits
 ROUNDING = 1e-12
 
 

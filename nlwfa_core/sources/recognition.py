@@ -68,6 +68,8 @@ def _encoding(head: bytes) -> str:
 
 STRINGS, SOLUTION, MODEL = "a PAutomaC file of strings", "a PAutomaC solution", "a PAutomaC model"
 TARGET = "a SPiCe target file (the next symbols of prefixes)"
+SAVED_MODEL = "the model.json of a model that nlwfa wrote"
+SAVED_MODEL_FIELDS = ('{"format":', '"symbols":', '"kind":')  # a model.json begins with the first, and has the others
 
 
 def check_kind(rows: Sequence[str], wanted: str) -> None:
@@ -90,8 +92,10 @@ def check_kind(rows: Sequence[str], wanted: str) -> None:
 
 
 def kind_of(rows: Sequence[str]) -> str:
-    """Name the kind of a PAutomaC or SPiCe file, recognised by its first lines that are not blank; empty for any other file."""
+    """Name the kind of a PAutomaC or SPiCe file or saved model by its first lines that are not blank; empty for other files."""
     first, second = (*rows[:2], "", "")[:2]
+    if first.startswith(SAVED_MODEL_FIELDS[0]) and all(name in first for name in SAVED_MODEL_FIELDS):
+        return SAVED_MODEL
     if SECTION.fullmatch(first.strip()) and ("(state" in first or ENTRY.fullmatch(second.strip())):
         return MODEL
     if second and has_header(first) and states_its_length(second):

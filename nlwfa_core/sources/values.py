@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import check_types
+from ..errors import FormatError, check_types
 from ..hankel.values import ValuedStrings
 from ..strings.grouping import distinct
 from ..strings.words import Alphabet, FloatArray, Words
-from .files import CsvCells, bytes_of, clean, encode_cells, finite, new_symbol_notes
+from .files import CsvCells, bytes_of, clean, encode_cells, finite, new_symbol_notes, quoted
+
+CONSTANTS = ("inf", "infinity", "nan")  # words that are numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,13 @@ def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tup
     values = array("d")
 
     def read(texts: list[str], lines: list[int]) -> None:
-        values.extend(map(finite, texts, lines))
+        try:
+            values.extend(map(finite, texts, lines))
+        except FormatError as error:
+            if error.line == 1 and not values and texts[0].strip().isalpha() and texts[0].strip().lower() not in CONSTANTS:
+                header = "the first line must be the header string,value, or a string and a finite number"
+                raise FormatError(f"{header}; got {quoted(texts[0])} in the second column", 1) from None
+            raise
 
     table = CsvCells(cleaned, "value", alphabet, notes, read)
     parts, full = encode_cells(table.cells(), table.in_tokens, alphabet)

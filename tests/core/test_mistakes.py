@@ -277,7 +277,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "transitions must be an array of numbers; got rows of different lengths",
     ),
-    "a recipe's rank": (lambda: Recipe(learning={"rank": 2.5}), RecipeError, "rank must be a valid integer; got 2.5"),
+    "a recipe's rank": (lambda: Recipe(learning={"rank": 2.5}), RecipeError, "rank must be a whole number; got 2.5"),
 }
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.cli.main import main
+from nlwfa_core.models.files import SavedModel, save_model
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet
 
 FIT = "fit --train train --learner SP --rank 2 --out new"
 RANKS = "select-rank --train train --validation train --learner SP --ranks"
@@ -102,6 +105,102 @@ MESSAGES = {
     "fit --train train --learner SP --rank 2 --out foreign --force": (
         "foreign exists, and its model.safetensors was not written by nlwfa: choose another folder"
     ),
+    # A file of another kind, a folder or nothing where a file is needed.
+    "fit --train model --learner SP --rank 2 --out new": "can't read model: it is a folder, and a file is needed",
+    "score --model model --test notes": "can't read notes: it is a folder, and a file is needed",
+    "score --model model --test train --true-model model": "can't read model: it is a folder, and a file is needed",
+    "fit --train= --learner SP --rank 2 --out new": "--train must be a path; got an empty text. See nlwfa fit --help.",
+    "fit --train train --learner SP --rank 2 --out=": "--out must be a path; got an empty text. See nlwfa fit --help.",
+    "export --model model --to dot -o notes": "can't write notes: it is a folder, and a file is needed",
+    "fit --train model/model.json --learner SP --rank 2 --out new": (
+        "model/model.json: this must be a file of strings; got the model.json of a model that nlwfa wrote"
+    ),
+    "fit --train model/model.safetensors --learner SP --rank 2 --out new": (
+        "model/model.safetensors: the file must be text saved as UTF-8; got a safetensors file (a model's arrays)"
+    ),
+    "fit --train true.model --learner SP --rank 2 --out new": "true.model: this must be a file of strings; got a PAutomaC model",
+    "fit --train solution --learner SP --rank 2 --out new": "solution: this must be a file of strings; got a PAutomaC solution",
+    "score --model model --test train --solution train": (
+        "train: this must be a PAutomaC solution; got a PAutomaC file of strings"
+    ),
+    "score --model model --test train --solution true.model": "true.model: this must be a PAutomaC solution; got a PAutomaC model",
+    "score --model model --test train --solution model/model.json": (
+        "model/model.json: this must be a PAutomaC solution; got the model.json of a model that nlwfa wrote"
+    ),
+    "score --model model --test train --true-model model/model.json": (
+        "model/model.json: this must be a PAutomaC model; got the model.json of a model that nlwfa wrote"
+    ),
+    "score --model model --test train --true-model train": ("train: this must be a PAutomaC model; got a PAutomaC file of strings"),
+    "score --model model --test train --solution solution": (
+        "the solution must give equal strings equal probabilities; got 0.2 and 0.3 for strings 1 and 2, which are equal: it "
+        "belongs to another file"
+    ),
+    "score --model model --test short.solution": "short.solution: this must be a file of strings; got a PAutomaC solution",
+    "score --model model --test train --solution short.solution": (
+        "the solution must have one probability per test string; got 2 for 6"
+    ),
+    "rank --model model --prefixes train --targets solution --out new": (
+        "solution: this must be a SPiCe target file (the next symbols of prefixes); got a PAutomaC solution"
+    ),
+    "sweep train --out new": "train: a sweep must be a JSON file with base, learners, ranks, …; got a PAutomaC file of strings",
+    "sweep model/model.json --out new": (
+        "model/model.json: a sweep must be a JSON file with base, learners, ranks, …; got the model.json of a model that "
+        "nlwfa wrote"
+    ),
+    "score --model model --test words": "words: string 1: symbol 'the' is not in the model's alphabet of 2 symbols: 0, 1",
+    "fit --train counts --learner SP --rank 2 --out new": "counts: line 1: a count must be a whole number; got '1.5'",
+    "fit --train three --learner SP --rank 2 --out new": (
+        "three: a table of strings must have 2 columns, string and count; got 3 columns, separated by commas: 'the cat', '3', 'x' "
+        "(if these are lines of tokens, set the format to tokens)"
+    ),
+    "fit --train train --learner SP --rank 2 --format csv --out new": (
+        "train: line 1: expected 2 columns, string and count; got 1 column"
+    ),
+    "fit-values --train counted --learner SP --rank 2 --out new": (
+        "counted: line 1: the first line must be the header string,value, or a string and a finite number; got 'n' in the second "
+        "column"
+    ),
+    # Options
+    "next --model model --prefix 0 --prefix 1": "--prefix can be used only once; got it 2 times. See nlwfa next --help.",
+    "generate dyck -n 3 -o new -n 4": "--num-strings can be used only once; got it 2 times. See nlwfa generate dyck --help.",
+    "generate dyck -n 0 -o new": "--num-strings must be between 1 and 1,000,000; got 0",
+    "sample --model model -n 0": "--num-strings must be between 1 and 1,000,000; got 0",
+    "sample --model model --max-length 0": "--max-length must be between 1 and 10,000; got 0",
+    "fit --preset best --learner SP --rank 7 --statistic string --train train --validation train --out new": (
+        "--preset best chooses learner, rank and options itself: leave out --learner, --rank, --statistic"
+    ),
+    "fit --preset best --train train --out new": "--preset best chooses by validation strings, so --validation is needed",
+    f"{FIT} --validation train": (
+        "--validation has no effect with --learner SP --refine none; it needs --refine likelihood, --starts or --preset best"
+    ),
+    f"{FIT} --dropout 0.1": "--dropout has no effect with --learner SP --refine none; it needs --refine likelihood",
+    f"{FIT} --batch 9": "--batch has no effect with --learner SP --refine none; it needs --refine likelihood",
+    f"{FIT} --restarts 2": "--restarts has no effect with --learner SP --refine none; it needs --refine likelihood",
+    f"{FIT} --hidden 2,1,2": "--hidden has no effect with --learner SP; it needs --learner fac.non, tran.non or both.non",
+    "fit --train train --learner SP --rank 2 --out model": (
+        "model exists and holds a model, which --force replaces; otherwise choose another folder"
+    ),
+    "select-rank --train train --learner SP --ranks 2": "choose the rank either by --validation or by --folds; got neither",
+    "select-rank --train train --learner SP --ranks 2 --folds 1": (
+        "folds must be between 2 and 6 (at most one for each string); got 1"
+    ),
+    "score --model model --test train --floor -1": "floor must be at least 0 (no floor) and below 1; got -1.0",
+    "score --model model --test train --against none": (
+        "a model must be a folder that nlwfa wrote, or a file in it; none does not exist"
+    ),
+}
+MODEL = (
+    "I: (state)\n(0) 1\nF: (state)\n(0) 0.5\nS: (state,symbol)\n"
+    "(0,0) 0.5\n(0,1) 0.5\nT: (state,symbol,state)\n(0,0,0) 1\n(0,1,0) 1\n"
+)
+FILES = {
+    "true.model": MODEL,
+    "solution": "6\n0.2\n0.3\n0.1\n0.2\n0.1\n0.2\n",
+    "short.solution": "2\n0.25\n0.125\n",
+    "words": "the cat\nthe dog\n",
+    "counts": "the cat,1.5\nthe dog,2\nthe cat sat,1\nthe dog sat,1\n",
+    "three": "the cat,3,x\nthe dog,2,y\na cat,2,z\n",
+    "counted": "sentence,n\nthe cat,3\nthe dog,2\n",
 }
 
 
@@ -113,6 +212,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, file in (("notes", "a.txt"), ("foreign", "model.safetensors")):
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("mine")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    model = WFA([1.0], [[[0.25]], [[0.25]]], [0.5])
+    save_model(tmp_path / "model", SavedModel(model, Alphabet.numbered(2), {}))
     return tmp_path
 
 
@@ -125,6 +228,54 @@ def test_a_wrong_command_line_gets_one_clear_sentence(
     out, err = capsys.readouterr()
     assert (code, out, err.replace(str(place), "PLACE")) == (2, "", f"error: {message}\n")
     assert sorted((path, path.read_bytes()) for path in place.rglob("*") if path.is_file()) == before
+
+
+SENTENCES = ("the dog ran", "the cat sat", "a big dog ran", "the cat ran")
+READINGS = {
+    "an index column": (
+        ",string,count",
+        "{row},{text},{count}",
+        "csv",
+        "strings in the column 'string', counts in 'count'; the first column only numbers the rows",
+    ),
+    "an index column without names": (
+        "",
+        "{row},{text},{count}",
+        "csv",
+        "the number after each line's last comma is its count; as the format tokens it would be text; the first column only "
+        "numbers the rows",
+    ),
+    "semicolons": (
+        "",
+        "{text};{count}",
+        "csv",
+        "the number after each line's last semicolon is its count; as the format tokens it would be text",
+    ),
+    "tabs": (
+        "",
+        "{text}\t{count}",
+        "csv",
+        "the number after each line's last tab is its count; as the format tokens it would be text",
+    ),
+    "other names of columns": ("sentence,n", "{text},{count}", "csv", "strings in the column 'sentence', counts in 'n'"),
+    "lists in JSON": ("", '["{text}"]', "json", "each line a list of symbols"),
+    "plain lines": ("", "{text}", "tokens", ""),
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_a_command_says_how_it_read_a_table(place: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of strings and counts is never taken for lines of tokens: 7 words, and as many strings as the counts say."""
+    header, form, format, detail = READINGS[name]
+    lines = [form.format(row=row, text=text, count=row + 2) for row, text in enumerate(SENTENCES)]
+    command = "fit --train table --learner SP --rank 1 --prefixes 4 --suffixes 4 --out new"
+    if format == "json":
+        lines = [line.replace(" ", '", "') for line in lines]
+    (place / "table").write_text("\n".join([*filter(None, [header]), *lines]) + "\n")
+    assert main(command.split()) == 0
+    out, err = capsys.readouterr()
+    assert err == f"table: read as {format}: 7 symbols: a big cat dog ran sat the{'; ' * bool(detail)}{detail}\n"
+    assert f"strings  {2 + 3 + 4 + 5 if format == 'csv' else 4}, 4 of them distinct" in out
 
 
 FIELDS = "base, learners, ranks, statistics, transforms, sample_sizes, seeds, num_seeds, new_strings"

@@ -43,7 +43,7 @@ def test_boundary_symbols_follow() -> None:
     ("fields", "message"),
     [
         ({"ranks": 3}, "'ranks' is not a field"),
-        ({"rank": "many"}, "rank must be a valid integer; got 'many'"),
+        ({"rank": "many"}, "rank must be a whole number; got 'many'"),
         ({"hidden": "2,x"}, "hidden must be whole numbers .*; got '2,x'"),
     ],
 )

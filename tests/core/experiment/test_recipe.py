@@ -68,7 +68,7 @@ BAD = [
     (HankelRecipe, {"statistic": "bigram"}, "^statistic must be one of string, .*; got 'bigram'"),
     (HankelRecipe, {"num_prefixes": 50_001}, "num_prefixes must be at most 50,000; got 50001"),
     (LearningRecipe, {"rank": 0}, "rank must be at least 1; got 0"),
-    (LearningRecipe, {"rank": 2.5}, "rank must be a valid integer; got 2.5"),
+    (LearningRecipe, {"rank": 2.5}, "rank must be a whole number; got 2.5"),
     (LearningRecipe, {"learner": "RNN"}, "^learner must be one of SP, fac.non, tran.non, both.non, .*; got 'RNN'"),
     (LearningRecipe, {"rate_transitions": 0}, "rate_transitions must be above 0; got 0"),
     (LearningRecipe, {"rate_transitions": float("inf")}, "rate_transitions must be .*; got inf"),

@@ -128,7 +128,7 @@ REFUSED = {
     "a model's arrays": (b"\x58" + bytes(7) + b'{"initial":', "the file must be text saved as UTF-8; got a safetensors file"),
     "a saved model": (
         b'{"format": 2, "symbols": ["a"], "info": {}, "kind": "WFA"}\n',
-        "got the fields 'format', 'symbols', 'info', 'kind'",
+        "this must be a file of strings; got the model.json of a model that nlwfa wrote",
     ),
     "a document": (b'[\n  "ab",\n  "b"\n]\n', "the file begins like JSON, so each of its lines must be JSON"),
     "one list": (b'["ab", "b"]\n', "each string must be on a line of its own, as in .*; got one JSON list"),

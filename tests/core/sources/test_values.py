@@ -32,7 +32,7 @@ def test_tokens_in_a_file_of_values() -> None:
         (b"ab,1_0\n", "line 1: expected a finite number; got '1_0'"),
         (b"ab,\n", "line 1: expected a finite number; got ''"),
         (b"string,value\nab\n", "line 2: expected 2 columns, string and value; got 1 column"),
-        (b"string,count\nab,1\n", "line 1: expected a finite number; got 'count'"),
+        (b"string,count\nab,1\n", "line 1: the first line must be the header string,value, .*; got 'count' in the second column"),
         (b"string,value\n", "the file has no strings"),
         (b",1\n", "every string is empty"),
         (b"ab,1\nb,1\nab,2\n", "string 'ab' must have one value; got 1.0 and 2.0"),
