@@ -2,9 +2,9 @@
 
 Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product of the values of each string.
 
-In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `norm`, `distance`, `relative_entropy`; `singular_value_automaton`
-and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the rule of `rounding` allows
-counts as zero, so "minimal" and "equal" mean: up to rounding.
+In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `norm`, `distance`, `relative_entropy`;
+`singular_value_automaton` and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the
+rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
 
 Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms and relative entropy); Balle,
 Panangaden and Precup 2015 and 2019 (singular value automata); Rabiner 1989 (forward–backward, Viterbi).
@@ -12,6 +12,7 @@ Panangaden and Precup 2015 and 2019 (singular value automata); Rabiner 1989 (for
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +82,42 @@ def equivalent(left: WFA, right: WFA) -> bool:
         If the automata do not have the same symbols.
     """
     return minimise(left - right).num_states == 0
+
+
+@check_types
+def counterexample(left: WFA, right: WFA) -> Word | None:
+    """Find the shortest string to which two automata give different weights; None if they compute the same function.
+
+    Of equally short strings it is the first in the order of the symbols of `left`. Words are tried by length; one whose state in an
+    automaton of f − g lies in the span of the states before it is not continued, because its continuations can't be the first to
+    differ (Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
+
+    >>> once, often = WFA([1, 0], [[[0, 1], [0, 0]]], [0, 1]), WFA([1, 0], [[[0, 1], [0, 1]]], [0, 1])
+    >>> counterexample(once, often), counterexample(once, once)
+    ((0, 0), None)
+
+    Raises
+    ------
+    RecipeError
+        If the automata do not have the same symbols.
+    """
+    difference = trim(left - right)
+    basis = np.zeros((0, difference.num_states))
+    waiting: deque[tuple[Word, FloatArray, FloatArray]] = deque([((), difference.initial, np.abs(difference.initial))])
+    while waiting:
+        word, state, bound = waiting.popleft()
+        weight, most = float(state @ difference.termination), float(bound @ np.abs(difference.termination))
+        if abs(weight) > RELATIVE_ERROR * most:
+            return word
+        direction = _outside(basis, state, bound)
+        if direction is None:
+            continue
+        basis = np.vstack((basis, direction))
+        size = np.abs(state).max()  # a power of two changes no digit; long words would underflow
+        scale = 2.0 ** -np.floor(np.log2(size))
+        for symbol, (A, magnitude) in enumerate(zip(difference.transitions, difference.magnitudes, strict=True)):
+            waiting.append(((*word, symbol), scale * state @ A, scale * bound @ magnitude))
+    return None
 
 
 @check_types
@@ -388,19 +425,32 @@ def _onto_reachable(wfa: WFA) -> WFA:
     waiting = [(wfa.initial, np.abs(wfa.initial))]
     while waiting:
         state, bound = waiting.pop(0)
-        # Twice: one projection leaves an error where the state is almost in the span.
-        rest = state - (state @ basis.T) @ basis
-        rest = rest - (rest @ basis.T) @ basis
-        length = float(np.linalg.norm(rest))
-        if length <= RELATIVE_ERROR * float(np.linalg.norm(bound)):
+        row = _outside(basis, state, bound)
+        if row is None:
             continue
-        row = rest / length
         basis = np.vstack((basis, row))
         waiting += [(row @ A, np.abs(row) @ magnitude) for A, magnitude in zip(wfa.transitions, wfa.magnitudes, strict=True)]
     magnitude = np.abs(basis)
     transitions = _without_noise(basis @ wfa.transitions @ basis.T, magnitude @ wfa.magnitudes @ magnitude.T)
     ends = [_without_noise(basis @ end, magnitude @ np.abs(end)) for end in (wfa.initial, wfa.termination)]
     return WFA(ends[0], transitions, ends[1], wfa.alphabet)
+
+
+def _outside(basis: FloatArray, state: FloatArray, bound: FloatArray) -> FloatArray | None:
+    """Return the direction of the part of a state outside the span of a basis; None if the state lies in it, up to rounding.
+
+    Parameters
+    ----------
+    basis : array, shape (num_vectors, num_states)
+        Orthonormal rows.
+    bound : array, shape (num_states,)
+        The sizes of the numbers whose sums the state's entries are.
+    """
+    # Twice: one projection leaves an error where the state is almost in the span.
+    rest = state - (state @ basis.T) @ basis
+    rest = rest - (rest @ basis.T) @ basis
+    length = float(np.linalg.norm(rest))
+    return None if length <= RELATIVE_ERROR * float(np.linalg.norm(bound)) else rest / length
 
 
 def _without_noise(products: FloatArray, bounds: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from nlwfa_core import WFA, Alphabet, RecipeError, Words
 from nlwfa_core.models.algebra import (
     approximate,
     backward,
+    counterexample,
     distance,
     equivalent,
     forward,
@@ -244,3 +245,32 @@ def test_symbols_are_matched_by_name() -> None:
             ab + other
     with pytest.raises(TypeError):
         ab + 1  # type: ignore[operator]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**31), st.integers(1, 3), st.integers(1, 3), st.integers(0, 30))
+def test_the_counterexample_is_the_first_string_that_differs(seed: int, left: int, right: int, change: int) -> None:
+    """Of all strings by length and then in the order of the symbols. Small whole numbers, so that many strings agree."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(k: int) -> WFA:
+        return WFA(rng.integers(-1, 2, k), rng.integers(-1, 2, (2, k, k)), rng.integers(-1, 2, k))
+
+    f = drawn(left)
+    g = drawn(right) if change % 2 else WFA(f.initial, f.transitions * (1 + (rng.random(f.transitions.shape) < 0.1)), f.termination)
+    differing = np.flatnonzero(np.abs(values(f - g, LONG)) > 1e-9)
+    # Two functions of k and l states that agree up to k + l - 1 symbols are equal (Tzeng 1992).
+    expected = LONG[int(differing[0])] if len(differing) else None
+    assert counterexample(f, g) == expected and equivalent(f, g) is (expected is None)
+
+
+def test_counterexamples_worked_out_by_hand() -> None:
+    once = WFA([1, 0], [[[0, 1], [0, 0]], [[1, 0], [0, 1]]], [0, 1], AB)  # exactly one a
+    odd = WFA([1, 0], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]], [0, 1], AB)
+    assert counterexample(once, odd) == (0, 0, 0)  # aaa, not b's among them
+    assert counterexample(odd, odd + 0 * once) is None and counterexample(odd, 1.0000001 * odd) == (0,)
+    tiny = WFA([1], [[[0.1]], [[0.1]]], [1], AB)
+    far = WFA(np.eye(40)[0], np.stack([0.01 * np.eye(40, k=1)] * 2), np.eye(40)[39], AB)  # differs at 39 symbols, by 1e-78
+    assert counterexample(tiny, tiny) is None and counterexample(far, 0 * far) == (0,) * 39
+    with pytest.raises(RecipeError, match="two automata must have the same symbols"):
+        counterexample(once, WFA([1], [[[1]]], [1]))
