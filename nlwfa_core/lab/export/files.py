@@ -15,7 +15,7 @@ from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
 from ...learning.spectral import linear_loss
 from ...metrics.scores import TestSet
-from ...models.files import SavedModel, save_model
+from ...models.files import MODEL_FILES, SavedModel, save_model
 from ...models.wfa import WFA
 from ...sources.pautomac import write_pautomac, write_solution
 from ...strings.sample import Sample
@@ -27,15 +27,19 @@ AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac,
 
 
 def model_files(result: Result) -> dict[str, bytes]:
-    """Write a run's model in the form that `load_model` reads; a linear model also as text, in all formats that can express it."""
+    """Write a run's model as `saved_files` does."""
+    return saved_files(SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}))
+
+
+def saved_files(saved: SavedModel) -> dict[str, bytes]:
+    """Write a model in the form that `load_model` reads; a linear model also as text, in all formats that can express it."""
     with TemporaryDirectory() as folder:
-        info = {"recipe": result.recipe.model_dump(mode="json")}
-        save_model(Path(folder), SavedModel(result.model, result.alphabet, info))
-        files = {name: Path(folder, name).read_bytes() for name in ("model.json", "model.safetensors")}
-    if isinstance(result.model, WFA):
-        files["automaton.dot"] = dot(result.model, result.alphabet).encode()
-        files["automaton.json"] = weights_json(result.model, result.alphabet).encode()
-        files |= _automata(result.model)
+        save_model(Path(folder), saved)
+        files = {name: Path(folder, name).read_bytes() for name in MODEL_FILES}
+    if isinstance(saved.model, WFA):
+        files["automaton.dot"] = dot(saved.model, saved.alphabet).encode()
+        files["automaton.json"] = weights_json(saved.model, saved.alphabet).encode()
+        files |= _automata(saved.model)
     return files
 
 

@@ -1,0 +1,181 @@
+"""Challenges: languages and functions for which an automaton is to be made, and the check of an attempt.
+
+A file begins with a heading between two lines of `---` that has a title. Each challenge begins with a `## ` line, its title. Below
+it come the lines `name:` (its name in links) and `symbols:`, a blank line and the text, then lines `hint:`, and a solution: an
+automaton between ``` lines, as `draft.read_draft` reads it, and the text that explains it. Nothing in a file is executed.
+A teacher finds all of this explained in docs/tasks.md.
+
+An attempt is right if it computes the same function as the solution, whatever its states are (`models.algebra.equivalent`).
+Otherwise the shortest string with another weight is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import FormatError, RecipeError, plural
+from ...models.algebra import counterexample, minimise
+from ...models.wfa import WFA
+from ...strings.words import Alphabet
+from ..answers import Verdict
+from .draft import Draft, read_draft
+from .facts import all_words, longest_within, written
+
+FENCE = "```"
+MOST_COMPARED = 40  # strings that partial credit counts
+NEARLY = 0.01  # relative error of a weight that was rounded
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """A function for which an automaton is to be made.
+
+    Attributes
+    ----------
+    name, title, topic : str
+        Its name in links, its title, and the title of its file.
+    symbols : tuple of str
+    text : str
+        Markdown.
+    hints : tuple of str
+        Markdown, shown one after the other.
+    solution : Draft
+    explanation : str
+        Markdown: why the solution is one.
+    """
+
+    name: str
+    title: str
+    topic: str
+    symbols: tuple[str, ...]
+    text: str
+    hints: tuple[str, ...]
+    solution: Draft
+    explanation: str
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return Alphabet.of(self.symbols)
+
+    @property
+    def automaton(self) -> WFA:
+        """Return the automaton of the solution, over the challenge's symbols."""
+        return _over(self.solution, self.alphabet)
+
+    def check(self, draft: Draft) -> Verdict:
+        """Check an attempt. Rows with a mistake are left out, as in the drawing.
+
+        Raises
+        ------
+        RecipeError
+            If the attempt has no state, or reads symbols that the challenge does not have.
+        """
+        wfa, target = _over(draft, self.alphabet), self.automaton
+        smallest = minimise(target).num_states
+        word = counterexample(wfa, target)
+        if word is None:
+            spare = wfa.num_states - smallest
+            more = f" It has {plural(spare, 'state')} more than the smallest one." if spare else ""
+            return Verdict(1, f"Right: your automaton gives every string the weight that it should.{more}")
+        longest = longest_within(len(self.alphabet), MOST_COMPARED, 8)
+        words = all_words(len(self.alphabet), longest)
+        mine, theirs = (one.weights(words) for one in (wfa, target))
+        right = np.isclose(mine, theirs, rtol=1e-9, atol=1e-12)
+        own, wanted = wfa(word), target(word)
+        sentences = [
+            f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to {plural(longest, 'symbol')}.",
+            f"The shortest string with another weight is {self.alphabet.decode(word)}: yours gives {written(own)}, but it should "
+            f"be {written(wanted)}.",
+        ]
+        if wanted and abs(own - wanted) <= NEARLY * abs(wanted):
+            sentences.append("That is nearly right: write fractions such as 1/3 instead of rounded decimals.")
+        if wfa.num_states < smallest:
+            sentences.append(f"No automaton with {plural(wfa.num_states, 'state')} computes this function; it needs {smallest}.")
+        sentences += [f"A row was left out because of a mistake: {sentence}." for sentence in draft.mistakes[:1]]
+        # Half of the credit at most for strings that are right anyway, as most weights of 0 are.
+        return Verdict(0.5 * float(right.mean()), " ".join(sentences))
+
+
+def _over(draft: Draft, alphabet: Alphabet) -> WFA:
+    """Make a draft's automaton over an alphabet. Raises RecipeError if one of its arrows reads another symbol."""
+    wfa = Draft(draft.states, draft.arrows, (*draft.symbols, *alphabet.symbols)).automaton
+    assert wfa.alphabet is not None
+    read = {symbol for symbol, A in zip(wfa.alphabet.symbols, wfa.transitions, strict=True) if A.any()}
+    if surplus := sorted(read - set(alphabet.symbols)):
+        raise RecipeError(f"the strings of this task are over {', '.join(alphabet.symbols)}; an arrow reads {surplus[0]}")
+    order = [wfa.alphabet.symbols.index(symbol) for symbol in alphabet.symbols]
+    return WFA(wfa.initial, wfa.transitions[order], wfa.termination, alphabet)
+
+
+def read_challenges(folder: Path) -> dict[str, Challenge]:
+    """Read all challenges of a folder: name -> challenge, in the order of the files.
+
+    Raises
+    ------
+    RecipeError
+        If a file has an error, or two challenges have the same name; the message names the file and the line.
+    """
+    challenges: dict[str, Challenge] = {}
+    for path in sorted(folder.glob("*.md")):
+        try:
+            for challenge, line in _read_file(path.read_text(encoding="utf-8")):
+                if challenge.name in challenges:
+                    raise FormatError(f"another task is called {challenge.name!r} already", line)
+                challenges[challenge.name] = challenge
+        except RecipeError as error:
+            raise RecipeError(f"{path.name}: {error}") from None
+    return challenges
+
+
+def _read_file(text: str) -> list[tuple[Challenge, int]]:
+    lines = text.split("\n")
+    if lines[0].strip() != "---" or "---" not in lines[1:]:
+        raise FormatError("a file of automata to build must begin with its heading, between two lines of ---", 1)
+    end = lines.index("---", 1)
+    heading = re.fullmatch(r"title:\s*(.+)", "\n".join(lines[1:end]).strip())
+    if not heading:
+        raise FormatError("the heading must be a line title:", 2)
+    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
+    if not starts:
+        raise FormatError("a file needs at least one task: a line that begins with ##", end + 1)
+    return [
+        (_challenge(lines[start:stop], start + 1, heading[1].strip()), start + 1)
+        for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)
+    ]
+
+
+def _challenge(lines: list[str], first: int, topic: str) -> Challenge:
+    values = dict[str, str]()
+    for line, text in enumerate(lines[1:3], first + 1):
+        name, _, value = (part.strip() for part in text.partition(":"))
+        if name not in ("name", "symbols") or not value:
+            raise FormatError(f"expected name: and symbols: with their values below the title; got {text[:40]!r}", line)
+        values[name] = value
+    if len(values) < 2 or not re.fullmatch("[a-z0-9-]+", values["name"]):
+        raise FormatError("name: only small letters, digits and hyphens, and symbols: with spaces between them", first + 1)
+    fences = [index for index, line in enumerate(lines) if line.strip() == FENCE]
+    if len(fences) != 2:
+        raise FormatError(f"a task needs one solution, an automaton between two lines of {FENCE}", first)
+    hints = [index for index, line in enumerate(lines[: fences[0]]) if line.startswith("hint:")]
+    solution = read_draft("\n".join(lines[fences[0] + 1 : fences[1]]), first + fences[0] + 1)
+    challenge = Challenge(
+        name=values["name"],
+        title=lines[0][3:].strip(),
+        topic=topic,
+        symbols=tuple(values["symbols"].split()),
+        text="\n".join(lines[3 : min([*hints, fences[0]])]).strip(),
+        hints=tuple(lines[index].removeprefix("hint:").strip() for index in hints),
+        solution=solution,
+        explanation="\n".join(lines[fences[1] + 1 :]).strip(),
+    )
+    try:
+        challenge.automaton  # noqa: B018  # tries it
+    except RecipeError as error:
+        raise FormatError(str(error), first + fences[0]) from None
+    if not challenge.text or not challenge.hints or not challenge.explanation:
+        raise FormatError("a task needs a text, a line hint:, and below its solution the reason", first)
+    return challenge
