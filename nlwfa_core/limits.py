@@ -51,6 +51,13 @@ LIMITS = {
     "jobs": Limit(1_000, "runs waiting in the queue, of all sessions"),
     "session_jobs": Limit(200, "runs waiting in the queue, of one session"),
     "paused_jobs": Limit(6, "paused runs, each of which holds a process's memory"),
+    "class_sessions": Limit(200, "class sessions that are not deleted, of all teachers"),
+    "class_members": Limit(500, "people in a class session"),
+    "class_answers": Limit(50_000, "answers in a class session"),
+    "hand_ins": Limit(2_000, "hand-ins in a class session"),
+    "hand_in_characters": Limit(4_000, "characters of a hand-in"),
+    "answer_characters": Limit(2_000, "characters of a recorded answer"),
+    "nickname": Limit(30, "characters of a nickname"),
     "transition_numbers": Limit(100_000_000, "symbols × rank²: float64 numbers of a model"),
     "shifted_rows": Limit(200_000_000, "prefixes × symbols: integers of a Hankel matrix's row index"),
     "jacobian_numbers": Limit(

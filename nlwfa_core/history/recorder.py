@@ -29,6 +29,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..files import make_directory
+from .classes import Classes
 from .runs import Event, History, Run, read_run
 
 SERVERS = "servers"
@@ -158,6 +159,7 @@ class Recorder:
             with suppress(FileNotFoundError):
                 shutil.rmtree(self._home / "runs" / key)
             history.forget(key)
+        Classes(history.engine).forget_old()
 
 
 class Presence:

@@ -18,11 +18,13 @@ import sqlalchemy as sa
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.history import database
+from nlwfa_core.history.classes import Classes
 from nlwfa_core.history.database import FILE, VARIABLE, connect, describe
 from nlwfa_core.history.listing import Query, choices, get_runs, list_runs
 from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.history.runs import Event, History, Run
+from tests.core.history import test_classes as of_classes
 from tests.core.history import test_history as usual
 from tests.core.history.test_listing import ROWS
 from tests.core.small import all_runs, recipe_of, run_of, states
@@ -43,6 +45,12 @@ test_what_a_killed_server_has_left_is_marked_and_can_be_run_again = (
     usual.test_what_a_killed_server_has_left_is_marked_and_can_be_run_again
 )
 test_what_people_give_a_run_stays_when_it_is_run_again = usual.test_what_people_give_a_run_stays_when_it_is_run_again
+# Sessions of a class.
+test_answers_are_recorded_once_and_in_full = of_classes.test_answers_are_recorded_once_and_in_full
+test_closed_deleted_and_forgotten = of_classes.test_closed_deleted_and_forgotten
+test_hand_ins_and_leaving = of_classes.test_hand_ins_and_leaving
+test_limits_are_named = of_classes.test_limits_are_named
+test_thirty_members_answer_at_once = of_classes.test_thirty_members_answer_at_once
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="NLWFA_TEST_POSTGRES names no server")
 
@@ -85,6 +93,11 @@ def history(tmp_path: Path, place: Place) -> Iterator[History]:
     history.close()
 
 
+@pytest.fixture
+def room(history: History) -> Classes:
+    return Classes(history.engine)
+
+
 def test_the_tables_are_those_of_this_version(tmp_path: Path, history: History, place: Place) -> None:
     engine = connect(tmp_path)
     tables = sa.inspect(engine)
@@ -102,7 +115,8 @@ def test_the_tables_are_those_of_this_version(tmp_path: Path, history: History, 
 def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path, history: History) -> None:
     history.note(ROWS)
     with history.writing() as connection:
-        for step in ("DROP INDEX ix_runs_shown", "DROP TABLE owned", "UPDATE alembic_version SET version_num = '1'"):
+        class_tables = [f"DROP TABLE class_{name}" for name in ("sessions", "members", "answers", "hand_ins")]
+        for step in ("DROP INDEX ix_runs_shown", "DROP TABLE owned", *class_tables, "UPDATE alembic_version SET version_num = '1'"):
             connection.exec_driver_sql(step)
     assert len(states(tmp_path)) == len(ROWS)
     OwnList(history, "me").add([ROWS[0].key])

@@ -1,0 +1,406 @@
+"""Sessions of a class: who joined, where they are, what they answered and handed in.
+
+A session has a short code, with which students join, and a teacher's token. Whoever has the token can read everything in the
+session, reveal answers, close and delete it; the database holds only a hash of it. Members are pseudonyms (see `owners`), with
+the nicknames that they choose, or without. Each answer is a transaction of its own, so a server that dies loses none that it has
+acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from time import time
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..errors import RecipeError, check_at_least
+from ..limits import check_at_most, most
+from .database import reading
+from .runs import clean
+
+LETTERS = "CDFHJKMNPQRTVWXY34679"  # without those that look like another one, and without vowels, which make words
+CODE_LENGTH, CODE_ATTEMPTS = 5, 100
+KEEP_DAYS = 30
+KEEP_SECONDS = KEEP_DAYS * 24 * 3600
+MAX_NAME = 128  # characters of a task's name, and of a place
+
+JSON = sa.JSON(none_as_null=True)
+
+
+def _table(name: str, **columns: Any) -> sa.TableClause:
+    return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
+
+
+SESSIONS = _table("class_sessions", code=sa.Text, teacher=sa.Text, opened=sa.Float, closed=sa.Float, revealed=JSON)
+MEMBERS = _table("class_members", session=sa.Text, member=sa.Text, nickname=sa.Text, joined=sa.Float, place=sa.Text, seen=sa.Float)
+ANSWERS = _table(
+    "class_answers",
+    session=sa.Text,
+    member=sa.Text,
+    task=sa.Text,
+    seed=sa.BigInteger,
+    attempt=sa.Integer,
+    answer=sa.Text,
+    credit=sa.Float,
+    moment=sa.Float,
+)
+HAND_INS = _table("class_hand_ins", session=sa.Text, member=sa.Text, number=sa.Integer, content=sa.Text, moment=sa.Float)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person in a session; moments are seconds since 1970.
+
+    Attributes
+    ----------
+    member : str
+        The pseudonym.
+    nickname : str
+        May be empty.
+    place : str
+        The lesson and step, such as `rank/2`, or the page that the person has opened; may be empty.
+    joined, seen : float
+        `seen` is when the person went to `place`.
+    """
+
+    member: str
+    nickname: str
+    joined: float
+    place: str
+    seen: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One try of a member at a question.
+
+    Attributes
+    ----------
+    member : str
+    task : str
+        The question's name, as in `lab.questions.Response`.
+    seed : int
+    attempt : int
+        From 1.
+    answer : str
+        As it was entered.
+    credit : float
+        Between 0 and 1, which is correct.
+    moment : float
+    """
+
+    member: str
+    task: str
+    seed: int
+    attempt: int
+    answer: str
+    credit: float
+    moment: float
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """What a member has handed in: a link or a text."""
+
+    member: str
+    number: int
+    content: str
+    moment: float
+
+
+@dataclass(frozen=True)
+class ClassRecord:
+    """Everything in a session, for its teacher.
+
+    Attributes
+    ----------
+    code : str
+    opened : float
+    closed : float or None
+    revealed : tuple of str
+        The questions whose answers the teacher has revealed, as `question_name` writes them.
+    members, answers, hand_ins : tuple
+        In the order in which they came.
+    """
+
+    code: str
+    opened: float
+    closed: float | None
+    revealed: tuple[str, ...]
+    members: tuple[Member, ...]
+    answers: tuple[Answer, ...]
+    hand_ins: tuple[HandIn, ...]
+
+
+def question_name(task: str, seed: int) -> str:
+    """Name a question in one text: a task of the bank has numbers from a seed, a lesson's question has none.
+
+    >>> question_name("rank/1", 0), question_name("cell", 7)
+    ('rank/1', 'cell#7')
+    """
+    return f"{task}#{seed}" if seed else task
+
+
+def read_code(text: str) -> str:
+    """Read a code as people type it. Raises RecipeError if it can't be one.
+
+    >>> read_code(" cd-f3 4")
+    'CDF34'
+    """
+    code = "".join(character for character in text.upper() if character not in " -\t")
+    if len(code) != CODE_LENGTH or set(code) - set(LETTERS):
+        raise RecipeError(f"a code has {CODE_LENGTH} of the characters {LETTERS}; got {text.strip()[:20]!r}")
+    return code
+
+
+class Classes:
+    """The sessions in a history's database. All methods may be called from any thread and process.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+        That of a `History`.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine, self._reading = engine, reading(engine)
+
+    def open(self, token_of: Callable[[str], str]) -> str:
+        """Open a session; returns its code. Sessions whose time is over are deleted.
+
+        Parameters
+        ----------
+        token_of : callable
+            Code -> the teacher's token, of at least 32 characters, which nobody can guess.
+
+        Raises
+        ------
+        RecipeError
+            If there are too many sessions, or the token is too short.
+        """
+        with self._engine.begin() as connection:
+            _forget_old(connection)
+            codes = set(connection.scalars(sa.select(SESSIONS.c.code)))
+            check_at_most("the number of class sessions on this server", len(codes) + 1, most("class_sessions"))
+            code = _fresh_code(codes)
+            token = token_of(code)
+            check_at_least("the length of a token", len(token), 32)
+            values = {"code": code, "teacher": _digest(token), "opened": time(), "closed": None, "revealed": []}
+            connection.execute(SESSIONS.insert().values(**values))
+        return code
+
+    def forget_old(self) -> None:
+        """Delete the sessions whose time is over."""
+        with self._engine.begin() as connection:
+            _forget_old(connection)
+
+    def exists(self, code: str) -> bool:
+        return self._session(code) is not None
+
+    def is_open(self, code: str) -> bool:
+        session = self._session(code)
+        return session is not None and session["closed"] is None
+
+    def is_teacher(self, code: str, token: str) -> bool:
+        """Return whether this token is that of the session's teacher."""
+        session = self._session(code)
+        return session is not None and hmac.compare_digest(session["teacher"], _digest(token))
+
+    def join(self, code: str, member: str, nickname: str = "") -> None:
+        """Add a member, or change the nickname of one.
+
+        Raises
+        ------
+        RecipeError
+            If there is no such session, it is closed or full, or the nickname is too long.
+        """
+        name = " ".join(clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split())
+        check_at_most("the length of a nickname", len(name), most("nickname"))
+        with self._engine.begin() as connection:
+            _check_open(connection, code)
+            here = MEMBERS.c.session == code, MEMBERS.c.member == member
+            if connection.execute(MEMBERS.update().where(*here).values(nickname=name)).rowcount:
+                return
+            check_at_most("the number of people in a class session", _count(connection, MEMBERS, code) + 1, most("class_members"))
+            values = {"session": code, "member": member, "nickname": name, "joined": time(), "place": "", "seen": time()}
+            connection.execute(MEMBERS.insert().values(**values))
+
+    def member(self, code: str, member: str) -> Member | None:
+        """Return a member of a session; None if the person has not joined it."""
+        with self._reading.connect() as connection:
+            rows = _rows(connection, MEMBERS, MEMBERS.c.joined, MEMBERS.c.session == code, MEMBERS.c.member == member)
+        return Member(**rows[0]) if rows else None
+
+    def move(self, code: str, member: str, place: str) -> None:
+        """Record where a member is now. Nothing is recorded after the session was closed."""
+        check_at_most("the length of a place", len(place), MAX_NAME)
+        with self._engine.begin() as connection:
+            open_now = sa.exists().where(SESSIONS.c.code == code, SESSIONS.c.closed.is_(None))
+            here = MEMBERS.c.session == code, MEMBERS.c.member == member, open_now
+            connection.execute(MEMBERS.update().where(*here).values(place=clean(place), seen=time()))
+
+    def record(self, code: str, answers: Iterable[Answer]) -> None:
+        """Record answers, all or none. One that is recorded already stays as it is, so an answer may be sent again.
+
+        Raises
+        ------
+        RecipeError
+            If there is no such session, it is closed, the members have not joined it, or it has too many answers.
+        """
+        answers = list(answers)
+        for answer in answers:
+            check_at_most("the length of a question's name", len(answer.task), MAX_NAME)
+            check_at_most("the length of an answer", len(answer.answer), most("answer_characters"))
+        with self._engine.begin() as connection:
+            _check_open(connection, code)
+            number = _count(connection, ANSWERS, code)
+            for answer in answers:
+                _check_member(connection, code, answer.member)
+                values = {**vars(answer), "task": clean(answer.task), "answer": clean(answer.answer)}
+                same = [ANSWERS.c[name] == values[name] for name in ("member", "task", "seed", "attempt")]
+                if connection.scalar(sa.select(ANSWERS.c.attempt).where(ANSWERS.c.session == code, *same)) is None:
+                    number += 1
+                    check_at_most("the number of answers in a class session", number, most("class_answers"))
+                    connection.execute(ANSWERS.insert().values(session=code, **values))
+
+    def answers_of(self, code: str, member: str) -> list[Answer]:
+        """Return a member's own answers, in their order."""
+        with self._reading.connect() as connection:
+            here = ANSWERS.c.session == code, ANSWERS.c.member == member
+            return [Answer(**row) for row in _rows(connection, ANSWERS, ANSWERS.c.moment, *here)]
+
+    def hand_in(self, code: str, member: str, content: str) -> None:
+        """Hand in a link or a text.
+
+        Raises
+        ------
+        RecipeError
+            If it is empty or too long, there are too many, or the session does not exist or is closed.
+        """
+        text = clean(content).strip()
+        if not text:
+            raise RecipeError("paste a link or write a text first")
+        check_at_most("the number of characters to hand in", len(text), most("hand_in_characters"))
+        with self._engine.begin() as connection:
+            _check_open(connection, code)
+            _check_member(connection, code, member)
+            check_at_most("the number of hand-ins in a class session", _count(connection, HAND_INS, code) + 1, most("hand_ins"))
+            own = HAND_INS.c.session == code, HAND_INS.c.member == member
+            last = connection.scalar(sa.select(sa.func.max(HAND_INS.c.number)).where(*own)) or 0
+            values = {"session": code, "member": member, "number": last + 1, "content": text, "moment": time()}
+            connection.execute(HAND_INS.insert().values(**values))
+
+    def leave(self, code: str, member: str) -> None:
+        """Delete a member with all answers and hand-ins, as the member asks; also after the session was closed."""
+        with self._engine.begin() as connection:
+            for table in (ANSWERS, HAND_INS, MEMBERS):
+                connection.execute(table.delete().where(table.c.session == code, table.c.member == member))
+
+    def read(self, code: str, token: str) -> ClassRecord:
+        """Read a whole session for its teacher. Raises RecipeError if the token is not the teacher's."""
+        with self._reading.connect() as connection:
+            session = _teachers_session(connection, code, token)
+            members = _rows(connection, MEMBERS, MEMBERS.c.joined, MEMBERS.c.session == code)
+            answers = _rows(connection, ANSWERS, ANSWERS.c.moment, ANSWERS.c.session == code)
+            hand_ins = _rows(connection, HAND_INS, HAND_INS.c.moment, HAND_INS.c.session == code)
+        return ClassRecord(
+            code,
+            session["opened"],
+            session["closed"],
+            tuple(session["revealed"]),
+            tuple(Member(**row) for row in members),
+            tuple(Answer(**row) for row in answers),
+            tuple(HandIn(**row) for row in hand_ins),
+        )
+
+    def reveal(self, code: str, token: str, question: str, revealed: bool = True) -> None:
+        """Reveal the answers to a question on the board, or hide them again. Raises RecipeError unless the teacher asks."""
+        check_at_most("the length of a question's name", len(question), 2 * MAX_NAME)
+        with self._engine.begin() as connection:
+            before = _teachers_session(connection, code, token)["revealed"]
+            names = [name for name in before if name != question] + ([question] if revealed else [])
+            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(revealed=names))
+
+    def close(self, code: str, token: str, closed: bool = True) -> None:
+        """Close a session, after which nothing more is recorded, or open it again. Raises RecipeError unless the teacher asks."""
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(closed=time() if closed else None))
+
+    def delete(self, code: str, token: str) -> None:
+        """Delete a session with everything in it, for good. Raises RecipeError unless the teacher asks."""
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            _forget(connection, [code])
+
+    def _session(self, code: str) -> dict[str, Any] | None:
+        with self._reading.connect() as connection:
+            return _find(connection, code)
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _fresh_code(codes: set[str]) -> str:
+    for _ in range(CODE_ATTEMPTS):
+        code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+        if code not in codes:
+            return code
+    raise RecipeError("No code for a new session was found; delete sessions that are over.")
+
+
+def _find(connection: sa.Connection, code: str) -> dict[str, Any] | None:
+    """Return a session's row; None if there is none, or if its time is over."""
+    here = SESSIONS.c.code == code, SESSIONS.c.opened >= time() - KEEP_SECONDS
+    row = connection.execute(sa.select(SESSIONS).where(*here)).mappings().one_or_none()
+    return dict(row) if row else None
+
+
+def _check_open(connection: sa.Connection, code: str) -> None:
+    session = _find(connection, code)
+    if session is None:
+        raise RecipeError(f"There is no class session {code[:20]}. Check the code; the teacher may have deleted the session.")
+    if session["closed"] is not None:
+        raise RecipeError(f"The class session {code} is closed: nothing more is recorded. Your own pages go on working.")
+
+
+def _check_member(connection: sa.Connection, code: str, member: str) -> None:
+    here = MEMBERS.c.session == code, MEMBERS.c.member == member
+    if connection.scalar(sa.select(MEMBERS.c.member).where(*here)) is None:
+        raise RecipeError(f"Join the class session {code} first, on the page Class.")
+
+
+def _teachers_session(connection: sa.Connection, code: str, token: str) -> dict[str, Any]:
+    session = _find(connection, code)
+    if session is None or not hmac.compare_digest(session["teacher"], _digest(token)):
+        raise RecipeError(f"Only the teacher of the class session {code[:20]} can do this: open the teacher's link.")
+    return session
+
+
+def _count(connection: sa.Connection, table: sa.TableClause, code: str) -> int:
+    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.session == code)) or 0
+
+
+def _forget_old(connection: sa.Connection) -> None:
+    old = sa.select(SESSIONS.c.code).where(SESSIONS.c.opened < time() - KEEP_SECONDS)
+    _forget(connection, list(connection.scalars(old)))
+
+
+def _forget(connection: sa.Connection, codes: Sequence[str]) -> None:
+    for table in (ANSWERS, HAND_INS, MEMBERS):
+        connection.execute(table.delete().where(table.c.session.in_(codes)))
+    connection.execute(SESSIONS.delete().where(SESSIONS.c.code.in_(codes)))
+
+
+def _rows(
+    connection: sa.Connection, table: sa.TableClause, order: sa.ColumnElement[Any], *conditions: sa.ColumnElement[bool]
+) -> list[dict[str, Any]]:
+    """Read rows without the column with the session's code."""
+    columns = [column for column in table.c if column.name != "session"]
+    return [dict(row) for row in connection.execute(sa.select(*columns).where(*conditions).order_by(order)).mappings()]

@@ -1,0 +1,213 @@
+"""Sessions of a class: codes, tokens, answers that survive a killed server, limits, and their end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import time
+
+import pytest
+import sqlalchemy as sa
+
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.history import classes
+from nlwfa_core.history.classes import CODE_LENGTH, KEEP_SECONDS, LETTERS, Answer, Classes, read_code
+from nlwfa_core.history.owners import pseudonym
+from nlwfa_core.history.runs import History
+
+ROOT = Path(__file__).resolve().parents[3]
+TOKEN = "t" * 64
+ADA, BOB = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Classes:
+    return Classes(History.open(tmp_path).engine)
+
+
+def token_of(code: str) -> str:
+    return TOKEN
+
+
+def answer(member: str = ADA, task: str = "rank/1", attempt: int = 1, text: str = "3", credit: float = 1.0) -> Answer:
+    return Answer(member, task, 0, attempt, text, credit, 1.5)
+
+
+def test_codes_can_be_read_aloud(room: Classes) -> None:
+    codes = {room.open(token_of) for _ in range(40)}
+    assert len(codes) == 40 and not set("0O1IL5S8B2ZUGAE") & set(LETTERS)
+    for code in codes:
+        assert len(code) == CODE_LENGTH and read_code(f" {code[:2].lower()}-{code[2:]} ") == code
+    for wrong in ("", "CDF3", "CDF340", "CDF30", "<b>x</b>"):
+        with pytest.raises(RecipeError, match="a code has 5 of the characters"):
+            read_code(wrong)
+
+
+def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> None:
+    code = room.open(lambda code: pseudonym(tmp_path, f"teacher\0{code}\0browser"))
+    token = pseudonym(tmp_path, f"teacher\0{code}\0browser")
+    assert room.is_teacher(code, token) and not room.is_teacher(code, TOKEN) and not room.is_teacher("CDF34", token)
+    assert room.read(code, token).revealed == ()
+    for wrong in (TOKEN, "", token[:-1]):
+        for act in (
+            lambda token: room.read(code, token),
+            lambda token: room.reveal(code, token, "rank/1"),
+            lambda token: room.close(code, token),
+            lambda token: room.delete(code, token),
+        ):
+            with pytest.raises(RecipeError, match=f"Only the teacher of the class session {code}"):
+                act(wrong)
+    room.reveal(code, token, "rank/1")
+    room.reveal(code, token, "rank/2")
+    room.reveal(code, token, "rank/1", revealed=False)
+    assert room.read(code, token).revealed == ("rank/2",)
+    assert token not in (tmp_path / "history.sqlite").read_bytes().decode("latin-1")  # a hash of it
+    with pytest.raises(RecipeError, match="the length of a token must be at least 32; got 5"):
+        room.open(lambda code: "short")
+
+
+def test_answers_are_recorded_once_and_in_full(room: Classes) -> None:
+    code = room.open(token_of)
+    with pytest.raises(RecipeError, match="Join the class session"):
+        room.record(code, [answer()])
+    room.join(code, ADA, " <b>Ada</b>\n\0Lovelace ")
+    room.join(code, BOB)
+    first, second = answer(text="1/3", credit=0.1 + 0.2), answer(attempt=2)
+    room.record(code, [first])
+    room.record(code, [first, second])  # the first was sent again
+    room.record(code, [answer(BOB, "cell", 1, "λ | ab")])
+    room.move(code, ADA, "rank/2")
+    record = room.read(code, TOKEN)
+    assert [(entry.nickname, entry.place) for entry in record.members] == [("<b>Ada</b> Lovelace", "rank/2"), ("", "")]
+    assert record.answers == (first, second, answer(BOB, "cell", 1, "λ | ab"))
+    assert record.answers[0].credit == 0.1 + 0.2
+    assert room.answers_of(code, BOB) == [answer(BOB, "cell", 1, "λ | ab")]
+    room.join(code, ADA, "Grace")
+    assert [entry.nickname for entry in room.read(code, TOKEN).members] == ["Grace", ""]
+
+
+def test_hand_ins_and_leaving(room: Classes) -> None:
+    code = room.open(token_of)
+    room.join(code, ADA)
+    with pytest.raises(RecipeError, match="Join the class session"):
+        room.hand_in(code, BOB, "x")
+    room.hand_in(code, ADA, "  http://lab/?rank=3 ")
+    room.hand_in(code, ADA, "=1+1")
+    assert [(entry.number, entry.content) for entry in room.read(code, TOKEN).hand_ins] == [(1, "http://lab/?rank=3"), (2, "=1+1")]
+    with pytest.raises(RecipeError, match="paste a link or write a text first"):
+        room.hand_in(code, ADA, "  ")
+    room.record(code, [answer()])
+    room.leave(code, ADA)
+    record = room.read(code, TOKEN)
+    assert not record.members and not record.answers and not record.hand_ins and room.member(code, ADA) is None
+
+
+def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, other = room.open(token_of), room.open(token_of)
+    for each in (code, other):
+        room.join(each, ADA)
+        room.record(each, [answer()])
+    room.close(code, TOKEN)
+    assert room.exists(code) and not room.is_open(code)
+    for act in (
+        lambda: room.join(code, BOB),
+        lambda: room.record(code, [answer(attempt=2)]),
+        lambda: room.hand_in(code, ADA, "x"),
+    ):
+        with pytest.raises(RecipeError, match=f"The class session {code} is closed: nothing more is recorded"):
+            act()
+    room.move(code, ADA, "rank/5")
+    assert room.read(code, TOKEN).members[0].place == "" and len(room.read(code, TOKEN).answers) == 1
+    room.close(code, TOKEN, closed=False)
+    room.record(code, [answer(attempt=2)])
+    room.delete(code, TOKEN)
+    assert not room.exists(code) and room.answers_of(code, ADA) == [] and len(room.answers_of(other, ADA)) == 1
+    with pytest.raises(RecipeError, match=f"There is no class session {code}"):
+        room.join(code, ADA)
+    later = time() + KEEP_SECONDS + 1
+    monkeypatch.setattr(classes, "time", lambda: later)
+    assert not room.exists(other) and not room.is_teacher(other, TOKEN)
+    room.forget_old()
+    monkeypatch.undo()
+    assert not room.exists(other) and room.answers_of(other, ADA) == []
+
+
+def test_limits_are_named(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {"class_sessions": 1, "class_members": 1, "class_answers": 1, "hand_ins": 1, "hand_in_characters": 5, "nickname": 3}
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | small | {"answer_characters": 4})
+    code = room.open(token_of)
+    room.join(code, ADA, "Ada")
+    room.record(code, [answer()])
+    room.hand_in(code, ADA, "12345")
+    for act, message in (
+        (lambda: room.open(token_of), "the number of class sessions on this server must be at most 1; got 2"),
+        (lambda: room.join(code, BOB), "the number of people in a class session must be at most 1; got 2"),
+        (lambda: room.join(code, ADA, "Adam"), "the length of a nickname must be at most 3; got 4"),
+        (lambda: room.record(code, [answer(attempt=2)]), "the number of answers in a class session must be at most 1; got 2"),
+        (lambda: room.record(code, [answer(text="12345")]), "the length of an answer must be at most 4; got 5"),
+        (lambda: room.record(code, [answer(task="x" * 200)]), "the length of a question's name must be at most 128; got 200"),
+        (lambda: room.hand_in(code, ADA, "1"), "the number of hand-ins in a class session must be at most 1; got 2"),
+        (lambda: room.hand_in(code, ADA, "123456"), "the number of characters to hand in must be at most 5; got 6"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            act()
+    room.record(code, [answer()])  # is there already
+    assert len(room.read(code, TOKEN).answers) == 1
+
+
+def test_thirty_members_answer_at_once(room: Classes) -> None:
+    code = room.open(token_of)
+    members = [f"{number:064x}" for number in range(30)]
+
+    def work(member: str) -> None:
+        room.join(code, member)
+        for attempt in (1, 2):
+            room.record(code, [answer(member, attempt=attempt)])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, members))
+    record = room.read(code, TOKEN)
+    assert len(record.members) == 30 and {(entry.member, entry.attempt) for entry in record.answers} == {
+        (member, attempt) for member in members for attempt in (1, 2)
+    }
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from nlwfa_core.history.classes import Answer, Classes
+from nlwfa_core.history.runs import History
+home, code, member = sys.argv[1:]
+room = Classes(History.open(Path(home)).engine)
+room.join(code, member)
+for number in range(1, 10_000):
+    room.record(code, [Answer(member, f"rank/{number}", 0, 1, "3", 1.0, 1.0)])
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_server_loses_no_acknowledged_answer(tmp_path: Path, room: Classes) -> None:
+    code = room.open(token_of)
+    command = [sys.executable, "-c", WRITER, str(tmp_path), code, ADA]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}) as server:
+        assert server.stdout is not None
+        for line in server.stdout:
+            if int(line) == 50:
+                server.send_signal(signal.SIGKILL)
+                break
+        acknowledged = [50, *map(int, server.stdout.read().split())]
+    again = Classes(History.open(tmp_path).engine)
+    recorded = {entry.task for entry in again.read(code, TOKEN).answers}
+    assert {f"rank/{number}" for number in range(1, acknowledged[-1] + 1)} <= recorded
+
+
+def test_the_tables_of_runs_keep_their_columns(tmp_path: Path) -> None:
+    inspector = sa.inspect(History.open(tmp_path).engine)
+    columns = [column["name"] for column in inspector.get_columns("owned")]
+    assert columns == ["owner", "run", "name", "note", "tags", "since", "removed"]
+    assert {"class_sessions", "class_members", "class_answers", "class_hand_ins"} <= set(inspector.get_table_names())
