@@ -16,6 +16,7 @@ In reading order:
 - `answers`, `questions`: what is expected, how it is read and checked; questions in Markdown, and responses to them.
 - `tasks`: the bank of tasks, with fresh numbers from a seed.
 - `build`: automata that a person draws: tables and mistakes, what they are, challenges, learning them back, files.
+- `quizzes`: quizzes before and after a lesson, and the normalised gain; `class_board`: what a class has answered.
 - `lessons`, `shipped`: a reader of the lessons' Markdown files; training of the results that are shipped with the lab.
 - `glossary`: the field's terms, and those that a text uses.
 - `links`: links that other people can open, with the machine's address and as a QR code.

@@ -22,6 +22,12 @@ from . import automata, languages, networks, probabilities, samples, scores
 
 Generator = Callable[[Random], dict[str, str]]
 
+
+def fixed(rng: Random) -> dict[str, str]:
+    """Nothing: for a question without numbers of its own."""
+    return {}
+
+
 GENERATORS: dict[str, Generator] = {
     generator.__name__: generator
     for generator in (
@@ -63,6 +69,7 @@ GENERATORS: dict[str, Generator] = {
         networks.num_weights,
         networks.root,
         networks.gradient,
+        fixed,
     )
 }
 HEADING = ("title",)
@@ -142,7 +149,7 @@ def read_bank(folder: Path) -> dict[str, Kind]:
     bank: dict[str, Kind] = {}
     for path in sorted(folder.glob("*.md")):
         try:
-            for kind in read_kinds(path.read_text(encoding="utf-8")):
+            for kind in read_kinds(path.read_text(encoding="utf-8"))[1]:
                 if kind.name in bank:
                     raise FormatError(f"another kind is called {kind.name!r} already", kind.line)
                 bank[kind.name] = kind
@@ -151,8 +158,13 @@ def read_bank(folder: Path) -> dict[str, Kind]:
     return bank
 
 
-def read_kinds(text: str) -> list[Kind]:
-    """Read the kinds of a file, and try each with one seed.
+def read_kinds(text: str, heading: tuple[str, ...] = HEADING) -> tuple[dict[str, str], list[Kind]]:
+    """Read the heading and the kinds of a file, and try each with one seed.
+
+    Parameters
+    ----------
+    heading : tuple of str
+        The names of the lines in the heading, `title` among them.
 
     Raises
     ------
@@ -163,11 +175,12 @@ def read_kinds(text: str) -> list[Kind]:
     if lines[0].strip() != "---" or "---" not in lines[1:]:
         raise FormatError("a file of tasks must begin with its heading, between two lines of ---", 1)
     end = lines.index("---", 1)
-    topic = _lines(lines[1:end], 2, HEADING)["title"]
+    values = _lines(lines[1:end], 2, heading)
     starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
     if not starts:
         raise FormatError("a file of tasks needs at least one kind: a line that begins with ##", end + 1)
-    return [_kind(lines[start:stop], start + 1, topic) for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    ends = [*starts[1:], len(lines)]
+    return values, [_kind(lines[start:stop], start + 1, values["title"]) for start, stop in zip(starts, ends, strict=True)]
 
 
 def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> Task:

@@ -1,0 +1,194 @@
+"""What a class board shows: who is where, how often each answer was entered, who was right, and the tables to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ..errors import RecipeError
+from ..history.classes import Answer, ClassRecord, Member, question_name
+from .answers import SEPARATOR, ChoiceKey, Key, NumberKey, read_number
+from .lessons import Lesson
+from .questions import Question
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+MAX_BARS = 20
+OTHERS = "others"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a histogram.
+
+    Attributes
+    ----------
+    label : str
+        An answer: Markdown for the option of a choice, otherwise as people entered it.
+    count : int
+        How many people entered it.
+    right : bool
+    """
+
+    label: str
+    count: int
+    right: bool
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many people answered a question, and how many of them were right at the first try or, after a hint, at the second."""
+
+    answered: int
+    first: int
+    second: int
+
+
+def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
+    """Collect the tries at a question, member -> tries in their order. `question` is as `question_name` writes it."""
+    found: dict[str, list[Answer]] = {}
+    for answer in answers:
+        if question_name(answer.task, answer.seed) == question:
+            found.setdefault(answer.member, []).append(answer)
+    return {member: sorted(those, key=lambda answer: answer.attempt) for member, those in found.items()}
+
+
+def tally(answers: Iterable[Answer], question: str) -> Tally:
+    """Count who answered a question, and who was right at which try."""
+    everyone = tries(answers, question).values()
+    right = Counter(next((answer.attempt for answer in those if answer.credit == 1), 0) for those in everyone)
+    return Tally(len(everyone), right[1], right[2])
+
+
+def first_guesses(answers: Iterable[Answer], question: str) -> list[str]:
+    """Return everyone's first answer to a question, as it was entered."""
+    return [those[0].answer for those in tries(answers, question).values() if those[0].attempt == 1]
+
+
+def histogram(key: Key, guesses: Sequence[str]) -> list[Bar]:
+    """Count equal answers.
+
+    The options of a choice are all there, in their order; if several may be chosen, each choice counts. Equal numbers are one bar,
+    under the text that was entered most often, and bars of numbers are in their order. Other answers come with the most frequent
+    first. Beyond `MAX_BARS`, the rarest are one bar.
+
+    >>> [(bar.label, bar.count, bar.right) for bar in histogram(NumberKey(0.3), ["30 %", "0.2", "0.3", "30 %"])]
+    [('0.2', 1, False), ('30 %', 3, True)]
+    """
+    if isinstance(key, ChoiceKey):
+        chosen = Counter(part.strip() for guess in guesses for part in guess.split(SEPARATOR.strip()))
+        return [Bar(option.text, chosen[option.text], option.right) for option in key.options]
+    groups: dict[float | str, list[str]] = {}
+    for guess in guesses:
+        groups.setdefault(_value(key, guess), []).append(guess.strip())
+    frequent = sorted(groups, key=lambda value: -len(groups[value]))
+    rest = sum(len(groups[value]) for value in frequent[MAX_BARS:])
+    values = frequent[:MAX_BARS]
+    if isinstance(key, NumberKey):
+        values.sort(key=lambda value: value if isinstance(value, float) else math.inf)
+    bars = [
+        Bar(Counter(groups[value]).most_common(1)[0][0], len(groups[value]), _is_right(key, groups[value][0])) for value in values
+    ]
+    return bars + ([Bar(OTHERS, rest, False)] if rest else [])
+
+
+def _value(key: Key, text: str) -> float | str:
+    try:
+        return read_number(text) if isinstance(key, NumberKey) else key.written(text)
+    except RecipeError:  # the question has changed since
+        return text
+
+
+def _is_right(key: Key, text: str) -> bool:
+    try:
+        return key.check(text).correct
+    except RecipeError:
+        return False
+
+
+def places(members: Iterable[Member]) -> dict[str, list[Member]]:
+    """Group members by where they are: place -> members; "" are those who have opened nothing yet."""
+    groups: dict[str, list[Member]] = {}
+    for member in members:
+        groups.setdefault(member.place, []).append(member)
+    return groups
+
+
+def place_order(lessons: Mapping[str, Lesson]) -> list[str]:
+    """List the places of all lessons' steps in their order."""
+    return [f"{name}/{number}" for name, lesson in lessons.items() for number in range(1, len(lesson.steps) + 1)]
+
+
+def lesson_questions(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Question]]:
+    """Return the questions of all lessons that are entered: name -> title and question."""
+    return {
+        f"{name}/{number}": (f"{lesson.title} · {number}. {step.title}", step.question)
+        for name, lesson in lessons.items()
+        for number, step in enumerate(lesson.steps, 1)
+        if step.question and step.question.key
+    }
+
+
+def member_names(members: Sequence[Member]) -> dict[str, str]:
+    """Name members for the teacher: by their nicknames, otherwise by numbers in the order in which they joined."""
+    return {member.member: member.nickname or f"student {number}" for number, member in enumerate(members, 1)}
+
+
+def answers_csv(record: ClassRecord) -> bytes:
+    """Write all answers of a session as CSV, in full precision. No row has a pseudonym: members have numbers."""
+    numbers = {member.member: number for number, member in enumerate(record.members, 1)}
+    nicknames = {member.member: member.nickname for member in record.members}
+    rows = [
+        [
+            numbers[answer.member],
+            safe_cell(nicknames[answer.member]),
+            _moment(answer.moment),
+            safe_cell(answer.task),
+            answer.seed,
+            answer.attempt,
+            safe_cell(answer.answer),
+            repr(answer.credit),
+        ]
+        for answer in record.answers
+        if answer.member in numbers
+    ]
+    return _csv(["student", "nickname", "time (UTC)", "question", "seed", "try", "answer", "credit"], rows)
+
+
+def hand_ins_csv(record: ClassRecord) -> bytes:
+    """Write what was handed in as CSV."""
+    numbers = {member.member: number for number, member in enumerate(record.members, 1)}
+    nicknames = {member.member: member.nickname for member in record.members}
+    rows = [
+        [numbers[entry.member], safe_cell(nicknames[entry.member]), _moment(entry.moment), entry.number, safe_cell(entry.content)]
+        for entry in record.hand_ins
+        if entry.member in numbers
+    ]
+    return _csv(["student", "nickname", "time (UTC)", "number", "handed in"], rows)
+
+
+def safe_cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula.
+
+    Source: OWASP, CSV Injection.
+
+    >>> safe_cell("=1+1"), safe_cell("a=1"), safe_cell("-1")
+    ("'=1+1", 'a=1', "'-1")
+    """
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "")
+
+
+def _csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows(rows)
+    return buffer.getvalue().encode()
