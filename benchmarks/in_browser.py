@@ -21,16 +21,21 @@ from tests.browser.screen import heading, keyed, settled, visit
 
 EMPTY = 'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, key="number"))\n'
 SMALL = {"num_strings": 2_000, "num_prefixes": 300, "num_suffixes": 300, "learner": "SP", "rank": 5}
+CUT = "hankel.singular_values"
 WAIT = 120  # as in assets/cut/cut.js
 QUIET = 700  # milliseconds without a change after which the page counts as drawn
 # A component has a shadow tree, which an observer of the page does not see.
-WATCH = f"""(control) => {{
+WATCH = f"""(picture) => {{
   window.roundTrip = new Promise((done) => {{
+    const tree = picture.getRootNode();
     let started = 0, first = 0, last = 0;
     addEventListener('keydown', () => {{ started = last = performance.now(); }}, {{ once: true, capture: true }});
-    const observer = new MutationObserver(() => {{ last = performance.now(); first ||= last; }});
-    for (const tree of new Set([document.body, control.getRootNode()])) {{
-      observer.observe(tree, {{ attributes: true, childList: true, characterData: true, subtree: true }});
+    const observer = new MutationObserver((changes) => {{
+      last = performance.now();
+      if (changes.some(({{ target }}) => target.getRootNode() === tree)) first ||= last;
+    }});
+    for (const each of new Set([document.body, tree])) {{
+      observer.observe(each, {{ attributes: true, childList: true, characterData: true, subtree: true }});
     }}
     const timer = setInterval(() => {{
       if (!started || performance.now() - last < {QUIET}) return;
@@ -57,22 +62,26 @@ def first_paint(browser: Browser, address: str, title: str) -> tuple[float, floa
     return painted, seen
 
 
-def round_trip(page: Page, key: str) -> float:
-    """Seconds from a key press in a number field to the last resulting change of the page, by the browser's clock."""
-    return _changes(page, keyed(page, key).locator("input"), "ArrowUp", "Enter")[1]
+def round_trip(page: Page, key: str, picture: str = "") -> tuple[float, float]:
+    """Seconds from a key press in a number field to the first change of a picture and to the last change, by the browser's clock.
+
+    The picture is the field itself, or the component with the key `picture`.
+    """
+    field = keyed(page, key).locator("input")
+    return _changes(page, field, "ArrowUp", keyed(page, picture).get_by_role("slider") if picture else field)
 
 
 def cut(page: Page) -> tuple[float, float]:
-    """Seconds from a key press on the cut to the first and to the last change of the page."""
-    return _changes(page, keyed(page, "hankel.singular_values").get_by_role("slider"), "ArrowRight")
+    """Seconds from a key press on the cut to its first and to the page's last change."""
+    slider = keyed(page, CUT).get_by_role("slider")
+    return _changes(page, slider, "ArrowRight", slider)
 
 
-def _changes(page: Page, control: Locator, *keys: str) -> tuple[float, float]:
+def _changes(page: Page, control: Locator, key: str, picture: Locator) -> tuple[float, float]:
     control.focus()
     page.wait_for_timeout(QUIET)
-    control.evaluate(WATCH)
-    for key in keys:
-        control.press(key)
+    picture.evaluate(WATCH)
+    control.press(key)
     first, last = page.evaluate("window.roundTrip")
     settled(page)
     return first / 1000, last / 1000
@@ -114,19 +123,15 @@ def main() -> None:
         theirs.goto(empty)
         theirs.get_by_role("heading", name="Empty").wait_for()
         settled(theirs)
-        pairs = [(round_trip(ours, "rank"), round_trip(theirs, "number")) for _ in range(repeats + 1)][1:]
-        empties = [theirs for _, theirs in pairs]
-        print(row("rank + 1 in the sidebar, on Hankel, SVD cached", [ours for ours, _ in pairs], empties, 2.0), flush=True)
-        cuts = [cut(ours) for _ in range(repeats + 1)][1:]
-        print(row("rank + 1 by the cut: bars, line, sentence", [first for first, _ in cuts], empties, 2.0), flush=True)
-        print(
-            row(
-                f"the same, all that follows, {WAIT} ms of waiting for another key among it",
-                [last for _, last in cuts],
-                empties,
-                2.0,
-            )
-        )
+        turns = [(*round_trip(ours, "rank", CUT), round_trip(theirs, "number")[1], *cut(ours)) for _ in range(repeats + 1)][1:]
+        first, last, empties, cut_first, cut_last = (list(times) for times in zip(*turns, strict=True))
+        for name, times in (
+            ("rank + 1 in the sidebar, on Hankel: bars, line, sentence, Ĥ", first),
+            ("the same, with all that follows from the server, SVD cached", last),
+            ("rank + 1 by the cut: bars, line, sentence, Ĥ", cut_first),
+            (f"the same, with all that follows, after {WAIT} ms of waiting for another key", cut_last),
+        ):
+            print(row(name, times, empties, 2.0), flush=True)
         assert heading(ours, "hankel").is_visible()
         browser.close()
 

@@ -1,22 +1,25 @@
 // Singular values, and the rank as a cut that is dragged, clicked or moved by keys. Bars, line and sentence follow in the browser
-// at once, from what came with the values; Python hears the rank when it stands still.
+// at once, from what came with the values; Python hears the rank when it stands still. They follow the field in the sidebar as
+// well, without waiting for Python's answer.
 
 const SETTLED_MS = 120;
 const PATIENCE_MS = 4000; // for Python to say the same; answers to what was before don't move the cut
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5, Home: -Infinity, End: Infinity };
+const FIELD = ".st-key-rank"; // the field in the sidebar
 const cuts = new WeakMap(); // the plot -> its Cut
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const plot = parentElement.querySelector(".plot");
   if (!cuts.has(plot)) cuts.set(plot, new Cut(parentElement.querySelector(".cut"), plot));
   cuts.get(plot).update(data, (rank) => setTriggerValue("rank", rank));
+  return () => cuts.get(plot)?.close();
 }
 
 const piece = (tag, text, style) => Object.assign(document.createElement(tag), { textContent: text, style });
 
 class Cut {
   constructor(box, plot) {
-    Object.assign(this, { box, plot, asked: 0 });
+    Object.assign(this, { box, plot, asked: 0, closing: new AbortController() });
     plot.addEventListener("pointerdown", (event) => {
       plot.setPointerCapture(event.pointerId);
       this.to(this.under(event));
@@ -28,6 +31,24 @@ class Cut {
       this.to(this.rank + step);
       event.preventDefault();
     });
+    // What enters a number into the field: a key, a button beside it, or leaving it.
+    const enters = {
+      keydown: ({ key }) => ["ArrowUp", "ArrowDown", "Enter"].includes(key),
+      click: ({ target }) => target.closest("button"),
+      focusout: () => true,
+    };
+    Object.entries(enters).forEach(([kind, isEntry]) => {
+      const act = (event) => {
+        const field = event.target.closest?.(FIELD)?.querySelector("input");
+        if (field && isEntry(event)) setTimeout(() => this.follow(field)); // the field's own listener changes its number first
+      };
+      addEventListener(kind, act, { signal: this.closing.signal });
+    });
+  }
+
+  close() {
+    this.closing.abort();
+    cuts.delete(this.plot);
   }
 
   update(data, send) {
@@ -58,10 +79,19 @@ class Cut {
   to(wanted) {
     const rank = Math.max(1, Math.min(wanted, this.bars.length));
     if (rank === this.rank) return;
+    this.ask(rank);
+    this.timer = setTimeout(() => this.send(rank), SETTLED_MS);
+  }
+
+  // The field's number, which Python hears from the field itself.
+  follow(field) {
+    if (field.value && field.validity.valid && field.valueAsNumber !== this.rank) this.ask(field.valueAsNumber);
+  }
+
+  ask(rank) {
+    clearTimeout(this.timer);
     this.show(rank);
     [this.asked, this.until] = [rank, Date.now() + PATIENCE_MS];
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.send(rank), SETTLED_MS);
   }
 
   show(rank) {

@@ -1,5 +1,6 @@
 // H, Ĥ and H − Ĥ as three heat maps. Ĥ of rank k is computed here, from factors that were sent once (nlwfa_core/lab/panels.py), so
-// it follows the cut of the singular values (assets/cut) while that is dragged. Cells with the same string uv light together.
+// it follows the cut of the singular values (assets/cut), which says the rank: with a rank of its own, the whole data would be sent
+// again for each. Cells with the same string uv light together.
 // A user's strings are drawn on canvases or set as text: no markup is ever made of them.
 
 const MOVE_MS = 700; // of rows, and then of columns, that find their places
@@ -79,7 +80,7 @@ class Panels {
       if (isSame) [0, 1, 2].forEach((which) => this.paint(which));
     }
     if (!isSame) this.unpack();
-    this.cut(globalThis.nlwfaRank?.id === data.basis ? globalThis.nlwfaRank.rank : data.rank);
+    this.cut(globalThis.nlwfaRank?.id === data.basis ? globalThis.nlwfaRank.rank : 1);
   }
 
   unpack() {

@@ -195,7 +195,7 @@ def rank_cut(recipe: Recipe, symbol: int) -> None:
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     _cut(key=CUT, data=data, on_rank_change=_set_rank)
-    _panels(key="hankel.panels", data=cache.panels_payload(recipe.data, recipe.hankel, symbol) | {"rank": recipe.learning.rank})
+    _panels(key="hankel.panels", data=cache.panels_payload(recipe.data, recipe.hankel, symbol))  # without the rank: see panels.js
     st.markdown(numerical_rank_sentence(svd, hankel))
     table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
     if table.open:

@@ -201,7 +201,16 @@ def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, la
         page.keyboard.press(key)
     expect(plot).to_have_attribute("aria-valuenow", "6")
     expect(keyed(page, "rank").locator("input")).to_have_value("6")
-    # The field in the sidebar moves the cut, too, and may go beyond it.
+    # The field in the sidebar moves the cut, too, before any answer, and may go beyond it.
+    enter = """plot => new Promise((done) => {
+        const key = new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true });
+        document.querySelector(".st-key-rank input").dispatchEvent(key);
+        setTimeout(() => done(plot.getAttribute("aria-valuenow")));
+    })"""
+    assert plot.evaluate(enter) == "7"
+    expect(page.locator(".panels figcaption").nth(1)).to_have_text("Ĥ rank 7")
+    expect(page).to_have_url(re.compile("rank=7"))
+    expect(page.locator(".lens .plane h4")).to_have_text("Rows of UD, rank 7")
     write(page, "rank", 200)
     expect(plot).to_have_attribute("aria-valuenow", str(most))
     expect(said).to_contain_text("Rank 200 keeps")
