@@ -12,13 +12,18 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import RecipeError, check_type
-from ..rounding import flush_entries, flush_rows
+from ..rounding import flush_entries, flush_rows, sizes
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, chain_log2_weights, chain_weights, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
 from .methods import Methods
 from .model import model_words, next_distributions
 from .reading import Reading, StringReading
+
+# States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit, until they grow above
+# `LARGEST_SCALED_SIZE`. The squares of all these are numbers of float64, and maps that multiply a state by less than 2⁷⁰ leave it
+# in the range in which tanh is linear.
+SMALLEST_SIZE, SHIFT, LARGEST_SCALED_SIZE = 2.0**-400, 200, 2.0**-100
 
 
 def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
@@ -144,6 +149,24 @@ class NLWFA(Methods):
         check_tree(trie, self.num_maps)
         return trie.roll_out(self.initial, self.transition)
 
+    def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        """Return the states of long prefixes, which may be too small for float64: `states` divided by 2ᵉ.
+
+        Biasless maps are linear near 0, tanh included: tanh x = x to all digits for |x| < 2⁻²⁷. So a state of any size below that
+        can be multiplied by a power of two before a step, and divided by it after.
+
+        Returns
+        -------
+        states : array, shape (num_nodes, num_states)
+        exponents : array, shape (num_nodes,), or None
+            e of each prefix; None if all are 0.
+        """
+        states = self.states(trie)
+        size = sizes(states)
+        if not ((size > 0) & (size < SMALLEST_SIZE)).any():
+            return states, None
+        return trie.roll_out_scaled(self.initial, self.transition, SMALLEST_SIZE, SHIFT, LARGEST_SCALED_SIZE)
+
     @property
     def is_chain(self) -> bool:
         """Return whether a string's weight is the product of the scores of its symbols and its end."""
@@ -160,13 +183,16 @@ class NLWFA(Methods):
             return np.asarray(self.reading.weights(self, ends))
 
     def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,), −∞ for 0; for a chain, finite for strings of any length."""
+        """log₂ |f(x)|, shape (num_words,); −∞ for 0. Finite for long strings, whose weights may be too small for float64."""
         words = model_words(words, self.alphabet)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
             return chain_log2_weights(np.abs(self.next_scores(trie)), trie)
-        with np.errstate(divide="ignore"):
-            return np.log2(np.abs(self.weights(words)))
+        trie = Trie.of(words, self.num_symbols)
+        states, exponents = self.scaled_states(trie)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            logs: FloatArray = np.log2(np.abs(self.reading.weights(self, states[trie.ends])))
+        return logs if exponents is None else logs + self.reading.degree * exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """Compute scores of what follows each prefix u, shape (num_nodes, num_symbols + 1), with the end of the string last.
@@ -176,10 +202,24 @@ class NLWFA(Methods):
         explains this choice.) "boundary": the score of σ is the prefix probability of uσ, and that of the end is f(u).
         "conditional": the scores are the outputs themselves.
         """
-        states = self.states(trie)
+        if self.reading.normalised:
+            return next_distributions(self._scores(self.scaled_states(trie)[0]))
+        return self._scores(self.states(trie))
+
+    def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        """Compute `next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`).
+
+        The scores of a chain are factors of a weight, so they are not divided.
+        """
+        if self.is_chain:
+            return self.next_scores(trie), None
+        states, exponents = self.scaled_states(trie)
+        return self._scores(states), None if exponents is None else self.reading.degree * exponents
+
+    def _scores(self, states: FloatArray) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
             scores: FloatArray = self.reading.scores(self, states)
-        return next_distributions(scores) if self.reading.normalised else scores
+        return scores
 
     def outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
         """Compute φ' of each state for some columns of `output`: exactly 0 where only rounding error is left (see `rounding`)."""

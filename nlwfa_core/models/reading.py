@@ -102,6 +102,11 @@ class Reading(ABC):
         """Return whether a string's weight is the product of the scores of its symbols and its end."""
         return self.normalised
 
+    @property
+    def degree(self) -> int:
+        """Return the power of an output that the link computes, 1 or 2. (Softmax computes none; its outputs are never scaled.)"""
+        return 2 if self.link == "square" else 1
+
     # In numbers
 
     def scores(self, network: Network, states: Array) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from numbers import Real
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy.typing as npt
 
 from ..errors import RecipeError, check_types, plural
 from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_rows, flush_states, sizes
-from ..strings.grouping import by_symbol
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
@@ -101,21 +99,14 @@ class WFA(Methods):
             e of each prefix; None if all are 0.
         """
         states = self.states(trie)
-        if not _too_small(states).any():
+        size = sizes(states)
+        if not ((size > 0) & (size < SMALLEST_SIZE)).any():
             return states, None
-        exponents = np.zeros(trie.num_nodes, dtype=np.int64)
-        states[0] = self.initial
-        with np.errstate(over="ignore", invalid="ignore"):
-            for start, end in pairwise([0, *trie.levels[1:].tolist()]):
-                for symbol, positions in by_symbol(trie.symbol[start:end]) if start else ():
-                    nodes = start + positions
-                    before = states.take(trie.parent[nodes], axis=0)
-                    states[nodes] = flush_rows(self.transition(before, symbol), before, self.magnitudes[symbol])
-                    exponents[nodes] = exponents[trie.parent[nodes]]
-                small = start + np.flatnonzero(_too_small(states[start:end]))
-                states[small] *= 2.0**SHIFT
-                exponents[small] -= SHIFT
-        return states, exponents
+
+        def step(before: FloatArray, symbol: int) -> FloatArray:
+            return flush_rows(self.transition(before, symbol), before, self.magnitudes[symbol])
+
+        return trie.roll_out_scaled(self.initial, step, SMALLEST_SIZE, SHIFT)
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left. Common prefixes are computed once.
@@ -307,12 +298,6 @@ class WFA(Methods):
             yield html_row("α₀", self.initial)
             yield from (html_row(f"A {name}", A) for name, A in zip(names, self.transitions, strict=True))
             yield html_row("α∞", self.termination)
-
-
-def _too_small(states: FloatArray) -> npt.NDArray[np.bool_]:
-    size = sizes(states)
-    small: npt.NDArray[np.bool_] = (size > 0) & (size < SMALLEST_SIZE)
-    return small
 
 
 def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import check_type
+from ..rounding import sizes
 from .grouping import by_symbol, unique_keys
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, check_symbols
@@ -214,6 +215,46 @@ class Trie:
                     nodes = start + positions
                     states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
         return states
+
+    def roll_out_scaled(
+        self, initial: FloatArray, transition: Transition, smallest: float, shift: int, largest: float = np.inf
+    ) -> tuple[FloatArray, IntArray]:
+        """Compute states as `roll_out` does, but divided by 2ᵉ, so that those after long prefixes do not underflow to 0.
+
+        Multiplying by powers of two changes no digit. The steps must be linear between `smallest` and `largest`, and below.
+
+        Parameters
+        ----------
+        initial, transition
+            As in `roll_out`.
+        smallest : float
+            States whose size, Σ|s_i|, is below it are multiplied by 2 to the power of `shift`.
+        shift : int
+        largest : float
+            States that have been multiplied, and whose size then grows above it, are divided by that factor again.
+
+        Returns
+        -------
+        states : array, shape (num_nodes, num_states)
+        exponents : array, shape (num_nodes,)
+            e of each prefix, a multiple of −`shift`.
+        """
+        states, exponents = np.empty((self.num_nodes, len(initial))), np.zeros(self.num_nodes, dtype=np.int64)
+        states[0] = initial
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start, end in pairwise([0, *self.levels[1:].tolist()]):
+                for symbol, positions in by_symbol(self.symbol[start:end]) if start else ():
+                    nodes = start + positions
+                    states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
+                    exponents[nodes] = exponents[self.parent[nodes]]
+                size = sizes(states[start:end])
+                small = start + np.flatnonzero((size > 0) & (size < smallest))
+                large = start + np.flatnonzero((size > largest) & (exponents[start:end] < 0))
+                states[small] *= 2.0**shift
+                states[large] *= 2.0**-shift
+                exponents[small] -= shift
+                exponents[large] += shift
+        return states, exponents
 
 
 def frequent_prefixes(

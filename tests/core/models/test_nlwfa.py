@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.models.model import next_distributions, scaled_weights
 from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.reading import BoundaryReading, Reading, StringReading
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Word, Words
@@ -18,6 +23,73 @@ from tests.references import COIN, REFERENCES, Reference, all_words, as_nlwfa, r
 
 SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
 MODELS = [random_nlwfa(k, symbols, 7 * k, nonlinear) for k, symbols in ((1, 1), (4, 3)) for nonlinear in SWITCHES]
+
+
+def decimal_tanh(x: Decimal) -> Decimal:
+    if abs(x) < Decimal("1e-30"):
+        return x
+    if abs(x) > 100:
+        return Decimal(1).copy_sign(x)
+    power = (2 * x).exp()
+    return (power - 1) / (power + 1)
+
+
+def decimal_layers(state: Sequence[Decimal], layers: Sequence[np.ndarray], nonlinear: bool) -> list[Decimal]:
+    for layer in layers:
+        sums = [sum((s * Decimal(float(w)) for s, w in zip(state, column, strict=True)), Decimal(0)) for column in layer.T]
+        state = [decimal_tanh(value) if nonlinear else value for value in sums]
+    return list(state)
+
+
+def decimal_output(model: NLWFA, word: Word, column: int) -> Decimal:
+    """The output of a column after a word, to 40 digits and with any exponent."""
+    with localcontext() as context:
+        context.prec = 40
+        state = [Decimal(float(value)) for value in model.initial]
+        for symbol in word:
+            state = decimal_layers(state, [layer[symbol] for layer in model.transitions], model.nonlinear_transitions)
+        hidden = decimal_layers(state, model.decoder, model.nonlinear_termination)
+        output = decimal_layers(hidden, [model.output[:, [column]]], False)[0]
+        return output * output if model.reading.link == "square" else output
+
+
+@pytest.mark.parametrize(
+    ("nonlinear", "reading"),
+    list(zip(SWITCHES, [StringReading(), StringReading("square"), BoundaryReading("square"), BoundaryReading()], strict=True)),
+)
+def test_long_strings_do_not_underflow(nonlinear: tuple[bool, bool], reading: Reading) -> None:
+    """2,000 symbols, far below 1e-308: logarithms, next symbols and scores against arithmetic with 40 digits.
+
+    The first symbol of one word multiplies by 2⁸, so that states also grow out of the range in which they are scaled.
+    """
+    rng = np.random.default_rng(3)
+    num_maps = 2 + reading.has_end_map
+    maps = tuple(rng.uniform(0.15, 0.45, (num_maps, *shape)) for shape in ((2, 3), (3, 2)))
+    maps[0][1] *= 2.0**8
+    outputs = rng.uniform(0.1, 1, (3, 1 if reading.has_end_map else 2))
+    model = NLWFA(np.array([0.4, -0.1]), maps, (rng.uniform(0.1, 1, (2, 3)),), outputs, *nonlinear, reading)
+    words: list[Word] = [(0,) * 2000, (0,) * 1800 + (1, 0, 1) * 118, (0, 1)]
+    end = (2,) if reading.has_end_map else ()
+    exact = [decimal_output(model, (*word, *end), 0) for word in words]
+    with localcontext() as context:
+        context.prec = 40
+        logs = [float(abs(value).ln() / Decimal(2).ln()) for value in exact]
+    assert min(logs) < -1100 < max(logs)
+    np.testing.assert_allclose(model.log2_weights(Words.of(words)), logs, rtol=1e-12)
+    weights, exponents = scaled_weights(model, Words.of(words))
+    np.testing.assert_allclose(np.log2(np.abs(weights)) + exponents, logs, rtol=1e-12)
+    trie = Trie.of(Words.of(words), 2)
+    scores, shifts = model.scaled_next_scores(trie)
+    assert shifts is not None and (shifts[trie.ends[:1]] < 0).all()
+    column = 0 if reading.has_end_map else 1
+    following = [decimal_output(model, (*words[0], symbol), column) for symbol in range(2)]
+    row = [abs(value) for value in (*following, exact[0])]
+    expected = [float(value / sum(row)) for value in row]
+    np.testing.assert_allclose(next_distributions(scores[trie.ends[:1]])[0], expected, rtol=1e-12)
+    found = evaluate(model, Words.of(words[:1]))
+    assert (found.num_zero, found.num_impossible, found.log2_pauto) == (0, 0, 0.0)
+    normalised = replace(model, reading=type(reading)(reading.link, normalised=True))
+    np.testing.assert_allclose(normalised.next_scores(trie)[trie.ends[0]], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])
