@@ -115,6 +115,21 @@ def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
     }
 
 
+def interval_table(known: Mapping[str, Interval]) -> Table:
+    """Make a table with a row for each score that has an interval: the score, and the lower and the upper end.
+
+    >>> interval_table({"wer": Interval(0.41, 0.39, 0.43)})["to"].texts
+    ('0.430',)
+    """
+    fields = [score for score in SCORES if score.field in known]
+    ends = (("value", "estimate"), ("from", "low"), ("to", "high"))
+    columns = {
+        title: Numbers.of((value := getattr(known[score.field], end), format_score(value, score.form)) for score in fields)
+        for title, end in ends
+    }
+    return {"score": [score.column for score in fields], **columns}
+
+
 def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str = "wer") -> str:
     """Write the intervals of one score of several models as a sentence; empty if no model has an interval.
 

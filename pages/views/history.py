@@ -22,7 +22,9 @@ from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import difference_table
+from nlwfa_core.lab.pairs import COVERS, interval_table
 from nlwfa_core.lab.tables import BETTER
+from nlwfa_core.metrics.intervals import Interval
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
 from pages.shared import cache, pins, runs, server, sidebar, uploads, visitor, widgets
 from pages.shared.navigation import switch
@@ -227,6 +229,10 @@ def _results(run: Run) -> None:
     """Draw a run's scores, times, loss curves, diagnostics and warnings."""
     if scores := history_tables.scores_of(run):
         widgets.score_table({history_tables.run_name(run): scores}, "history.scores")
+        if intervals := _intervals(run):
+            with st.expander("95 % intervals of the scores"):
+                widgets.draw_table(interval_table(intervals), "history.intervals", "Intervals of the run's scores")
+                st.caption(COVERS)
     if run.seconds:
         st.caption(tables.time_sentence(run.seconds))
     curves = history_tables.loss_curves(run)
@@ -244,6 +250,17 @@ def _results(run: Run) -> None:
         with right if curves else left:
             widgets.draw_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
     widgets.warning_list(history_tables.messages(run))
+
+
+def _intervals(run: Run) -> dict[str, Interval]:
+    """Compute the intervals of a run's scores; empty if its result or its test strings are not on this server."""
+    recipe = history_tables.recipe_of(run)
+    if recipe is None or run.state != "done":
+        return {}
+    try:
+        return cache.score_intervals(recipe)
+    except RecipeError:
+        return {}
 
 
 def expect() -> None:

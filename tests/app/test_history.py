@@ -17,7 +17,7 @@ from nlwfa_core.lab.palette import LINEAR_LOSS
 from nlwfa_core.lab.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
-from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
+from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained, written
 from tests.app.test_data import LINES, upload
 from tests.core.small import run_of
 from tests.waiting import wait_for
@@ -342,3 +342,26 @@ def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(monke
     assert not complaints(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 321})))
     monkeypatch.undo()
     assert not complaints(open_lab("history"))
+
+
+EMPTY_STRINGS = b"3 2\n0\n0\n0\n"
+
+
+def test_a_run_shows_intervals_and_a_rate_that_is_undefined() -> None:
+    """All test strings are empty, so no symbol follows a prefix: the rate without ends is 0 / 0 on Train, Compare and History."""
+    app = upload(upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES + b"ba\n"), EMPTY_STRINGS, "upload_test")
+    app = trained(go(app, "train"))
+    recipe = recipe_of(app)
+    row = recorded(recipe)
+    assert row.scores and row.scores["wer_without_end"] == "nan"
+    assert not complaints(app) and set(written(app, "WER, no end")["WER, no end"]) == {"undefined"}
+    app = tick(find(go(app, "history"), recipe), 0)
+    assert not complaints(app) and set(written(app, "WER, no end")["WER, no end"]) == {"undefined"}
+    intervals = table_with(app, "from")
+    assert {"WER (share)", "bits / symbol", "log₂ Pautomac (bits)"} <= set(intervals["score"])
+    app = app.selectbox(key="history.order").set_value("wer_without_end").run()
+    assert not complaints(app) and named(app) == [recipe.title]
+    app = go(tick(app, 0).button(key="history.pin.A").click().run(), "compare")
+    assert not complaints(app)
+    pair = written(app, "ahead")
+    assert pair.set_index("score")["difference"]["WER, no end"] == "undefined", pair
