@@ -83,7 +83,7 @@ class SweepTable:
         self._num_new += 1
 
     def write_if_due(self) -> None:
-        """Write the file if there are enough new rows (see NEW_SHARE), or if a second has passed since it was last written.
+        """Write the file if NEW_SHARE of all rows are new, or if a second has passed since it was last written.
 
         A power cut can lose rows that were written in this way, but killing the process can't.
         """

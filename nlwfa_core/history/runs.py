@@ -66,7 +66,7 @@ class Run:
     Attributes
     ----------
     key : str
-        Its recipe's.
+        The key of its recipe.
     state : str
         One of `STATES`; "interrupted" if its server stopped before it was done.
     recipe : dict
@@ -82,7 +82,8 @@ class Run:
     scores, validation, diagnostics : dict or None
         As `metrics.Scores` and `diagnostics.Diagnostics`.
     curves : dict or None
-        Stage -> {"epochs": …, "losses": …, "measure": …, "state": …, "summary": …}, thinned.
+        Stage -> a `Curve`: some of the epochs with their losses, and, if the run is done, the measure, the state and the summary of
+        its `progress.TrainingLog`.
     seconds : dict or None
         Stage -> wall time.
     sentences : list of str or None
@@ -90,7 +91,7 @@ class Run:
     message : str or None
         Why it failed.
     server : str
-        The process that has it, or was the last to have it.
+        The name of the server process that runs it, or was the last to do so.
     submitted, started, ended, deleted : float or None
     """
 

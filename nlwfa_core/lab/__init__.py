@@ -19,7 +19,7 @@ In reading order:
 - `quizzes`: quizzes before and after a lesson, and the normalised gain; `class_board`: what a class has answered.
 - `lessons`, `shipped`: a reader of the lessons' Markdown files; training of the results that are shipped with the lab.
 - `glossary`: the field's terms, and those that a text uses.
-- `links`: links that other people can open, with the machine's address and as a QR code.
+- `addresses`: links that other people can open, with the machine's address and as a QR code.
 - `machine`: memory and disk, for the Status page.
 
 Widgets and caches are in `pages`; learning and scoring are in the packages that this one imports. Only the reproduction, the

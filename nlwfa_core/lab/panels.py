@@ -110,14 +110,15 @@ def relative_errors(block: sparse.csr_array, left: FloatArray) -> FloatArray:
 
 
 def panels_payload(hankel: HankelMatrix, svd: TruncatedSVD, alphabet: Alphabet, choice: MatrixChoice) -> dict[str, Any]:
-    """Make the payload of the three panels for a block of H.
+    """Make the payload of the three panels H, Ĥ and H − Ĥ for a block of H.
 
     Returns
     -------
     dict
-        "cells": the first rows and columns of the block, row by row; "left" and "right": the factors of Ĥ, row by row, with
-        "most" columns; "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank; "words": a number for each cell's string;
-        "order": the order by state; labels, scale and colours.
+        "cells": the first rows and columns of the block, row by row; "left" and "right": the factors H V and V of Ĥ, row by row;
+        "most": their number of columns, which is the highest rank; "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank;
+        "words": for each cell, the number of its string uv, so that equal strings have equal numbers; "order": the order by state;
+        labels, scale and colours.
     """
     block = choice.block(hankel)
     num_rows, num_columns = (min(MAX_SIDE, size) for size in block.shape)

@@ -65,22 +65,25 @@ class PFAs:
         return len(self.initial)
 
     def take(self, models: IntArray) -> PFAs:
-        """Some of the models."""
+        """Select some of the models by their numbers."""
         return PFAs(self.initial[models], self.transitions[models], self.termination[models])
 
     def automaton(self, model: int) -> WFA:
-        """One of the models, as a WFA."""
+        """Return one of the models as a WFA."""
         return WFA(self.initial[model], self.transitions[model], self.termination[model])
 
     @classmethod
     def joined(cls, parts: list[PFAs]) -> PFAs:
-        """All models of several parts."""
+        """Put the models of several parts, all with equally many states, into one value."""
         names = ("initial", "transitions", "termination")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     @classmethod
     def of_counts(cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> PFAs:
-        """Divide (expected) counts by their sums. A state without counts gets equal shares."""
+        """Turn (expected) counts into probabilities: divide initial ones by their sum, and moves and ends by the sum of each state.
+
+        A state without counts gets equal shares.
+        """
         tiny = np.finfo(float).tiny
         initial, transitions, termination = initial + tiny, transitions + tiny, termination + tiny
         totals = transitions.sum(axis=(1, 3)) + termination
@@ -399,10 +402,11 @@ def random_pfas(tree: MoveTree, num_models: int, num_states: int, rng: np.random
 
 
 def split_states(models: PFAs, num_states: int, tree: MoveTree, rng: np.random.Generator) -> PFAs:
-    """Split the states that strings visit most often in two, until a model has twice as many states, or `num_states`.
+    """Split the states that strings visit most often in two, until each model has twice as many states, or `num_states` if
+    that is fewer.
 
-    Both halves have the transitions of the state that was split, multiplied by random numbers between 1 − NOISE and 1 + NOISE, and
-    half of the probability of each move that led to it.
+    Both halves have the transitions of the state that was split, and half of the probability of each move that led to it and of
+    starting in it. Then all transitions are multiplied by random numbers between 1 − NOISE and 1 + NOISE.
     """
     expected = tree.expect(models)
     visits = expected.transitions.sum(axis=(1, 3)) + expected.termination

@@ -48,8 +48,8 @@ def refine_hankel(
 def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
     """Compute how far the rows that a model computes from α₀ are from those of H: the loss of `refine_hankel` at its start.
 
-    It is relative to ‖H‖². The losses of steps 1 and 2 do not show this error, because they do not include how errors add up when
-    one map follows another.
+    It is relative to ‖H‖². The losses of the two steps of learning do not show this error, because they do not include how errors
+    add up when one map follows another.
     """
     return float(_RolledOutRows(hankel, steps).error())
 

@@ -69,7 +69,10 @@ class Methods:
         model = cast("Model", self)
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
         if END in alphabet.symbols:
-            raise RecipeError(f"the alphabet has a symbol {END!r}, which is the name of the end of a string here")
+            raise RecipeError(
+                f"the alphabet has a symbol {END!r}, and next() calls the end of a string {END!r} too; "
+                "rename it, or use next_scores"
+            )
         trie = Trie.of(Words.of([as_word(prefix, alphabet)]), model.num_symbols)
         shares = next_distributions(scaled_next_scores(model, trie)[0][trie.ends])[0]
         return dict(zip((*alphabet.symbols, END), shares.tolist(), strict=True))

@@ -176,8 +176,12 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         totals = scores.sum(axis=1)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
             prefix = f"a prefix of {plural(len(columns), 'symbol')}"
+            total = totals[np.abs(totals - 1).argmax()]
             interval = f"from {scores.min():g} to {scores.max():g}"
-            raise RecipeError(f"not a probability distribution: after {prefix}, the scores of the next symbols range {interval}")
+            raise RecipeError(
+                f"not a probability distribution: after {prefix}, the scores of the next symbols range {interval}, "
+                f"and their sum is {total:g}"
+            )
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
         drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)
         order = np.argsort(drawn, kind="stable")

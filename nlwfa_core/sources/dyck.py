@@ -73,7 +73,7 @@ class Dyck:
 
     @property
     def nesting(self) -> float:
-        """Return the probability that a block is not empty, wrap / (wrap + leaf)."""
+        """Return the probability that a pair of brackets has something inside: wrap / (wrap + leaf)."""
         return self.wrap / (self.wrap + self.leaf)
 
     @property

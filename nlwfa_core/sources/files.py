@@ -298,7 +298,9 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
         if len(words):
             yield Block(words, header[1], int(lines[-1]) - num_read - 1)
     if header is None:
-        raise FormatError("the file has no numbers; it needs a header and at least 1 string")
+        raise FormatError(
+            "the file has no numbers; a file of this format begins with a line of two numbers, and has at least 1 string"
+        )
     num_strings, _, line = header
     if num_read != num_strings:
         raise FormatError(f"the header promises {plural(num_strings, 'string')}, but {num_read:,} follow", line)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core.experiment.fields import FIELDS
-from nlwfa_core.lab.links import is_this_machine, lan_address, qr_code, shared_link
+from nlwfa_core.lab.addresses import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.lab.options import LABELS
 from pages.shared import lessons, pins, url_parameters
 from pages.shared.lessons import ALL, SHOW

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.errors import StreamlitAuthError
 
-from nlwfa_core.lab.links import is_this_machine
+from nlwfa_core.lab.addresses import is_this_machine
 from pages.shared.widgets import error_toast, escape_markdown
 
 ALL, OWN, OFF = "all", "own", "off"

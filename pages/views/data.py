@@ -54,7 +54,7 @@ def own_strings(opened: bool) -> None:
             for column, (field, (label, text)) in zip(st.columns(2) * 3, SLOTS.items(), strict=True):
                 with column:
                     _upload_control(field, label, text)
-        st.caption("Your strings stay on this server and are never executed.")
+        st.caption("Your strings stay on this server, and are only ever read as text.")
 
 
 def _upload_control(field: str, label: str, text: str) -> None:

@@ -47,7 +47,9 @@ def largest_weight(wfa: WFA) -> float:
 
 
 def edges(wfa: WFA, smallest: float) -> list[Edge]:
-    """Collect the transitions with |weight| ≥ smallest, without rounding errors, into one `Edge` for each source, target and sign.
+    """Group the transitions with |weight| ≥ smallest into one `Edge` for each source, target and sign.
+
+    Weights of at most ROUNDING times the largest are left out, because they are rounding errors.
 
     >>> wfa = WFA(np.ones(2), np.array([[[0.5, -0.2], [0.0, 0.01]]]), np.ones(2))
     >>> [(edge.source, edge.target, edge.negative, edge.weights) for edge in edges(wfa, 0.1)]

@@ -35,7 +35,7 @@ def linear_encoder(rng: Random) -> dict[str, str]:
 
 
 def tanh_unit(rng: Random) -> dict[str, str]:
-    """One tanh unit with two inputs, whose argument is in the table."""
+    """A tanh unit with two inputs. The table of tanh values in the task's text has its weighted sum, up to the sign."""
     while True:
         weights = [Fraction(rng.choice([-2, -1, 1, 2, 3]), 2) for _ in range(2)]
         inputs = [Fraction(rng.choice([-2, -1, 0, 1, 2])) for _ in range(2)]

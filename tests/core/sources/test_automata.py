@@ -105,7 +105,9 @@ def test_nothing_is_drawn_from_what_is_not_a_distribution() -> None:
     with pytest.raises(RecipeError, match="not a probability distribution: the weights of all strings must sum to 1; got inf"):
         sample_words(WFA(one, np.array([[[1.5]]]), one), 10, seed=0)
     signed = WFA(one, np.array([[[-0.5]]]), np.array([1.5]))  # 1.5 · (−½)ⁿ sums to 1
-    with pytest.raises(RecipeError, match="after a prefix of 0 symbols, the scores of the next symbols range from -0.5 to 1.5"):
+    with pytest.raises(
+        RecipeError, match="after a prefix of 0 symbols, the scores of the next symbols range from -0.5 to 1.5, and their sum is"
+    ):
         sample_words(signed, 10, seed=0)
 
 

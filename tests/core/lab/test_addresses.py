@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from nlwfa_core.lab import links
+from nlwfa_core.lab import addresses
 
 LOCAL = "http://localhost:8501/hankel?rank=3&string=%5B%5B%5D%5D"
 
@@ -26,7 +26,7 @@ LOCAL = "http://localhost:8501/hankel?rank=3&string=%5B%5B%5D%5D"
     ],
 )
 def test_a_link_has_an_address_that_others_can_open(link: str, listens_on: str, lan: str, shared: str, warning: str) -> None:
-    address, said = links.shared_link(link, listens_on, lan)
+    address, said = addresses.shared_link(link, listens_on, lan)
     assert address == shared and (warning in said if warning else said == "")
 
 
@@ -34,9 +34,9 @@ def test_a_machine_without_a_network_has_no_address(monkeypatch: pytest.MonkeyPa
     def unreachable(*_: object) -> None:
         raise OSError("Network is unreachable")
 
-    assert not links.is_this_machine(links.lan_address() or "192.0.2.2")
-    monkeypatch.setattr(links.socket, "socket", lambda *_: Probe(unreachable))
-    assert links.lan_address() == ""
+    assert not addresses.is_this_machine(addresses.lan_address() or "192.0.2.2")
+    monkeypatch.setattr(addresses.socket, "socket", lambda *_: Probe(unreachable))
+    assert addresses.lan_address() == ""
 
 
 class Probe:
@@ -52,7 +52,7 @@ class Probe:
 
 def test_a_qr_code_has_three_finders_and_a_quiet_zone() -> None:
     """Drawn again from its lines: ISO/IEC 18004 puts a square of seven modules into three corners, and four light ones around."""
-    picture = links.qr_code(LOCAL)
+    picture = addresses.qr_code(LOCAL)
     size = int(re.findall(r"M0 0h(\d+)v", picture)[0])
     modules = [[False] * size for _ in range(size)]
     x = y = 0.0
@@ -70,4 +70,4 @@ def test_a_qr_code_has_three_finders_and_a_quiet_zone() -> None:
     for top, left in ((4, 4), (4, size - 11), (size - 11, 4)):
         found = ["".join("01"[dark] for dark in row[left : left + 7]) for row in modules[top : top + 7]]
         assert found == finder
-    assert links.qr_code("x" * 4000) == ""
+    assert addresses.qr_code("x" * 4000) == ""
