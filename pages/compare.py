@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import ranking
 from nlwfa_core.metrics.scores import RANK_METRICS, SCORE_OF
 from pages.shared import cache, sidebar, widgets
@@ -55,11 +54,9 @@ view.pair(recipe, named, by)
 st.subheader("One model, several perplexities", anchor=False)
 st.markdown("An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities.")
 model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
-result = cache.result(model_recipe)
-if result is not None:
-    conventions = tables.conventions_of(result, cache.data(model_recipe.data))
+if cache.result(model_recipe) is not None:
     widgets.draw_table(
-        conventions,
+        cache.conventions(model_recipe),
         "compare.conventions",
         "Perplexity of one model by each convention",
         {title: st.column_config.Column(width=300) for title in ("what it does", "source")},

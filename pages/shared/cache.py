@@ -33,6 +33,7 @@ from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_e
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.lab.pairs import lead_sentence, run_intervals
+from nlwfa_core.lab.tables import Table, conventions_of
 from nlwfa_core.lab.tasks.bank import Kind, read_bank
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
@@ -291,6 +292,12 @@ def run_string_scores(recipe: Recipe) -> StringScores:
 def reference_string_scores(recipe: DataRecipe, name: str) -> StringScores:
     """Compute the contribution of each test string to a reference model's scores."""
     return string_scores(reference_models(recipe)[name], data(recipe).test)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Computing perplexities…", hash_funcs=KEYED)
+def conventions(recipe: Recipe) -> Table:
+    """Make the table of a finished run's perplexity by each convention. Raises RecipeError if there is no such run."""
+    return conventions_of(finished(recipe.key()), data(recipe.data))
 
 
 @st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)

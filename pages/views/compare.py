@@ -200,7 +200,7 @@ def _duration(seconds: float) -> str:
 
 def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
     """Draw a score against rank or number of strings, with the reference models on the same test strings."""
-    metrics = [score.field for score in METRICS if sweeps.curves(outcomes, score.field, "test")]
+    metrics = [score.field for score in METRICS if any(getattr(one.scores, score.field) is not None for one in outcomes.values())]
     with st.container(horizontal=True, gap="medium"):  # side by side if the window is wide enough for all metrics in a row
         metric = _metric(metrics)
         strings = st.segmented_control(

@@ -10,6 +10,7 @@ from nlwfa_core import run
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.sweeps import Grid
+from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.lab.pairs import interval_text
 from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
@@ -43,6 +44,21 @@ def test_seeds_give_means_and_bands():
     assert list(written(app, "place")["WER"]) == [format_score(wer) for wer in listed["WER"]]
     assert list(listed["place"]) == ["best", "", "last"]
     assert figure(app, "compare.parallel")["data"][0]["type"] == "parcoords"
+
+
+def test_a_rerun_reads_no_run_again(monkeypatch):
+    app = trained(open_lab("compare", **QUICK | {"data_seed": 44, "learner": "SP", "learners": "SP", "ranks": 2}), "compare.start")
+    app.pills(key="ranks").set_value([1, 2, 3, 4, 5, 8, 10]).run()
+    trained(app, "compare.start")
+    reads = []
+    for name in ("job", "result"):
+        method = getattr(RunFolders, name)
+        monkeypatch.setattr(RunFolders, name, lambda self, key, read=method: reads.append(key) or read(self, key))
+    monkeypatch.setattr(cache, "conventions_of", lambda *given: reads.append(given))
+    app.toggle(key="compare.every").set_value(True).run()
+    assert not complaints(app) and len(tables(app)[1]) == 7 and not reads
+    app.number_input(key="rank").set_value(6).run()  # a run that there is not
+    assert len(set(reads)) <= 1
 
 
 def test_a_seed_may_draw_other_strings():

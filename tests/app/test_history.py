@@ -8,6 +8,7 @@ from time import time
 
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import Recipe, run
@@ -65,6 +66,22 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
 
 def keys(app: AppTest) -> list[str]:
     return [button.key for button in app.main.button]
+
+
+def test_the_page_asks_the_database_as_often_for_one_run_as_for_many() -> None:
+    recipes = [made(171), made(171, rank=3), made(171, rank=4)]
+    app = open_lab("history")
+    counts = []
+    for shown in (recipes[:1], recipes):
+        assert find(app, *shown).dataframe[0].value.shape[0] == len(shown)
+        statements: list[str] = []
+        reading = runs.history().reading
+        sa.event.listen(reading, "before_cursor_execute", note := lambda *given, said=statements: said.append(given[2]))
+        app.run()
+        sa.event.remove(reading, "before_cursor_execute", note)
+        app.text_input(key=history.SEARCH).set_value("").run()
+        counts.append(len(statements))
+    assert 0 < counts[0] == counts[1] < 10
 
 
 def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> None:
