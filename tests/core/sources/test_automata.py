@@ -98,6 +98,16 @@ def test_draws_in_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Trie.of(words, 2).num_nodes > 100
 
 
+def test_strings_are_drawn_from_an_automaton_with_useless_states() -> None:
+    """The competition's models have states that nothing reaches, each of infinite mass on its own: they change no draw."""
+    wfa = random_automaton(3, 2, seed=1, mean_length=3)
+    transitions = np.zeros((2, 4, 4))
+    transitions[:, :3, :3], transitions[:, 3, :] = wfa.transitions, 1.0
+    larger = WFA(np.append(wfa.initial, 0.0), transitions, np.append(wfa.termination, 1.0))
+    assert larger.total_weight() == pytest.approx(1) and larger.spectral_radius < 1
+    assert list(sample_words(larger, 500, seed=0)) == list(sample_words(wfa, 500, seed=0))
+
+
 def test_nothing_is_drawn_from_what_is_not_a_distribution() -> None:
     one = np.array([1.0])
     with pytest.raises(RecipeError, match="not a probability distribution: the weights of all strings must sum to 1; got 2"):
