@@ -1,10 +1,10 @@
-"""Estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`, `score` and `sample`.
+"""Define estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`, `score` and `sample`.
 
 They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a list or Series of strings, in any form that
 `strings.plain` takes. `score` is minus the bits per symbol, so larger is better.
 
-Of scikit-learn's own checks, `check_estimator` runs none on data, because all of them pass arrays of numbers; those of parameters
-(constructor, `get_params`, `set_params`, `clone`) hold. Needs the extra [scikit-learn].
+The estimators pass those checks of scikit-learn's `check_estimator` that are about parameters (constructor, `get_params`,
+`set_params`, `clone`). Its other checks do not apply: they pass arrays of numbers as X. Needs the extra [scikit-learn].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ END = ""  # in `classes_`: the end of the string
 
 
 class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
-    """What all estimators of strings share; each of them says how a sample becomes a model."""
+    """The methods that all estimators share. Each subclass defines `_learn`, which learns a model from a sample."""
 
     alphabet: Sequence[str] | None
     floor: float
@@ -60,7 +60,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         raise NotImplementedError
 
     def predict_proba(self, X: Strings) -> FloatArray:
-        """The probability of what follows each string, shape (num_strings, num_symbols + 1), in the order of `classes_`.
+        """Compute the probabilities of what follows each string, (num_strings, num_symbols + 1), in the order of `classes_`.
 
         They are the model's |scores| of next symbols, divided by their sum; a row is 0 if all scores are.
         """
@@ -70,7 +70,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return shares
 
     def predict(self, X: Strings) -> npt.NDArray[np.object_]:
-        """The likeliest next symbol after each string, "" for its end, shape (num_strings,). Of tied symbols, the first."""
+        """Return the likeliest next symbol after each string, shape (num_strings,): "" for the end; of tied symbols, the first."""
         best: npt.NDArray[np.object_] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return best
 
@@ -85,7 +85,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return logs
 
     def score(self, X: Strings, y: object = None) -> float:
-        """Minus the bits per symbol of the strings, their ends counted; probabilities below `floor` are raised to it.
+        """Compute minus the bits per symbol of the strings, with their ends; probabilities below `floor` are raised to it.
 
         Without a floor, a single symbol that the model holds impossible would make the score −∞, and scikit-learn warn.
         """
@@ -94,7 +94,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return -evaluate(self.model_, test, self.floor).bits_per_symbol
 
     def sample(self, n_samples: int = 1, seed: int = 0) -> list[str]:
-        """Draw strings, in writing; equal ones follow each other. Raises RecipeError if some of them would not end."""
+        """Draw strings as text, sorted so that equal ones are adjacent. Raises RecipeError if some of them would not end."""
         check_is_fitted(self)
         drawn = self.model_.sample(n_samples, seed)
         written = ["" if not word else self.alphabet_.decode(word) for word in drawn.words]
@@ -120,7 +120,7 @@ class SpectralWFA(_StringEstimator):
     alphabet : sequence of str, optional
         All symbols. Without it, those of the training strings, and a test string with another one is refused.
     floor : float
-        For `score`.
+        The smallest probability of a next symbol in `score`, so that one surprising symbol does not make it −∞.
 
     Attributes
     ----------

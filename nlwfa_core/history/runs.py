@@ -298,7 +298,7 @@ class History(RunLabels):
         return count
 
     def to_frame(self) -> pd.DataFrame:
-        """All runs that are not deleted as a table, the last submitted first: what is for tables, scores, and seconds in all.
+        """Make a data frame of all runs that are not deleted, the last submitted first: options, scores, and total seconds.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Keys of answers: what is expected, how a person's text is read, how much of it is right, and what is wrong with the rest.
+"""Check answers: a key holds the right answer, reads a person's text, and says how much of it is right and what is wrong.
 
 A key reads text and never evaluates it. Text that can't be read raises RecipeError, and does not count as a try. Widgets that offer
 choices join them with `SEPARATOR` into the same kind of text, so that any answer can be stored, sent and checked again.
@@ -32,12 +32,12 @@ TWO_MEANINGS = re.compile("[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an answer is worth.
+    """Says how much of an answer is right, and why not all of it.
 
     Attributes
     ----------
     credit : float
-        Between 0 and 1, which is a correct answer.
+        From 0 to 1; 1 is a correct answer.
     reason : str
         Markdown: what is wrong; empty for a correct answer.
     """
@@ -51,18 +51,18 @@ class Verdict:
 
 
 class Key(Protocol):
-    """What every key has."""
+    """The interface of all keys."""
 
     @property
     def truth(self) -> str:
-        """The correct answer, as Markdown."""
+        """Return the correct answer as Markdown."""
 
     @property
     def best(self) -> str:
-        """The correct answer, as a person would enter it."""
+        """Return the correct answer as a person would enter it."""
 
     def written(self, text: str) -> str:
-        """An answer, as Markdown."""
+        """Write an answer as Markdown."""
 
     def check(self, text: str) -> Verdict:
         """Check an answer. Raises RecipeError if it can't be read."""
@@ -70,13 +70,13 @@ class Key(Protocol):
 
 @dataclass(frozen=True)
 class Hint:
-    """A wrong answer that is typical.
+    """A typical wrong answer, and what to tell a person who enters it.
 
     Attributes
     ----------
     answer : str
     reason : str
-        Markdown: where it comes from.
+        Markdown: the mistake that leads to this answer.
     """
 
     answer: str
@@ -331,7 +331,7 @@ class OrderKey:
         return Verdict(max(0.0, 2 * right / len(pairs) - 1), f"{right} of {len(pairs)} pairs are in the right order.")
 
     def shuffled(self, seed: int) -> tuple[str, ...]:
-        """The items in an order that the seed decides, and which is not the right one."""
+        """Put the items into a wrong order that the seed decides."""
         order = np.random.default_rng(seed).permutation(len(self.items))
         items = tuple(self.items[index] for index in order)
         return items if items != self.items else items[::-1]
@@ -403,7 +403,7 @@ def _decimal(text: str, typed: str) -> Fraction:
 
 
 def _equal(number: float, value: float, tolerance: float) -> bool:
-    """Whether two numbers are equal within a tolerance, and rounding."""
+    """Return whether two numbers are equal within a tolerance, up to rounding errors."""
     if math.isinf(number) or math.isinf(value):
         return number == value
     return abs(number - value) <= tolerance * (1 + ROUNDING) + ROUNDING * abs(value)
@@ -422,7 +422,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _known(parts: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the parts, each once. Raises RecipeError if there are none, or one that is not among the names."""
+    """Return the parts without repetitions. Raises RecipeError if there are none, or one is not among the names."""
     if not parts:
         raise RecipeError("choose an answer first")
     if wrong := [part for part in parts if part not in names]:
@@ -435,5 +435,5 @@ def _code(string: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A number as it was typed, so that Markdown shows it as it is."""
+    """Escape a number that a person typed, so that Markdown shows it unchanged."""
     return re.sub(r"([\\`*_\[\]()$~<>|^])", r"\\\1", text.strip()[:MAX_CHARACTERS])

@@ -92,12 +92,12 @@ class Response:
 
     @property
     def over(self) -> bool:
-        """Whether the solution is open."""
+        """Return whether the person may see the solution: after a correct answer, the last try, or a request for it."""
         return self.correct or self.shown or self.tries >= MAX_TRIES
 
     @property
     def points(self) -> float:
-        """Between 0 and 1: the best try, where a second one counts half."""
+        """Return the points from 0 to 1: the best credit of all tries, where a second try counts half."""
         return max((credit / (number + 1) for number, credit in enumerate(self.credits)), default=0.0)
 
     def record(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Response:
         return replace(self, answers=(*self.answers, text), credits=(*self.credits, verdict.credit), reason=verdict.reason)
 
     def opened(self) -> Response:
-        """Open the solution."""
+        """Return the response after the person has asked for the solution."""
         return replace(self, shown=True)
 
 

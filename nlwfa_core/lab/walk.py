@@ -53,7 +53,7 @@ _NUMBERS = ("nothing", "one", "two", "three", "four", "five", "six", "seven", "e
 
 
 def is_bracketed(alphabet: Alphabet) -> bool:
-    """Whether strings are made of [ and ], so that states can be compared with the number of open brackets."""
+    """Return whether strings are made of [ and ], so that states can be compared with the number of open brackets."""
     return alphabet.symbols == dyck.ALPHABET.symbols
 
 
@@ -115,7 +115,7 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A drawing of an automaton, and how states are found in it.
+    """A drawing of an automaton, with what is needed to draw a state into it.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Graph:
     layout : Layout
     model : LearnedModel
     groups : Groups or None
-        If the drawing's nodes are groups of states.
+        The groups that are the drawing's nodes; None if its nodes are single states.
     """
 
     view: dict[str, Any]
@@ -188,7 +188,7 @@ def column_names(number: int, by_brackets: bool) -> list[str]:
 
 
 def _follows_brackets(model: WFA, columns: Sequence[int]) -> bool:
-    """Whether the state after [ᵈ is 0 outside of column d, for all d."""
+    """Return whether the state after [ᵈ is 0 outside of column d, for all d."""
     deepest = max(columns) + 1
     states = prefix_states(model, Words.of((dyck.OPEN,) * depth for depth in range(deepest + 1)))
     outside = np.array([[column != depth for column in columns] for depth in range(deepest + 1)])
@@ -356,7 +356,7 @@ def grouped_graph(model: LearnedModel, prefixes: Words, data: Data, number: int,
 
 
 def _shrinks(model: LearnedModel) -> bool:
-    """Whether a state's length falls with the probability of its prefix, so that only its direction tells what follows."""
+    """Return whether states get shorter as prefixes get less probable, so that only a state's direction says what follows."""
     return not isinstance(model, RecurrentModel) and not (isinstance(model, NLWFA) and model.reading.is_chain)
 
 

@@ -1,4 +1,4 @@
-"""A probabilistic finite automaton learned by EM (Baum et al. 1970; for this model Dupont, Denis, Esposito 2005, §4), as a WFA.
+"""Learn a probabilistic finite automaton (PFA) by EM (Baum et al. 1970; for this model Dupont, Denis, Esposito 2005, §4), as a WFA.
 
 In each state, a PFA either ends or emits a symbol and moves to a next state: P(σ, j | i) = A_σ[i, j], and P(end | i) = α∞[i]. So
 it has a number for each symbol and each move, where an HMM (`hmm`) has only the product of an emission and a move; every HMM is a
@@ -108,7 +108,7 @@ class PFAExpectations:
     log_likelihoods: FloatArray
 
     def maximised(self, pseudo_count: float) -> PFAs:
-        """The M step: relative frequencies, after adding `pseudo_count` for each symbol and for the end in each state.
+        """Carry out the M step: relative frequencies, after adding `pseudo_count` for each symbol and for the end in each state.
 
         That of a symbol is shared out evenly among the states that follow. So the result is the mode of the posterior if each state
         has a Dirichlet prior with the parameters 1 + pseudo_count / num_states for moves, and 1 + pseudo_count for the end.
@@ -149,7 +149,7 @@ class MoveTree:
         self.by_symbol = [(one, 1 + nodes) for one, nodes in by_symbol(symbol[1:])] if self.num_nodes > 1 else []
 
     def forward(self, models: PFAs) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Run down the tree.
+        """Run the forward recursion: from the root of the tree down.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class MoveTree:
         return likelihoods
 
     def expect(self, models: PFAs) -> PFAExpectations:
-        """Run down and up the tree."""
+        """Carry out the E step: the forward recursion, then the backward recursion from the leaves up."""
         states, chances, stops = self.forward(models)
         weights = self.ends[self.final, None] / stops
         termination = np.einsum("nbk,nb->bk", states[self.final], weights) * models.termination
@@ -211,7 +211,7 @@ class MoveTree:
 
 @dataclass(frozen=True)
 class PFATraining:
-    """How EM of a PFA runs.
+    """Options of EM for a PFA.
 
     Attributes
     ----------
@@ -424,7 +424,7 @@ def split_states(models: PFAs, num_states: int, tree: MoveTree, rng: np.random.G
 
 
 def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PFAs:
-    """A start for EM from spectral learning: a linear model of the strings, projected on distributions.
+    """Make a start for EM by spectral learning: a linear model of the strings, projected on distributions.
 
     A spectral model computes with states in an arbitrary basis, where signs mean nothing. Here the basis is changed to the states
     of `num_states` prefixes, each divided by its prefix's probability: those that a QR decomposition with pivots picks among the

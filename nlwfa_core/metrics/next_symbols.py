@@ -270,7 +270,7 @@ class _Guesses:
 
 
 def discounts(size: int) -> FloatArray:
-    """What a symbol at each of the first ranks gains in NDCG@5, 1 / log₂(rank + 1), shape (size,)."""
+    """Compute what a symbol at each of the first ranks adds to NDCG@5, 1 / log₂(rank + 1), shape (size,)."""
     gains: FloatArray = 1 / np.log2(np.arange(size) + 2)
     return gains
 

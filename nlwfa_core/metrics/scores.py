@@ -478,7 +478,7 @@ class Scores:
         return "\n".join((self._heading, *lines))
 
     def to_frame(self, name: str = "model") -> pd.DataFrame:
-        """One row of a table with a column for each field and for the perplexity; `pandas.concat` puts several models together.
+        """Make one row of a data frame, with each field and the perplexity; `pandas.concat` puts several models together.
 
         >>> from nlwfa_core.models.ngram import NGram
         >>> frame = evaluate(NGram.fit(["ab", "b"], 2), ["ab"]).to_frame("bigram")

@@ -1,4 +1,4 @@
-"""Convex combinations of models: f(x) = Σ_m w_m f_m(x), with weights w_m that sum to 1, and their choice by EM.
+"""Combine models: f(x) = Σ_m w_m f_m(x) with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
 
 A mixture of WFAs is a WFA, their direct sum: states and transitions stand side by side, and the initial weights are shared out. A
 mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is
@@ -82,12 +82,12 @@ class Mixture:
         return logs if exponents is None else logs + exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Scores of what follows each prefix u, shape (num_nodes, num_symbols + 1): Σ_m w_m f_m(uσΣ*) and, for the end, f(u)."""
+        """Compute Σ_m w_m f_m(uσΣ*) for each prefix u and symbol σ, and last, for the end, f(u): (num_nodes, num_symbols + 1)."""
         scores, exponents = self.scaled_next_scores(trie)
         return scores if exponents is None else np.ldexp(scores, exponents[:, None])
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """`next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
+        """Compute `next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
         parts = [_prefix_scores(model, trie) for model in self.models]
         largest = np.max([exponents for _, exponents in parts], axis=0)
         largest[largest == NONE] = 0
@@ -266,7 +266,7 @@ def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
     Parameters
     ----------
     chances : array, shape (num_words, num_models)
-        P_m(x), or each row in units of its own; no row of zeros.
+        P_m(x). Each row may be multiplied by a factor of its own; no row may be 0.
     counts : array, shape (num_words,)
     """
     frequencies = counts / counts.sum()

@@ -108,7 +108,7 @@ def model_of(value: Model | HasModel, name: str = "model") -> Model:
 
 
 def model_words(words: Words, alphabet: Alphabet | None) -> Words:
-    """Some words with the numbers of a model's alphabet. Raises TypeError unless they are Words."""
+    """Renumber the symbols of words by a model's alphabet. Raises TypeError unless they are Words."""
     check_type("words", words, Words)
     return words.in_alphabet(alphabet, MODELS_ALPHABET)
 

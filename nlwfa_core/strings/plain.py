@@ -1,4 +1,4 @@
-"""Strings as Python programs have them: lists, tuples, Series, dictionaries of counts. They become `Words` and `Sample`.
+"""Turn strings in the forms that Python programs use (lists, tuples, Series, dictionaries of counts) into `Words` and `Sample`.
 
 One string is text, a sequence of tokens, or a sequence of symbol numbers. Text is read as a file of strings is: if one string has
 white space inside, or the alphabet has symbols of several characters, symbols are the tokens between white space; otherwise each
@@ -22,7 +22,7 @@ from .words import LAMBDA, Alphabet, Word, Words, check_symbols
 
 
 class HasSample(Protocol):
-    """What holds strings with their counts, such as `sources.files.StringFile` and `metrics.scores.TestSet`."""
+    """An object that holds strings with their counts, such as `sources.files.StringFile` and `metrics.scores.TestSet`."""
 
     @property
     def words(self) -> Words: ...
@@ -176,7 +176,7 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
 
 
 def _in_writing(rows: Sequence[Any]) -> bool:
-    """Return whether symbols are written, as text or tokens, and not numbers. Raises TypeError if there are both."""
+    """Return whether symbols are text or tokens; False if they are numbers. Raises TypeError if there are both."""
     first: tuple[int, bool] | None = None
     for number, row in enumerate(rows):
         if len(row) or isinstance(row, str):
@@ -192,7 +192,7 @@ def _in_writing(rows: Sequence[Any]) -> bool:
 
 
 def _symbols(rows: Sequence[Any], alphabet: Alphabet | None) -> list[Sequence[str]]:
-    """Return the written symbols of each string."""
+    """Split each string that is text into its symbols, which are characters or tokens; other strings stay as they are."""
     tokens = hold_tokens((row for row in rows if isinstance(row, str)), alphabet)
     split: list[Sequence[str]] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Generators about weighted automata with whole numbers: states, weights, sums, products and squares."""
+"""Generate the values of tasks about weighted automata with whole numbers: states, weights, sums, products and squares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Matrix = list[Vector]
 
 
 def automaton(rng: Random) -> dict[str, str]:
-    """An automaton with two states over a and b, a string of three symbols, and each step of its weight."""
+    """Make an automaton with two states over a and b, a string of three symbols, and each step of its weight."""
     while True:
         initial, termination = [rng.randint(0, 2) for _ in range(2)], [rng.randint(0, 2) for _ in range(2)]
         matrices = {symbol: [[rng.randint(0, 2) for _ in range(2)] for _ in range(2)] for symbol in "ab"}
@@ -62,7 +62,7 @@ def automaton(rng: Random) -> dict[str, str]:
 
 
 def counter(rng: Random) -> dict[str, str]:
-    """An automaton that counts a symbol, with a step, and a string."""
+    """Make an automaton that counts a symbol, with a step, and a string."""
     step, symbol = rng.randint(2, 5), rng.choice("ab")
     word = "".join(rng.sample("aaabbbab", 5))
     counting, still = [[1, step], [0, 1]], [[1, 0], [0, 1]]
@@ -80,7 +80,7 @@ def counter(rng: Random) -> dict[str, str]:
 
 
 def product(rng: Random) -> dict[str, str]:
-    """A string of three symbols, the product of matrices that belongs to it, and three others."""
+    """Make a string of three symbols, the product of matrices that belongs to it, and three others."""
     word = rng.choice(["aab", "aba", "baa", "abb", "bab", "bba"])
     others = sorted({"".join(order) for order in permutations(word)} - {word})
     flipped = "".join("b" if symbol == "a" else "a" for symbol in word)
@@ -89,7 +89,7 @@ def product(rng: Random) -> dict[str, str]:
 
 
 def scaled(rng: Random) -> dict[str, str]:
-    """What becomes of a weight if the initial vector and all matrices are multiplied by numbers."""
+    """Make factors of the initial vector and of all matrices, and what a weight becomes with them."""
     factor, share = rng.choice([2, 3, 4, 5]), rng.choice([Fraction(1, 2), Fraction(1, 10), Fraction(2)])
     word = "".join(rng.choice("ab") for _ in range(rng.choice([2, 3])))
     before = Fraction(rng.choice([4, 8, 16]))
@@ -106,7 +106,7 @@ def scaled(rng: Random) -> dict[str, str]:
 
 
 def combined(rng: Random) -> dict[str, str]:
-    """How many states the sum, the product and the square of automata have."""
+    """Make the sizes of two automata, and those of their sum, their product and a square."""
     first, second = rng.sample(range(2, 8), 2)
     return {
         "first": str(first),
@@ -119,7 +119,7 @@ def combined(rng: Random) -> dict[str, str]:
 
 
 def squared_state(rng: Random) -> dict[str, str]:
-    """A state with two entries, and its Kronecker square."""
+    """Make a state with two entries, and its Kronecker square."""
     left, right = rng.choice([1, 2, 3, 4]), -rng.choice([1, 2, 3, 5])
     termination = [rng.choice([1, 2]), rng.choice([1, 2])]
     value = left * termination[0] + right * termination[1]

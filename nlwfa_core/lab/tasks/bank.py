@@ -1,4 +1,4 @@
-"""The bank: kinds of tasks, read from Markdown files, and the task that a kind and a seed make.
+"""Read kinds of tasks from Markdown files (the bank), and make the task of a kind with the numbers of a seed.
 
 A file begins with a heading between two lines of `---` that has a title. Each kind begins with a `## ` line, its title. Below it
 come the lines `name:` (its name in links) and `generator:`, a blank line, the text, and a question with a key (see `questions`). A
@@ -24,7 +24,7 @@ Generator = Callable[[Random], dict[str, str]]
 
 
 def fixed(rng: Random) -> dict[str, str]:
-    """Nothing: for a question without numbers of its own."""
+    """Return no values, for a question without numbers of its own."""
     return {}
 
 
@@ -130,7 +130,7 @@ class Kind:
         return GENERATORS[self.generator](Random(f"{self.generator} {seed}"))
 
     def task(self, seed: int) -> Task:
-        """Make the task of a seed. Raises RecipeError if the seed is negative or a placeholder has no value."""
+        """Make the task with a seed's numbers. Raises RecipeError if the seed is negative or a placeholder has no value."""
         put = partial(PLACEHOLDER.sub, partial(_value, self.values(seed)))
         question = read_question([put(line) for line in self.question], self.line)
         if isinstance(question.key, ChoiceKey):

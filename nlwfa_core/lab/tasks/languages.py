@@ -1,4 +1,4 @@
-"""Generators about rank: languages and their states, singular values, low-rank matrices, automata read off Hankel blocks."""
+"""Generate the values of tasks about rank: languages and their states, singular values, low-rank matrices, Hankel blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREFIXES = ("λ", "a", "b", "ab")
 
 
 def language(rng: Random) -> dict[str, str]:
-    """A language over a and b, and the rank of its 0/1 Hankel matrix, which is that of its smallest automaton."""
+    """Make a language over a and b, and the rank of its 0/1 Hankel matrix, which is that of its smallest automaton."""
     number_of, word = rng.randint(2, 5), "".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 3])))
     length, symbol = rng.randint(1, 4), rng.choice("ab")
     descriptions = {
@@ -56,7 +56,7 @@ def language(rng: Random) -> dict[str, str]:
 
 
 def same_state(rng: Random) -> dict[str, str]:
-    """A language that counts a symbol up to multiples, four prefixes, and the one pair with the same row."""
+    """Make a language that counts a symbol up to multiples, four prefixes, and the one pair with the same row."""
     modulus, symbol = rng.choice([3, 4]), rng.choice("ab")
     while True:
         prefixes = ["".join(rng.choice("ab") for _ in range(length)) for length in rng.sample([1, 2, 3, 4, 5], 4)]
@@ -81,7 +81,7 @@ def same_state(rng: Random) -> dict[str, str]:
 
 
 def brackets(rng: Random) -> dict[str, str]:
-    """A prefix of well-bracketed strings: how many are open, and how it ends soonest."""
+    """Make a prefix of well-bracketed strings: how many are open, and how it ends soonest."""
     prefix, depth, deepest = "", 0, 0
     for _ in range(rng.choice([5, 6, 7, 8])):
         symbol = "[" if depth == 0 else rng.choice("[[]")
@@ -102,7 +102,7 @@ def brackets(rng: Random) -> dict[str, str]:
 
 
 def matrix_rank(rng: Random) -> dict[str, str]:
-    """A 3 × 3 matrix of rank 1 or 2, with how its rows depend on each other."""
+    """Make a 3 × 3 matrix of rank 1 or 2, with how its rows depend on each other."""
     while True:
         first, second = ([rng.randint(0, 3) for _ in range(3)] for _ in range(2))
         left, right = rng.choice([(2, 0), (3, 0), (1, 1), (2, 1), (1, 2)])
@@ -121,7 +121,7 @@ def matrix_rank(rng: Random) -> dict[str, str]:
 
 
 def proportional_rows(rng: Random) -> dict[str, str]:
-    """Four rows of a Hankel matrix of which two are multiples of each other."""
+    """Make four rows of a Hankel matrix of which two are multiples of each other."""
     while True:
         base = [rng.randint(1, 3) for _ in range(3)]
         factor = rng.choice([2, 3])
@@ -147,7 +147,7 @@ def proportional_rows(rng: Random) -> dict[str, str]:
 
 
 def singular_gap(rng: Random) -> dict[str, str]:
-    """Falling singular values with one gap."""
+    """Make falling singular values with one gap."""
     rank = rng.randint(2, 5)
     value, values = 0.6 + 0.3 * rng.random(), []
     for place in range(7):
@@ -165,7 +165,7 @@ def singular_gap(rng: Random) -> dict[str, str]:
 
 
 def truncation(rng: Random) -> dict[str, str]:
-    """Singular values of which the last two are cut off, and the error in the Frobenius norm."""
+    """Make singular values of which the last two are cut off, and the error in the Frobenius norm."""
     small, large, error = rng.choice(PYTHAGOREAN)
     first = [Fraction(large * factor, 100) for factor in (4, 2)]
     values = [*first, Fraction(large, 100), Fraction(small, 100)]
@@ -180,7 +180,7 @@ def truncation(rng: Random) -> dict[str, str]:
 
 
 def rank_one(rng: Random) -> dict[str, str]:
-    """A matrix of rank 1, the product of a column and a row, and its one singular value."""
+    """Make a matrix of rank 1, the product of a column and a row, and its one singular value."""
     (a, b, left), (c, d, right) = rng.sample(PYTHAGOREAN[:3], 2)
     return {
         "column": column([a, b]),
@@ -194,7 +194,7 @@ def rank_one(rng: Random) -> dict[str, str]:
 
 
 def one_state_blocks(rng: Random) -> dict[str, str]:
-    """Hankel blocks of an automaton with one state."""
+    """Make the Hankel blocks of an automaton with one state."""
     ratio, other = rng.sample([Fraction(1, 2), Fraction(1, 4), Fraction(1, 5), Fraction(1, 10)], 2)
     first = Fraction(rng.choice([2, 4, 6, 8]), 10)
     block = [[first * left * right for right in (1, ratio)] for left in (1, other)]
@@ -209,7 +209,7 @@ def one_state_blocks(rng: Random) -> dict[str, str]:
 
 
 def two_state_blocks(rng: Random) -> dict[str, str]:
-    """Hankel blocks of an automaton with two states, and its matrix for a."""
+    """Make the Hankel blocks of an automaton with two states, and its matrix for a."""
     while True:
         block = [[rng.randint(0, 3) for _ in range(2)] for _ in range(2)]
         determinant = block[0][0] * block[1][1] - block[0][1] * block[1][0]

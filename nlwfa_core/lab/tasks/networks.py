@@ -1,4 +1,4 @@
-"""Generators about networks: auto-encoders, tanh units, losses, gradient steps, roots and squares."""
+"""Generate the values of tasks about networks: auto-encoders, tanh units, losses, gradient steps, roots and squares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TABLE = "tanh(0) = 0, tanh(0.5) = 0.46, tanh(1) = 0.76, tanh(2) = 0.96"
 
 
 def linear_encoder(rng: Random) -> dict[str, str]:
-    """A linear auto-encoder with two inputs, one unit and two outputs, and its squared error."""
+    """Make a linear auto-encoder with two inputs, one unit and two outputs, and its squared error."""
     while True:
         inputs, encoder, decoder = ([rng.randint(-2, 3) for _ in range(2)] for _ in range(3))
         code = inputs[0] * encoder[0] + inputs[1] * encoder[1]
@@ -35,7 +35,7 @@ def linear_encoder(rng: Random) -> dict[str, str]:
 
 
 def tanh_unit(rng: Random) -> dict[str, str]:
-    """A tanh unit with two inputs. The table of tanh values in the task's text has its weighted sum, up to the sign."""
+    """Make a tanh unit with two inputs. The table of tanh values in the task's text has its weighted sum, up to the sign."""
     while True:
         weights = [Fraction(rng.choice([-2, -1, 1, 2, 3]), 2) for _ in range(2)]
         inputs = [Fraction(rng.choice([-2, -1, 0, 1, 2])) for _ in range(2)]
@@ -54,7 +54,7 @@ def tanh_unit(rng: Random) -> dict[str, str]:
 
 
 def tanh_network(rng: Random) -> dict[str, str]:
-    """Two tanh units with one input, and a linear output."""
+    """Make two tanh units with one input, and a linear output."""
     while True:
         value = Fraction(rng.choice([-2, -1, 1, 2]), 2)
         weights = [Fraction(rng.choice([-2, -1, 1, 2])) for _ in range(2)]
@@ -76,7 +76,7 @@ def tanh_network(rng: Random) -> dict[str, str]:
 
 
 def num_weights(rng: Random) -> dict[str, str]:
-    """The sizes of an auto-encoder and of an automaton, and how many weights they have."""
+    """Make the sizes of an auto-encoder and of an automaton, and count the weights of both."""
     suffixes, rank, symbols = rng.choice([10, 20, 30, 50, 100]), rng.choice([2, 3, 4, 5]), rng.choice([2, 3, 4])
     return {
         "suffixes": str(suffixes),
@@ -92,7 +92,7 @@ def num_weights(rng: Random) -> dict[str, str]:
 
 
 def root(rng: Random) -> dict[str, str]:
-    """A share of strings that is the square of a simple number."""
+    """Make a share of strings that is the square of a simple number."""
     value = Fraction(rng.choice([1, 2, 3, 4, 5, 6, 7]), 10)
     sign = rng.choice([-1, 1])
     return {
@@ -107,7 +107,7 @@ def root(rng: Random) -> dict[str, str]:
 
 
 def gradient(rng: Random) -> dict[str, str]:
-    """One step of gradient descent on (w − c)²."""
+    """Make one step of gradient descent on (w − c)²."""
     target, start = rng.sample([-3, -2, -1, 0, 1, 2, 3, 4, 5], 2)
     rate = Fraction(rng.choice([1, 2, 3, 4]), 10)
     slope = 2 * (start - target)

@@ -1,4 +1,4 @@
-"""Generators about probabilistic automata: geometric series, mass, hidden Markov models."""
+"""Generate the values of tasks about probabilistic automata: geometric series, mass, hidden Markov models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
 def one_state(rng: Random) -> dict[str, str]:
-    """An automaton with one state: weights of a and b, and what follows from the geometric series."""
+    """Make an automaton with one state: weights of a and b, and what follows from the geometric series."""
     a, b = (
         Fraction(part, 10) for part in rng.choice([(1, 4), (2, 3), (3, 2), (4, 1), (2, 4), (4, 2), (1, 5), (5, 1), (3, 5), (4, 4)])
     )
@@ -38,7 +38,7 @@ def one_state(rng: Random) -> dict[str, str]:
 
 
 def triangular(rng: Random) -> dict[str, str]:
-    """An automaton with two states that can't go back to the first, and its mass."""
+    """Make an automaton with two states that can't go back to the first, and its mass."""
     stay, go = rng.choice([(HALF, QUARTER), (QUARTER, HALF), (HALF, HALF), (Fraction(0), HALF)])
     second = rng.choice([HALF, QUARTER, Fraction(3, 4)])
     first_end, second_end = rng.choice([Fraction(0), QUARTER]), 1 - second
@@ -59,7 +59,7 @@ def triangular(rng: Random) -> dict[str, str]:
 
 
 def hmm(rng: Random) -> dict[str, str]:
-    """A hidden Markov model with two states, a string of three symbols, forward weights and the likeliest path."""
+    """Make a hidden Markov model with two states, a string of three symbols, forward weights and the likeliest path."""
     while True:
         start = rng.choice([[HALF, HALF], [QUARTER, 3 * QUARTER], [3 * QUARTER, QUARTER]])
         moves = [rng.choice([[HALF, HALF], [QUARTER, 3 * QUARTER], [3 * QUARTER, QUARTER]]) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Generators about samples of strings: shares, cells of Hankel matrices, bases."""
+"""Generate the values of tasks about samples of strings: shares, cells of Hankel matrices, bases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = ["".join(word) for length in (1, 2, 3) for word in product("ab", repeat=
 
 
 def sample(rng: Random) -> dict[str, str]:
-    """Ten strings, one of them, cut in two, and what each statistic says about it."""
+    """Make ten strings, cut one of them into a prefix and a suffix, and compute this cell of H by each statistic."""
     while True:
         strings = _strings(rng)
         word = rng.choice([string for string in strings if len(string) > 1] or [""])
@@ -46,7 +46,7 @@ def sample(rng: Random) -> dict[str, str]:
 
 
 def sample_block(rng: Random) -> dict[str, str]:
-    """Ten strings, and one cell of the block of a symbol."""
+    """Make ten strings, and one cell of the block of a symbol."""
     while True:
         strings = _strings(rng)
         words = [string for string in strings if len(string) == 3 and strings.count(string) > 1]
@@ -69,7 +69,7 @@ def sample_block(rng: Random) -> dict[str, str]:
 
 
 def sample_cells(rng: Random) -> dict[str, str]:
-    """A string of two or three symbols, one of its cells, and the labels of the whole matrix."""
+    """Make a string of two or three symbols, one of its cells, and the labels of the whole matrix."""
     word = rng.choice([word for word in WORDS if len(word) > 1])
     labels = sorted({word[i:j] for i in range(len(word)) for j in range(i + 1, len(word) + 1)} | {"a", "b"}, key=_by_length)
     cuts = [(label(word[:cut]), label(word[cut:])) for cut in range(len(word) + 1)]
@@ -86,7 +86,7 @@ def sample_cells(rng: Random) -> dict[str, str]:
 
 
 def sample_order(rng: Random) -> dict[str, str]:
-    """Ten strings, four of them different, with 4, 3, 2 and 1 occurrences."""
+    """Make ten strings, four of them different, with 4, 3, 2 and 1 occurrences."""
     words = rng.sample(WORDS, 4)
     strings = [word for word, count in zip(words, (4, 3, 2, 1), strict=True) for _ in range(count)]
     rng.shuffle(strings)
@@ -94,7 +94,7 @@ def sample_order(rng: Random) -> dict[str, str]:
 
 
 def sample_prefixes(rng: Random) -> dict[str, str]:
-    """Three different strings, and all their prefixes."""
+    """Make three different strings, and all their prefixes."""
     strings = rng.sample([word for word in WORDS if len(word) > 1], 3)
     prefixes = sorted({string[:cut] for string in strings for cut in range(len(string) + 1)}, key=_by_length)
     return {
@@ -106,7 +106,7 @@ def sample_prefixes(rng: Random) -> dict[str, str]:
 
 
 def closure(rng: Random) -> dict[str, str]:
-    """A set of prefixes that contains all prefixes of its strings, and its closure."""
+    """Make a prefix-closed set P of prefixes, and its p-closure P ∪ PΣ."""
     word = rng.choice([word for word in WORDS if len(word) == 2])
     prefixes = ["", word[0], rng.choice([word, "b" if word[0] == "a" else "a"])]
     extended = sorted({prefix + symbol for prefix in prefixes for symbol in "ab"}, key=_by_length)
@@ -127,7 +127,7 @@ def closure(rng: Random) -> dict[str, str]:
 
 
 def bigram(rng: Random) -> dict[str, str]:
-    """Ten strings, and what follows a symbol in them."""
+    """Make ten strings, and what follows a symbol in them."""
     while True:
         strings = _strings(rng)
         symbol, following = rng.choice("ab"), rng.choice("ab")

@@ -1,4 +1,4 @@
-"""Generators about scores: word error rate, bits, distances of distributions, and which model drew some strings."""
+"""Generate the values of tasks about scores: word error rate, bits, distances, and which model drew some strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODELS = ((1, 4, 5), (4, 1, 5), (6, 2, 2), (2, 6, 2), (4, 4, 2), (1, 7, 2), (7, 
 
 
 def wer(rng: Random) -> dict[str, str]:
-    """A model's likeliest next symbols, and five test strings."""
+    """Make a model's likeliest next symbols, and five test strings."""
     strings = ["".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 2, 3]))) for _ in range(5)]
     guess = {"": rng.choice("ab"), "a": rng.choice(["a", "b", END]), "b": rng.choice(["a", "b", END])}
     total = sum(len(string) + 1 for string in strings)
@@ -38,7 +38,7 @@ def wer(rng: Random) -> dict[str, str]:
 
 
 def bits(rng: Random) -> dict[str, str]:
-    """A string of three symbols, with the probability of each symbol and of the end."""
+    """Make a string of three symbols, with the probability of each symbol and of the end."""
     while True:
         exponents = [rng.choice([1, 1, 2, 3]) for _ in range(4)]
         if sum(exponents) % 4 == 0:
@@ -62,7 +62,7 @@ def bits(rng: Random) -> dict[str, str]:
 
 
 def distributions(rng: Random) -> dict[str, str]:
-    """The true distribution P and a model's Q over four strings, all powers of a half."""
+    """Make the true distribution P and a model's Q over four strings, all powers of a half."""
     while True:
         true = rng.sample(SHARES, 4)
         model = rng.choice([[Fraction(1, 4)] * 4, rng.sample(SHARES, 4)])
@@ -89,7 +89,7 @@ def distributions(rng: Random) -> dict[str, str]:
 
 
 def impossible(rng: Random) -> dict[str, str]:
-    """A model that gives one of four test strings the weight 0."""
+    """Make a model that gives one of four test strings the weight 0."""
     true = rng.sample(SHARES, 4)
     zero = rng.randrange(4)
     model = [Fraction(0) if place == zero else share / (1 - true[zero]) for place, share in enumerate(true)]
@@ -99,7 +99,7 @@ def impossible(rng: Random) -> dict[str, str]:
 
 
 def negative(rng: Random) -> dict[str, str]:
-    """Scores of three next symbols, one of them negative, and the probability of one."""
+    """Make scores of three next symbols, one of them negative, and the probability of one."""
     parts = rng.choice([(1, 4, 5), (2, 3, 5), (1, 3, 6), (2, 2, 6), (1, 2, 7)])
     scale = Fraction(1, rng.choice([10, 20, 50, 100]))
     scores = [-parts[0] * scale, parts[1] * scale, parts[2] * scale]
@@ -119,7 +119,7 @@ def negative(rng: Random) -> dict[str, str]:
 
 
 def drawn(rng: Random) -> dict[str, str]:
-    """Ten strings, drawn from one of four models with one state each, which is also the likeliest by far."""
+    """Make ten strings, drawn from one of four models with one state each, which is also the likeliest by far."""
     while True:
         models = rng.sample(MODELS, 4)
         source = rng.randrange(4)

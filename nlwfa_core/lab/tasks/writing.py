@@ -1,4 +1,4 @@
-"""Numbers, vectors, matrices and samples as the text of a task."""
+"""Write numbers, vectors, matrices and samples as the text of a task."""
 
 from __future__ import annotations
 
