@@ -24,6 +24,7 @@ TITLES = {
     "predict": "Predict",
     "compare": "Compare",
     "practice": "Practice",
+    "build": "Build an automaton",
     "take_away": "Take away",
     "history": "History",
     "status": "Status",

@@ -1,6 +1,6 @@
 // A string walks through an automaton: a token moves from state to state, beside the state's numbers and the weights of strings
-// that go deeper. Python hears the string; drawings, states and weights come from nlwfa_core/lab/walk.py, the walk of a string
-// through a part of its own (assets/lens/part.js).
+// that go deeper. On the Build page the automaton is edited here, too. Python hears the string and the edits; drawings, states and
+// weights come from nlwfa_core/lab/walk.py, the walk of a string through a part of its own (assets/lens/part.js).
 // A user's symbols are set as text only: no markup is ever made of them.
 
 const PAUSE_MS = 150; // after the last key, before Python hears the string
@@ -10,7 +10,7 @@ const LADDER = { width: 320, height: 208, left: 46, right: 12, top: 14, bottom: 
 
 const walks = new Map(); // name -> Walk
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   let walk = walks.get(data.name);
   if (walk?.root !== parentElement) {
     walk?.close();
@@ -18,6 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
     walks.set(data.name, walk);
   }
   walk.send = setStateValue;
+  walk.editor.send = (edit) => setTriggerValue("edit", edit);
   walk.update(data);
   return () => {
     walk.close();
@@ -52,6 +53,7 @@ class Walk {
     on(this.tape, "click", (event) => event.target.dataset.at && this.act("go", Number(event.target.dataset.at)));
     on(this.box, "keydown", (event) => this.keys(event));
     on(window, "nlwfa.lens", ({ detail }) => this.take(detail));
+    this.editor = new Editor(this, on);
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(find(".paper"));
     this.at = 0;
@@ -76,6 +78,7 @@ class Walk {
     const error = this.root.querySelector(".error");
     error.textContent = data.error;
     error.hidden = !data.error;
+    this.editor.update(data.edit, isSame);
     if (isSame) return;
     if (this.scope !== data.scope) this.input.value = data.text;
     this.scope = data.scope;
@@ -131,7 +134,7 @@ class Walk {
   }
 
   keys(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target === this.slider) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === this.slider || event.target.closest(".edit")) return;
     if (event.target === this.input) {
       if (event.key === "Enter") this.act("play");
       return;
@@ -207,11 +210,14 @@ class Walk {
     this.root.querySelector(".graph h4").textContent = title;
     const last = columns.length - 1;
     // The last column holds no state: a question mark where brackets could be one level deeper.
-    const heads = columns.map(({ x, name }, i) => {
+    const isEdited = this.editor.isOn();
+    // Labels of loops may rise above the drawing; while it is edited they have the room of the columns' heads.
+    this.top = Math.min(0, ...arrows.map(({ at, lines, free }) => (free ? at[1] - 8 * lines.length - 6 : 0)));
+    const heads = (isEdited && !byBrackets ? [] : columns).map(({ x, name }, i) => {
       const isMissing = byBrackets && i === last;
       return this.shape("text", { x, y: 22 }, isMissing ? "head missing" : "head", isMissing ? `${name}?` : name);
     });
-    const dividers = columns.slice(1).map(({ x }) => {
+    const dividers = (isEdited && !byBrackets ? [] : columns.slice(1)).map(({ x }) => {
       const middle = x - (columns[1].x - columns[0].x) / 2;
       return this.shape("line", { x1: middle, x2: middle, y1: 32, y2: height - 8 }, "divider");
     });
@@ -237,8 +243,9 @@ class Walk {
     this.token = this.group("token", this.shape("circle", { r: 12 }), this.shape("text", { y: 5 }, "code"));
     this.token.classList.add("placed"); // where it begins; from there it moves
     requestAnimationFrame(() => requestAnimationFrame(() => this.token.classList.remove("placed")));
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.setAttribute("viewBox", `0 ${this.top} ${width} ${height - this.top}`);
     this.svg.setAttribute("aria-label", `${title}: ${nodes.length} nodes, ${arrows.length} arrows`);
+    this.editor.prepare(this.nodes, this.arrows, arrows);
     this.svg.replaceChildren(...dividers, ...heads, ...this.dots, ...this.arrows, ...this.nodes, this.missing, this.token);
     this.fit();
     this.drawLadder();
@@ -251,7 +258,7 @@ class Walk {
     if (!size || !paper.clientWidth) return;
     const scale = Math.max(0.8, Math.min(1.15, paper.clientWidth / size[0]));
     this.svg.style.width = `${size[0] * scale}px`;
-    this.svg.style.height = `${size[1] * scale}px`;
+    this.svg.style.height = `${(size[1] - this.top) * scale}px`;
     this.scale = scale;
   }
 
@@ -389,7 +396,7 @@ class Walk {
     else parts.push(code(word[this.at - 1]), ` is read. The token is at ${where}.`);
     if (this.at === codes.length) {
       const { weight } = this.walk.views[this.view];
-      const truth = this.walk.truth === null ? "." : `; in the true model ${written(this.walk.truth)}.`;
+      const truth = this.walk.truth === null ? "." : `; ${this.data.truthPhrase ?? "in the true model"} ${written(this.walk.truth)}.`;
       parts.push(" The weight is f(", code(prefixes.at(-1)), `) = ${written(weight)}${truth}`);
     }
     this.said.classList.toggle("lost", isLost);
@@ -404,7 +411,7 @@ class Walk {
     const { width, height, left, right, top, bottom, zero } = LADDER;
     this.root.querySelector(".rungs").textContent = title;
     const sizes = [...truth, ...this.data.views.flatMap((view) => view.ladder)].filter(Boolean).map(Math.abs);
-    const high = Math.ceil(Math.log10(Math.max(...sizes, 1e-300)) - 1e-9);
+    const high = sizes.length ? Math.ceil(Math.log10(Math.max(...sizes, 1e-300)) - 1e-9) : 0;
     const low = Math.min(high - 1, Math.max(Math.floor(Math.log10(Math.min(...sizes, 1))), high - 8));
     const floor = height - bottom;
     const y = (value) => top + ((high - Math.max(Math.log10(Math.abs(value)), low)) / (high - low)) * (floor - zero - top);
@@ -430,7 +437,8 @@ class Walk {
     parts.push(this.shape("polyline", { points: line(truth) }, "truth"));
     ladder.forEach((value, i) => {
       const [px, py] = place(value, i);
-      const tip = this.shape("title", {}, "", `f(${names[i]}) = ${written(value)}; ${truthName}: ${written(truth[i])}`);
+      const compared = truth.length ? `; ${truthName}: ${written(truth[i])}` : "";
+      const tip = this.shape("title", {}, "", `f(${names[i]}) = ${written(value)}${compared}`);
       const cross = `M${px - 5},${py - 5}l10,10m0,-10l-10,10`;
       const mark = value > 0 ? this.shape("circle", { cx: px, cy: py, r: 5 }, "model") : this.shape("path", { d: cross }, "none");
       mark.append(tip);
@@ -441,7 +449,7 @@ class Walk {
     this.rung = this.shape("circle", { r: 10, visibility: "hidden" }, "now");
     this.ladder.replaceChildren(...parts, this.rung);
     this.rungs = ladder.map(place);
-    const legend = [tag("span", "model", "of-model"), tag("span", truthName, "of-truth")];
+    const legend = [tag("span", truthName ? "model" : "f(x)", "of-model"), ...(truthName ? [tag("span", truthName, "of-truth")] : [])];
     const isBelow = ladder.some((value) => value < 0);
     if (isBelow || ladder.includes(0)) legend.push(tag("span", isBelow ? "0 or below" : "exactly 0", "of-zero"));
     this.root.querySelector(".legend").replaceChildren(...legend);
@@ -455,5 +463,230 @@ class Walk {
     const [cx, cy] = this.rungs[i];
     this.rung.setAttribute("cx", cx);
     this.rung.setAttribute("cy", cy);
+  }
+}
+
+// Changes the automaton by hand. Every change goes to Python, which answers with a new drawing, or with an error that is shown
+// beside what was entered.
+class Editor {
+  constructor(walk, on) {
+    const find = (selector) => walk.root.querySelector(selector);
+    Object.assign(this, { walk, box: find(".edit"), panel: find(".panel"), chosen: null });
+    on(this.box, "click", (event) => this.press(event.target));
+    on(this.panel, "submit", (event) => event.preventDefault());
+    on(this.panel, "keydown", (event) => {
+      if (event.key !== "Enter" || event.target.localName !== "input") return;
+      event.preventDefault();
+      this.press(event.target.closest(".row").querySelector("[data-edit=state], [data-edit=arrow]"));
+    });
+    on(walk.svg, "pointerdown", (event) => this.grab(event));
+    on(walk.svg, "pointermove", (event) => this.drag(event));
+    on(walk.svg, "pointerup", (event) => this.drop(event));
+    on(walk.svg, "pointercancel", () => this.release());
+    on(walk.svg, "dblclick", (event) => this.isOn() && !event.target.closest(".node, .arrow") && this.change({ kind: "add-state" }));
+    on(walk.svg, "keydown", (event) => this.key(event));
+  }
+
+  isOn() {
+    return Boolean(this.data);
+  }
+
+  update(data, isSame) {
+    this.data = data;
+    this.box.hidden = !data;
+    if (!data) return;
+    const error = this.panel.querySelector(".error");
+    if (error) [error.textContent, error.hidden] = [data.error, !data.error];
+    if (!isSame && !data.error) this.show();
+  }
+
+  // Makes states and arrows buttons, for keys and screen readers.
+  prepare(nodes, groups, arrows) {
+    if (!this.isOn()) return;
+    this.walk.svg.setAttribute("role", "group");
+    const button = (element, label) => {
+      Object.entries({ tabindex: 0, role: "button", "aria-label": label }).forEach((pair) => element.setAttribute(...pair));
+    };
+    this.names = this.data.states.map(({ name }) => name);
+    nodes.forEach((node, i) => button(node, `State ${this.names[i]}: change`));
+    groups.forEach((group, i) => {
+      const { ends: [source, target], lines } = arrows[i];
+      this.walk.arrows[i].dataset.ends = `${source} ${target}`;
+      button(group, `Arrow from ${this.names[source]} to ${this.names[target]}, ${lines.map((line) => line.join(" ")).join(", ")}: change`);
+    });
+    nodes.forEach((node, i) => { node.dataset.state = i; });
+    this.line = this.walk.shape("line", { visibility: "hidden" }, "drawn");
+    queueMicrotask(() => this.walk.svg.append(this.line)); // on top of the drawing
+  }
+
+  key(event) {
+    if (!this.isOn() || !["Enter", " "].includes(event.key)) return;
+    if (this.open(event.target.closest(".node, .arrow"))) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.panel.querySelector("input")?.focus();
+    }
+  }
+
+  open(element) {
+    if (!element) return false;
+    if (element.dataset.state !== undefined) this.chosen = { state: this.names[element.dataset.state] };
+    else {
+      const [source, target] = element.dataset.ends.split(" ").map((i) => this.names[i]);
+      this.chosen = { source, target };
+    }
+    this.show();
+    return true;
+  }
+
+  // Dragging from a state to a state
+
+  point(event) {
+    const box = this.walk.svg.getBoundingClientRect();
+    const { size: [width, height] } = this.walk.views[this.walk.view];
+    const { top } = this.walk;
+    return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * (height - top) + top];
+  }
+
+  stateAt([x, y]) {
+    const { nodes, radius } = this.walk.views[this.walk.view];
+    return nodes.findIndex((node) => Math.hypot(node.x - x, node.y - y) <= radius + 6);
+  }
+
+  grab(event) {
+    if (!this.isOn() || event.button) return;
+    const [place, arrow] = [this.point(event), event.target.closest(".arrow")];
+    const state = this.stateAt(place);
+    if (state < 0) {
+      this.open(arrow);
+      return;
+    }
+    this.held = { state, hasLeft: false };
+    this.walk.svg.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  }
+
+  drag(event) {
+    if (!this.held) return;
+    const [x2, y2] = this.point(event);
+    const { x, y } = this.walk.views[this.walk.view].nodes[this.held.state];
+    if (Math.hypot(x2 - x, y2 - y) > 30) this.held.hasLeft = true;
+    const line = { x1: x, y1: y, x2, y2, visibility: this.held.hasLeft ? "visible" : "hidden" };
+    Object.entries(line).forEach((pair) => this.line.setAttribute(...pair));
+  }
+
+  drop(event) {
+    if (!this.held) return;
+    const [{ state, hasLeft }, target] = [this.held, this.stateAt(this.point(event))];
+    this.release();
+    if (!hasLeft) {
+      this.chosen = { state: this.names[state] };
+      this.show();
+    } else if (target >= 0) {
+      this.chosen = { source: this.names[state], target: this.names[target] };
+      this.show();
+      this.panel.querySelector("[name=symbol]").focus();
+    }
+  }
+
+  release() {
+    this.held = null;
+    this.line?.setAttribute("visibility", "hidden");
+  }
+
+  // The form below the drawing
+
+  show() {
+    const { chosen, data } = this;
+    this.names = data.states.map(({ name }) => name);
+    const state = data.states.find(({ name }) => name === chosen?.state);
+    const isArrow = this.names.includes(chosen?.source) && this.names.includes(chosen?.target);
+    const isOpen = Boolean(state) || isArrow;
+    const active = this.panel.getRootNode().activeElement;
+    const focus = this.panel.contains(active) ? active.name : "";
+    this.panel.hidden = !isOpen;
+    if (!isOpen) {
+      this.panel.replaceChildren();
+      return;
+    }
+    this.panel.replaceChildren(...(state ? this.ofState(state) : this.ofArrow(chosen)), tag("p", "", "error"));
+    const error = this.panel.lastChild;
+    error.hidden = true;
+    error.setAttribute("role", "alert");
+    if (focus) this.panel.querySelector(`[name="${focus}"]`)?.focus();
+  }
+
+  field(label, name, value, options) {
+    const box = tag("label", label);
+    const input = tag(options ? "select" : "input");
+    const choice = (option) => Object.assign(tag("option", option), { value: option, selected: option === value });
+    if (options) input.append(...options.map(choice));
+    else Object.assign(input, { type: "text", value, autocomplete: "off", spellcheck: false });
+    input.name = name;
+    box.append(input);
+    return box;
+  }
+
+  button(text, edit, name = edit) {
+    const button = tag("button", text);
+    Object.assign(button, { type: "button", name });
+    button.dataset.edit = edit;
+    return button;
+  }
+
+  ofState({ name, initial, termination }) {
+    const row = tag("div", "", "row");
+    row.append(tag("b", `State ${name}`), this.field("α₀", "initial", initial), this.field("α∞", "termination", termination));
+    row.append(this.button("Set", "state"), this.button("Remove the state", "remove-state"), this.button("Close", "close"));
+    return [row];
+  }
+
+  ofArrow({ source, target }) {
+    const { arrows, symbols } = this.data;
+    const own = arrows.filter((arrow) => arrow[0] === source && arrow[2] === target);
+    const rows = own.map(([, symbol, , weight]) => {
+      const row = tag("div", "", "row of-symbol");
+      row.dataset.symbol = symbol;
+      row.append(tag("b", symbol, "code"), this.field("Weight", `weight of ${symbol}`, weight));
+      row.append(this.button("Set", "arrow", `set ${symbol}`), this.button("Remove", "remove-arrow", `remove ${symbol}`));
+      return row;
+    });
+    const fresh = symbols.find((symbol) => !own.some((arrow) => arrow[1] === symbol)) ?? "";
+    const row = tag("div", "", "row");
+    const ends = [this.field("From", "source", source, this.names), this.field("To", "target", target, this.names)];
+    row.append(...ends, this.field("Symbol", "symbol", fresh), this.field("Weight", "weight", "1"));
+    row.append(this.button("Draw the arrow", "arrow"), this.button("Close", "close"));
+    return [...rows, row];
+  }
+
+  press(button) {
+    const kind = button.dataset?.edit;
+    if (!kind) return;
+    const value = (name) => this.panel.querySelector(`[name="${name}"]`)?.value ?? "";
+    const { chosen } = this;
+    const symbol = button.closest(".of-symbol")?.dataset.symbol;
+    if (kind === "close") {
+      this.chosen = null;
+      this.show();
+    } else if (kind === "open-arrow") {
+      const first = this.data.states[0]?.name;
+      if (first === undefined) return;
+      this.chosen = { source: chosen?.state ?? first, target: chosen?.state ?? first };
+      this.show();
+      this.panel.querySelector("[name=source]").focus();
+    } else if (kind === "state") this.change({ kind, name: chosen.state, initial: value("initial"), termination: value("termination") });
+    else if (kind === "remove-state") this.change({ kind, name: chosen.state });
+    else if (kind === "add-state") this.change({ kind });
+    else if (symbol !== undefined) this.change({ kind, ...chosen, symbol, weight: value(`weight of ${symbol}`) });
+    else {
+      this.chosen = { source: value("source"), target: value("target") };
+      this.change({ kind, ...this.chosen, symbol: value("symbol"), weight: value("weight") });
+    }
+  }
+
+  // A number of its own, because two equal edits in a row are two.
+  change(edit) {
+    this.count = (this.count ?? 0) + 1;
+    this.send({ ...edit, count: String(this.count) });
   }
 }

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count, islice, product
 from typing import Any
 
 import numpy as np
@@ -73,30 +74,50 @@ def ladder_words(data: Data) -> Words:
     smallest lengths.
     """
     if is_bracketed(data.alphabet):
-        return Words.of((dyck.OPEN,) * depth + (dyck.CLOSE,) * depth for depth in range(1, LADDER + 1))
+        return nested_words()
     train = data.train
     order = np.lexsort((-train.counts, train.words.lengths))
     _, firsts = np.unique(train.words.lengths[order], return_index=True)
     return train.words.take(order[firsts[:LADDER]])
 
 
+def nested_words() -> Words:
+    """List [ᵈ]ᵈ for d = 1 … LADDER."""
+    return Words.of((dyck.OPEN,) * depth + (dyck.CLOSE,) * depth for depth in range(1, LADDER + 1))
+
+
+def shortest_words(num_symbols: int) -> Words:
+    """List the first LADDER words by length and then in the order of the symbols."""
+    return Words.of(islice(chain.from_iterable(product(range(num_symbols), repeat=length) for length in count()), LADDER))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What weights are compared with: its name, and its weights of some words, shape (num_words,)."""
+
+    name: str
+    weights: FloatArray
+
+
 def ladder_payload(data: Data) -> dict[str, Any]:
     """Make the payload of these strings: labels, and what the models' weights are compared with."""
     words = ladder_words(data)
     if data.true_model is not None:
-        name, truth = "true model", data.true_model.weights(words)
+        truth = Comparison("true model", data.true_model.weights(words))
     else:
-        name, truth = "share of the training strings", _frequencies(data.train, words)
-    title = "f([ᵈ]ᵈ), d brackets deep" if is_bracketed(data.alphabet) else "f(x), the most frequent string of each length"
-    labels = (
-        [str(depth) for depth in range(1, len(words) + 1)] if is_bracketed(data.alphabet) else word_labels(words, data.alphabet)
-    )
+        truth = Comparison("share of the training strings", _frequencies(data.train, words))
+    return _ladder(data.alphabet, words, "f(x), the most frequent string of each length", truth)
+
+
+def _ladder(alphabet: Alphabet, words: Words, title: str, truth: Comparison | None) -> dict[str, Any]:
+    names = word_labels(words, alphabet)
+    nested = is_bracketed(alphabet)
     return {
-        "title": title,
-        "labels": labels,
-        "names": word_labels(words, data.alphabet),
-        "truth": _numbers(truth),
-        "truthName": name,
+        "title": "f([ᵈ]ᵈ), d brackets deep" if nested else title,
+        "labels": [str(depth) for depth in range(1, len(words) + 1)] if nested else names,
+        "names": names,
+        "truth": _numbers(truth.weights) if truth else [],
+        "truthName": truth.name if truth else "",
     }
 
 
@@ -133,16 +154,23 @@ class Graph:
     groups: Groups | None = None
 
 
-def automaton_graph(model: WFA, alphabet: Alphabet, title: str) -> Graph:
+def automaton_graph(model: WFA, alphabet: Alphabet, title: str, names: Sequence[str] = (), digits: int = 2) -> Graph:
     """Draw a WFA's states in columns by their distance from α₀.
 
     Transitions and initial weights up to RELATIVE_ERROR of the largest are rounding errors, and left out.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of the states; by default 1, 2, …
+    digits : int
+        Significant digits of weights.
     """
     sizes = np.abs(model.transitions)
     labels: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for symbol, source, target in np.argwhere(sizes > RELATIVE_ERROR * sizes.max(initial=0.0)).tolist():
         labels.setdefault((source, target), []).append((symbol, float(model.transitions[symbol, source, target])))
-    texts = {ends: _label(weights, alphabet) for ends, weights in labels.items()}
+    texts = {ends: _label(weights, alphabet, digits) for ends, weights in labels.items()}
     starts = np.flatnonzero(np.abs(model.initial) > RELATIVE_ERROR * np.abs(model.initial).max(initial=0.0)).tolist()
     columns = [distance or 0 for distance in distances(model.num_states, starts, labels)]
     by_brackets = is_bracketed(alphabet) and _follows_brackets(model, columns)
@@ -151,12 +179,15 @@ def automaton_graph(model: WFA, alphabet: Alphabet, title: str) -> Graph:
     )
     by_brackets = by_brackets and bool(layout.columns)
     captions = [
-        [f"{name} {_short(value)}" for name, value in (("α₀", first), ("α∞", last)) if value]
+        [f"{name} {_short(value, digits)}" for name, value in (("α₀", first), ("α∞", last)) if value]
         for first, last in zip(model.initial.tolist(), model.termination.tolist(), strict=True)
     ]
-    nodes = [{"label": str(number), "caption": caption, "title": ", ".join(caption)} for number, caption in enumerate(captions, 1)]
-    names = column_names(len(layout.columns), by_brackets)
-    return Graph(_view(layout, nodes, labels, texts, names, title) | {"byBrackets": by_brackets}, layout, model)
+    names = names or [str(number) for number in range(1, model.num_states + 1)]
+    nodes = [
+        {"label": name, "caption": caption, "title": ", ".join(caption)} for name, caption in zip(names, captions, strict=True)
+    ]
+    heads = column_names(len(layout.columns), by_brackets)
+    return Graph(_view(layout, nodes, labels, texts, heads, title) | {"byBrackets": by_brackets}, layout, model)
 
 
 def spectral_graphs(hankel: HankelMatrix, alphabet: Alphabet, most: int = MAX_RANK) -> list[Graph]:
@@ -195,10 +226,10 @@ def _follows_brackets(model: WFA, columns: Sequence[int]) -> bool:
     return not (states * outside).any()
 
 
-def _label(weights: Sequence[tuple[int, float]], alphabet: Alphabet) -> list[tuple[str, str]]:
+def _label(weights: Sequence[tuple[int, float]], alphabet: Alphabet, digits: int = 2) -> list[tuple[str, str]]:
     """Write symbols and weights, the largest |weight| first; only the first of them if there are many."""
     lines = sorted(weights, key=lambda entry: -abs(entry[1]))
-    texts = [(_named(alphabet, symbol), _short(weight)) for symbol, weight in lines]
+    texts = [(_named(alphabet, symbol), _short(weight, digits)) for symbol, weight in lines]
     return texts if len(texts) <= MAX_LINES + 1 else [*texts[:MAX_LINES], ("…", f"{len(texts) - MAX_LINES} more")]
 
 
@@ -207,8 +238,8 @@ def _named(alphabet: Alphabet, symbol: int) -> str:
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
-def _short(value: float) -> str:
-    return f"{value:.2g}".replace("-", "−")
+def _short(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}".replace("-", "−")
 
 
 def _view(
@@ -438,21 +469,34 @@ def _step(graph: Graph, state: FloatArray) -> dict[str, Any]:
 
 def word_payload(data: Data, word: Word) -> dict[str, Any]:
     """Make what all walks of a word share: its symbols, its prefixes, and its true weight (None if it is not known)."""
-    truth = None if data.true_model is None else _numbers(data.true_model.weights(Words.of([word])))[0]
+    truth = None if data.true_model is None else float(data.true_model.weights(Words.of([word]))[0])
+    return spelled(data.alphabet, word, truth)
+
+
+def spelled(alphabet: Alphabet, word: Word, truth: float | None) -> dict[str, Any]:
+    """Write a word symbol by symbol, with its true weight (None if it is not known)."""
     return {
-        "word": [data.alphabet.symbols[symbol] for symbol in word],
+        "word": [alphabet.symbols[symbol] for symbol in word],
         "codes": list(word),
-        "prefixes": [data.alphabet.decode(word[:length]) for length in range(len(word) + 1)],
-        "truth": truth,
+        "prefixes": [alphabet.decode(word[:length]) for length in range(len(word) + 1)],
+        "truth": None if truth is None else _numbers(np.array([truth]))[0],
     }
 
 
 def stage_payload(data: Data) -> dict[str, Any]:
     """Make what all drawings share: the ladder, the symbols if they fit on keys, and the colours."""
-    has_keys = len(data.alphabet) <= MAX_KEYS and not data.alphabet.separator
+    return {"ladder": ladder_payload(data)} | _surroundings(data.alphabet)
+
+
+def own_stage_payload(alphabet: Alphabet, words: Words, truth: Comparison | None) -> dict[str, Any]:
+    """Make the same for an automaton without data, with the weights of these words."""
+    return {"ladder": _ladder(alphabet, words, "f(x), the shortest strings", truth)} | _surroundings(alphabet)
+
+
+def _surroundings(alphabet: Alphabet) -> dict[str, Any]:
+    has_keys = len(alphabet) <= MAX_KEYS and not alphabet.separator
     return {
-        "ladder": ladder_payload(data),
-        "keys": list(data.alphabet.symbols) if has_keys else [],
+        "keys": list(alphabet.symbols) if has_keys else [],
         "colours": {"accent": ACCENT, "light": BLUES[2], "mark": MARK},
     }
 

@@ -27,6 +27,10 @@ from nlwfa_core.files import FileShelf
 from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.lab import lens, panels, walk
+from nlwfa_core.lab.build.challenges import Challenge, read_challenges
+from nlwfa_core.lab.build.draft import draft_of_link
+from nlwfa_core.lab.build.learning_back import LearningCurve
+from nlwfa_core.lab.build.learning_back import learning_curve as learn_back
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Spectral
 from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_error, singular_values_payload
@@ -55,6 +59,18 @@ KEYED = {DataRecipe: DataRecipe.key, HankelRecipe: HankelRecipe.key, Recipe: Rec
 def tasks() -> dict[str, Kind]:
     """Name -> kind of task, in their order."""
     return read_bank(ASSETS / "tasks")
+
+
+@cache
+def challenges() -> dict[str, Challenge]:
+    """Name -> automaton to build, in their order."""
+    return read_challenges(ASSETS / "automata")
+
+
+@st.cache_data(max_entries=64, show_spinner="Learning it back…")
+def learning_curve(draft: str) -> LearningCurve:
+    """Learn an automaton, given by its `link_text`, back from samples of several sizes."""
+    return learn_back(draft_of_link(draft).automaton)
 
 
 @cache

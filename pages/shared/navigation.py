@@ -12,7 +12,7 @@ from pages.shared.server import ASSETS
 
 FOLDER = Path(__file__).resolve().parents[1]
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
-PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "practice", "take_away", "history", "status")
+PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "practice", "build", "take_away", "history", "status")
 
 _menu = st.components.v2.component("nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8"))
 

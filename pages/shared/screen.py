@@ -20,6 +20,7 @@ PARAMETERS = {
     "states": ("colour", "axes", "directions", "follow"),
     "predict": ("string",),
     "practice": ("tasks", "task"),
+    "build": ("automaton", "build"),
 }
 LINKED = "screen.linked"
 

@@ -180,6 +180,11 @@ def page_recipe(title: str, text: str) -> Recipe:
     return recipe
 
 
+def hide_recipe() -> None:
+    """Hide the recipe on a page that does not use it, by a style sheet: its controls keep their values."""
+    st.html("<style>:is(.st-key-recipe, .st-key-pins, .st-key-undo) { display: none; }</style>")
+
+
 def set_recipe(recipe: Recipe) -> None:
     """Set all controls to a recipe. To be called in callbacks, because widgets can't be set once they are drawn."""
     values = flat(recipe)

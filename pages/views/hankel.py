@@ -17,7 +17,7 @@ from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.lens import MAX_MODEL_CELLS, Matrix, MatrixChoice, numerical_rank_sentence, part
 from nlwfa_core.lab.strings import count_by_hand
-from pages.shared import cache, screen, sidebar
+from pages.shared import cache, components, screen, sidebar
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown
 
@@ -31,10 +31,6 @@ _lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
 # These send the lens what changes while the matrix stays the same.
 _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
 _points, _window, _chosen = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window", "chosen"))
-_CUT = {kind: (ASSETS / "cut" / f"cut.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
-_cut = st.components.v2.component("nlwfa.cut", **_CUT)
-_PANELS = {kind: (ASSETS / "panels" / f"panels.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
-_panels = st.components.v2.component("nlwfa.panels", **_PANELS)
 
 
 def approximations(recipe: Recipe) -> list[str]:
@@ -194,8 +190,8 @@ def rank_cut(recipe: Recipe, symbol: int) -> None:
     """Draw the singular values as bars with a mark at the rank, which can be dragged, and below H, Ĥ and H − Ĥ at that rank."""
     svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
-    _cut(key=CUT, data=data, on_rank_change=_set_rank)
-    _panels(key="hankel.panels", data=cache.panels_payload(recipe.data, recipe.hankel, symbol))  # without the rank: see panels.js
+    components.cut(CUT, data, _set_rank)
+    components.panels("hankel.panels", cache.panels_payload(recipe.data, recipe.hankel, symbol))  # without the rank: see panels.js
     st.markdown(numerical_rank_sentence(svd, hankel))
     table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
     if table.open:

@@ -25,8 +25,7 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Word, Words
-from pages.shared import cache, pins, widgets
-from pages.shared.server import ASSETS
+from pages.shared import cache, components, pins, widgets
 from pages.shared.widgets import escape_markdown
 
 # Symbols of the longest string whose path is shown: each adds a frame to the figure, which contains all frames before it.
@@ -34,11 +33,6 @@ MAX_FOLLOWED = 100
 WALK, TYPED = "states.walk", "states.walk.text"
 LINEAR, TRUE = "SP, any rank", "true model"
 GROUPS = (2, 12)
-_walk = st.components.v2.component(
-    "nlwfa.walk", **{kind: (ASSETS / "walk" / f"walk.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
-)
-# Sends the walk of another string while the drawings stay the same.
-_steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
 
 
 @st.fragment
@@ -66,9 +60,8 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
         **walk.stage_payload(data),
     }
     drawing["id"] = _identity(recipe, graphs)
-    _walk(key=WALK, data=drawing, on_typed_change=lambda: None)
     walks = walk.word_payload(data, word) | {"views": [walk.walk_payload(graph, word) for graph in graphs]}
-    _steps(key="states.walk_steps", data={"lens": name, "id": drawing["id"], "walk": walks}, height=1)
+    components.walk(WALK, drawing, walks)
     if graphs[0].groups is None:
         st.caption(
             "Each circle is one of the model's k states; an arrow's number multiplies the state's entry. Arrows that are only "

@@ -464,6 +464,7 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
         "take_away": "take_away.run.py",
         "history": "history.filter",
         "practice": "practice.next",
+        "build": "build.empty",
     }
     assert {*controls, "train", "hankel", "status"} == set(PATHS)  # Status has nothing to press
     for path, key in controls.items():

@@ -108,7 +108,7 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
     has_signs = min(float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination)) < 0
     longest = longest_within(wfa.num_symbols, MAX_TRIED, 40)
     words = all_words(wfa.num_symbols, longest) if has_signs else Words.of([])
-    weights = wfa.weights(Words(words.symbols, words.offsets, None)) if wfa.alphabet is None else wfa.weights(words)
+    weights = wfa.weights(words)
     below = np.flatnonzero(weights < 0)
     if len(below):
         word = words[int(below[0])]
@@ -117,8 +117,8 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
         why = "every string has the weight 0"
     elif radius >= 1:
         why = (
-            f"the weights of all strings do not have a finite sum: the spectral radius of A = Σ A_σ is {written(radius)}, and a "
-            f"sum needs less than 1. Too much weight stays {_heaviest(wfa, names)}"
+            f"the weights of all strings have no finite sum, because the spectral radius is {written(radius)}, and a sum needs "
+            f"less than 1. Too much weight stays {_heaviest(wfa, names)}"
         )
     elif not abs(total - 1) <= ROUNDING:
         why = f"the weights of all strings sum to {written(total)}, not to 1"

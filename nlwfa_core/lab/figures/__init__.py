@@ -2,7 +2,8 @@
 
 In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or the number of strings),
 `parallel` (one line for each run), `states` (states as points, a string's way through them), `graph` (a WFA), `live` (curves and
-points that move during training, as ECharts options). This file has two functions that all of them use.
+points that move during training, as ECharts options), `learning_back` (an automaton learned back from strings). This file has
+two functions that all of them use.
 
 Only this package imports Plotly. Colours, dashes and markers are in `lab.palette`.
 """

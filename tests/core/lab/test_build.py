@@ -165,7 +165,7 @@ def test_what_is_a_distribution_and_what_is_not():
         return facts.mass(example(name).automaton, example(name).names).sentence
 
     assert said("hmm") == "It is a probability distribution: the weights of all strings sum to 1."
-    assert "the spectral radius of A = Σ A_σ is 2, and a sum needs less than 1" in said("even-a")
+    assert "because the spectral radius is 2, and a sum needs less than 1" in said("even-a")
     assert said("even-a").endswith("Too much weight stays among the states even, odd.")
     assert said("count-a").endswith("Too much weight stays in state 2.")  # both loops weigh 2; either would do
     minus = CHALLENGES["a-minus-b"].solution
@@ -370,3 +370,11 @@ def test_files_that_are_no_automata(data: bytes, message: str):
 def test_words_are_counted():
     assert [facts.longest_within(n, 100, 8) for n in (1, 2, 3, 12)] == [8, 5, 3, 1]
     assert len(facts.all_words(3, 3)) == 40 and isinstance(facts.all_words(1, 0), Words)
+
+
+def test_the_example_of_the_handbook_is_a_task(tmp_path: Path):
+    text = (ASSETS.parents[1] / "docs" / "tasks.md").read_text(encoding="utf-8")
+    (tmp_path / "x.md").write_text(text.split("````markdown\n")[1].split("````")[0], encoding="utf-8")
+    challenge = read_challenges(tmp_path)["begins-with-a"]
+    assert [challenge.automaton(word) for word in ("λ", "a", "ba", "abb")] == [0, 1, 0, 1] and len(challenge.hints) == 2
+    assert minimise(challenge.automaton).num_states == 2

@@ -1,0 +1,48 @@
+"""The lab's own components in the browser that more than one page draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.server import ASSETS
+
+
+def _component(name: str) -> Any:
+    files = {kind: (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+    return st.components.v2.component(f"nlwfa.{name}", **files)
+
+
+_walk, _cut, _panels = (_component(name) for name in ("walk", "cut", "panels"))
+# Sends the walk of another string while the drawings stay the same.
+_steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
+
+
+def _nothing() -> None:
+    """Do nothing: Streamlit gives a component a state only if it has a callback."""
+
+
+def walk(key: str, drawing: dict[str, Any], steps: dict[str, Any], on_edit: Callable[[], None] = _nothing) -> None:
+    """Draw an automaton with a string that walks through it. The state has "typed", the string, and "edit", a change by hand.
+
+    Parameters
+    ----------
+    drawing : dict
+        The payload of the drawing, with "name" and "id".
+    steps : dict
+        The payload of the string's walk, which changes more often.
+    """
+    _walk(key=key, data=drawing, on_typed_change=_nothing, on_edit_change=on_edit)
+    _steps(key=f"{key}_steps", data={"lens": drawing["name"], "id": drawing["id"], "walk": steps}, height=1)
+
+
+def cut(key: str, data: dict[str, Any], on_rank: Callable[[], None]) -> None:
+    """Draw singular values with a cut at a rank, which can be dragged. The state has "rank"."""
+    _cut(key=key, data=data, on_rank_change=on_rank)
+
+
+def panels(key: str, data: dict[str, Any]) -> None:
+    """Draw H, Ĥ and H − Ĥ. They follow the rank of the cut whose "id" is their "basis"."""
+    _panels(key=key, data=data)
