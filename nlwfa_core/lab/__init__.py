@@ -22,6 +22,6 @@ In reading order:
 - `addresses`: links that other people can open, with the machine's address and as a QR code.
 - `machine`: memory and disk, for the Status page.
 
-Widgets and caches are in `pages`; learning and scoring are in the packages that this one imports. Only `plot`, the reproduction, the
-command line and the pages import this package.
+Widgets and caches are in `pages`; learning and scoring are in the packages that this one imports. Only `plot`, the reproduction,
+the command line and the pages import this package.
 """
