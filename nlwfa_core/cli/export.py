@@ -33,7 +33,7 @@ def export(
     out: OutFile = None,
     force: Force = False,
 ) -> Output:
-    """Write a linear model (of SP, HMM or PFA) as text for other programs."""
+    """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
     from ..lab.export.automata import dot, openfst, pautomac, weights_json
     from ..models.mixture import Mixture
     from ..models.wfa import WFA
@@ -46,7 +46,7 @@ def export(
     automaton = saved.model
     if not isinstance(automaton, WFA):
         kind = "a mixture with a model that is not linear" if isinstance(automaton, Mixture) else "a network"
-        raise RecipeError(f"export needs a linear model, such as one of SP, HMM or PFA; the model in {model} is {kind}")
+        raise RecipeError(f"export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in {model} is {kind}")
     if to == "dot":
         text = dot(automaton, saved.alphabet)
     elif to == "json":

@@ -24,6 +24,7 @@ from ..learning.names import (
     HANKEL_LEARNERS,
     LEARNERS,
     NETWORK_LEARNERS,
+    PSEUDO_COUNT_LEARNERS,
     REFINEMENTS,
     STARTS,
     STARTS_OF_FEW_STATES,
@@ -98,7 +99,7 @@ HELP = {
     "tolerance": f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
     "learning_seed": "Equal seeds give equal models.",
     "em_start": f"Where EM of a PFA starts: {'; '.join(f'{name}: {text}' for name, text in EM_STARTS.items())}.",
-    "pseudo_count": "EM of a PFA: a number added to the expected count of each symbol, and of the end, in each state.",
+    "pseudo_count": "PFA and PDFA: a number added to the (expected) count of each symbol, and of the end, in each state.",
     "refine": f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
     "optimizer_refinement": "How step 3 is trained on the rows of H: adamax or lbfgs.",
     "tolerance_refinement": f"L-BFGS stops when {WINDOW} epochs lowered the loss of step 3 by less than this share.",
@@ -177,7 +178,6 @@ NETWORK_FIELDS = (
     "tolerance",
     *ADAMAX_ONLY,
 )
-EM_FIELDS = ("em_start", "pseudo_count")
 LIKELIHOOD_FIELDS = ("batch", "weight_decay", "dropout", "restarts")
 
 
@@ -204,7 +204,9 @@ def unmet_conditions(recipe: Recipe) -> dict[str, Condition]:
         refinement = [FLAT_NAMES["refinement", own] for own in RefinementRecipe.model_fields]
         need((*HANKEL_FIELDS, *refinement), "learner", *HANKEL_LEARNERS)
     if not kind.em_options:
-        need(EM_FIELDS, "learner", *EM_LEARNERS)
+        need(["em_start"], "learner", *EM_LEARNERS)
+    if not kind.pseudo_counts:
+        need(["pseudo_count"], "learner", *PSEUDO_COUNT_LEARNERS)
     if not (kind.networks or kind.em_options):
         need(["starts"], "learner", *NETWORK_LEARNERS, *EM_LEARNERS)
     if not kind.networks:

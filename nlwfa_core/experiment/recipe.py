@@ -218,16 +218,17 @@ class LearningRecipe(Record):
     def _key(self) -> str:
         """Compute the key without the options that have no effect.
 
-        These are the options of networks for other learners, the seed for SP, and the options of the optimiser that is not used.
-        Because older keys must not change, options that were added later are left out as well where they say what older versions
-        did: `optimizer`, `start`, `starts` and `tolerance` if a recipe trains as in the paper, `starts` if there is only one, and
-        `em_start` and `pseudo_count` at their defaults.
+        These are the options of networks for other learners, the seed for SP and PDFA, and the options of the optimiser that is not
+        used. Because older keys must not change, options that were added later are left out as well where they say what older
+        versions did: `optimizer`, `start`, `starts` and `tolerance` if a recipe trains as in the paper, `starts` if there is only
+        one, and `em_start` and `pseudo_count` at their defaults.
         """
         counted, omitted, of_em = self, {"optimizer", "start", "tolerance"}, ("em_start", "pseudo_count")
+        used = of_em if self.kind.em_options else of_em[1:] if self.kind.merging else ()
         fields = type(self).model_fields
-        if self.kind.em_options:
-            own = {name: getattr(self, name) for name in ("learner", "rank", "seed", *of_em)}
-            counted = LearningRecipe.model_construct(**own)
+        if used:
+            names = ("learner", "rank", *(["seed"] if self.kind.is_random else []), *used)
+            counted = LearningRecipe.model_construct(**{name: getattr(self, name) for name in names})
         elif not self.kind.needs_hankel:
             counted = LearningRecipe.model_construct(learner=self.learner, rank=self.rank, seed=self.seed)
         elif not self.kind.networks:
@@ -237,7 +238,7 @@ class LearningRecipe(Record):
             counted, omitted = self.model_copy(update={name: getattr(defaults, name) for name in ADAMAX_ONLY}), set()
         elif self.start != "random":
             omitted = {"optimizer", "tolerance"}
-        omitted |= {name for name in of_em if not self.kind.em_options or getattr(self, name) == fields[name].default}
+        omitted |= {name for name in of_em if name not in used or getattr(self, name) == fields[name].default}
         starts = number_of_starts(self.starts, self.learner, self.rank, self.optimizer)
         if starts > 1:
             return counted.model_copy(update={"starts": starts})._key_without(omitted)

@@ -14,6 +14,7 @@ COLOURS = {
     "both.non": "#CC79A7",
     "HMM": "#56B4E9",
     "PFA": "#8C6D31",
+    "PDFA": "#3A7D44",
     "GRU": "#D55E00",
     "LSTM": "#9467BD",
     "true model": "#8A8A8A",
@@ -21,7 +22,9 @@ COLOURS = {
     "n-gram": "#8A8A8A",
 }
 LINEAR_LOSS = "SP, same rank"  # the name of SP's line in charts of losses
-DASHES = {"true model": "solid", "uniform": "dot"} | dict.fromkeys(("n-gram", "HMM", "PFA", "GRU", "LSTM", LINEAR_LOSS), "dash")
+DASHES = {"true model": "solid", "uniform": "dot"} | dict.fromkeys(
+    ("n-gram", "HMM", "PFA", "PDFA", "GRU", "LSTM", LINEAR_LOSS), "dash"
+)
 PATTERNS = {"uniform": ".", "n-gram": "/"}  # Plotly's fill patterns of bars
 MARKERS = {
     "SP": "circle",
@@ -30,6 +33,7 @@ MARKERS = {
     "both.non": "triangle-up",
     "HMM": "x",
     "PFA": "pentagon",
+    "PDFA": "hexagon",
     "GRU": "star",
     "LSTM": "cross",
 }

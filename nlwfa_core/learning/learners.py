@@ -1,7 +1,8 @@
 """Runs any learner: `fit` learns from a Hankel matrix, `fit_strings` from the strings themselves.
 
 `fit` offers SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), followed by a refinement (the third step) if
-the options ask for one; `fit_strings` offers HMM, PFA, GRU and LSTM. `values.fit_values` learns from the values of strings instead.
+the options ask for one; `fit_strings` offers HMM, PFA, PDFA, GRU and LSTM. `values.fit_values` learns from the values of strings
+instead.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ..strings.words import FloatArray
 from ..threads import on_one_thread
 from .completion import linear_transitions
 from .hmm import EM, fit_hmm
+from .merging import PDFATraining, fit_pdfa
 from .names import HANKEL_LEARNERS, LEARNERS, PROCESSOR_DEPENDENT, STRING_LEARNERS, check_learner, depends_on_processor
 from .options import Options, with_shortcuts
 from .pfa import PFATraining, fit_pfa
@@ -239,10 +241,11 @@ def fit_strings(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> StringFit:
-    """Learn an HMM, a PFA, a GRU or an LSTM from strings.
+    """Learn an HMM, a PFA, a PDFA, a GRU or an LSTM from strings.
 
-    Of the options, only the learner, the rank (here the number of states), the seed and, for a PFA, `starts`, `em_start` and
-    `pseudo_count` are used. Everything else has the defaults of `hmm.fit_hmm`, `pfa.fit_pfa` and `recurrent.fit_recurrent`.
+    Of the options, only the learner, the rank (here the number of states, and for a PDFA the largest one), the seed, for a PFA
+    `starts` and `em_start`, and for a PFA and a PDFA `pseudo_count` are used. Everything else has the defaults of `hmm.fit_hmm`,
+    `pfa.fit_pfa`, `merging.fit_pdfa` and `recurrent.fit_recurrent`.
 
     >>> fit_strings(["ab", "b", "abb"], "HMM", 2).model.num_states
     2
@@ -255,7 +258,7 @@ def fit_strings(
     rank : int, optional
         In place of the rank in `options`.
     validation : the same, optional
-        Strings for early stopping.
+        Strings for early stopping; for a PDFA, to choose the options of merging.
     shortcuts
         Fields of `Options`, in place of those in `options`.
 
@@ -278,6 +281,9 @@ def fit_strings(
     elif options.learner == "PFA":
         em = PFATraining(options.em_start, options.number_of_starts, pseudo_count=options.pseudo_count, seed=options.seed)
         model = fit_pfa(train, options.rank, em, validation=validation, report=report, cancelled=cancelled)
+    elif options.learner == "PDFA":
+        merging = PDFATraining(pseudo_count=options.pseudo_count)
+        model = fit_pdfa(train, options.rank, merging, validation=validation, report=report, cancelled=cancelled)
     else:
         from .recurrent import Training, fit_recurrent
 

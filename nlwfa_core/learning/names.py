@@ -25,7 +25,10 @@ class Learner:
         Whether it trains the networks of steps 1 and 2, so that the options of their widths, epochs and learning rates have an
         effect.
     em_options : bool
-        Whether `starts`, `em_start` and `pseudo_count` have an effect, because it is learned by `pfa.fit_pfa`.
+        Whether `starts` and `em_start` have an effect, because it is learned by `pfa.fit_pfa`.
+    merging : bool
+        Whether it merges states of the prefix tree (`merging.fit_pdfa`), which needs no random numbers. The rank is then the
+        largest number of states.
     nonlinear_factorisation, nonlinear_transitions : bool
         Whether θ is tanh in step 1, and in step 2; otherwise it is the identity.
     """
@@ -36,11 +39,17 @@ class Learner:
     nonlinear_factorisation: bool = False
     nonlinear_transitions: bool = False
     em_options: bool = False
+    merging: bool = False
 
     @property
     def is_random(self) -> bool:
-        """Return whether the seed changes its result: all learners but SP start at random parameters."""
-        return self.networks or not self.needs_hankel
+        """Return whether the seed changes its result: all learners but SP and PDFA start at random parameters."""
+        return self.networks or not (self.needs_hankel or self.merging)
+
+    @property
+    def pseudo_counts(self) -> bool:
+        """Return whether `pseudo_count` has an effect."""
+        return self.em_options or self.merging
 
 
 LEARNERS = {
@@ -52,12 +61,14 @@ LEARNERS = {
     ),
     "HMM": Learner("a hidden Markov model, by EM", needs_hankel=False),
     "PFA": Learner("a probabilistic automaton, by EM", needs_hankel=False, em_options=True),
+    "PDFA": Learner("a deterministic probabilistic automaton, by merging states", needs_hankel=False, merging=True),
     "GRU": Learner("a recurrent network with gated units", needs_hankel=False),
     "LSTM": Learner("a recurrent network with long short-term memory", needs_hankel=False),
 }
 HANKEL_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.needs_hankel)
 NETWORK_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
 EM_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.em_options)
+PSEUDO_COUNT_LEARNERS = tuple(name for name, learner in LEARNERS.items() if learner.pseudo_counts)
 STRING_LEARNERS = tuple(name for name, learner in LEARNERS.items() if not learner.needs_hankel)
 
 REFINEMENTS = {
@@ -79,12 +90,13 @@ STARTS = {
     "random": "random weights, the paper's",
     "svd": "the linear model: the SVD of H, then least squares",
 }
-# Where EM of a PFA starts, and what it adds to each expected emission.
+# Where EM of a PFA starts.
 EM_STARTS = {
     "random": "random probabilities",
     "spectral": "a spectral model, projected on distributions",
     "split": "one state, split again and again, with EM in between",
 }
+# What a PFA and a PDFA add to the count of each symbol, and of the end, in each state.
 PSEUDO_COUNT = 0.1
 # Of training to convergence: see `options.Options`. The epochs are a limit, which most trainings do not reach.
 WINDOW = 100  # epochs

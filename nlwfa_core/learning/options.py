@@ -114,7 +114,7 @@ class Options:
     em_start : str
         For a PFA: where EM starts, one of `names.EM_STARTS`.
     pseudo_count : float
-        For a PFA: a number added to each expected emission (see `pfa.PFATraining`).
+        For a PFA and a PDFA: a number added to each (expected) count (see `pfa.PFATraining` and `merging.PDFATraining`).
 
     Raises
     ------

@@ -59,7 +59,10 @@ def test_what_can_not_be_expressed_is_refused(run: Run, tmp_path: Path) -> None:
     shapes = ((3, 6), (2, 6), (6,), (2, 3), (3,))
     save_model(tmp_path / "gru", SavedModel(RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes)), SYMBOLS[0], {}))
     code, out, err = run("export", "--model", "gru", "--to", "json")
-    assert (code, out) == (2, "") and "needs a linear model, such as one of SP, HMM or PFA; the model in gru is a network" in err
+    assert (code, out) == (
+        2,
+        "",
+    ) and "needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in gru is a network" in err
     save_model(tmp_path / "negative", SavedModel(WFA(TWO.initial, -TWO.transitions, TWO.termination), SYMBOLS[0], {}))
     code, out, err = run("export", "--model", "negative", "--to", "pautomac", "-o", "n")
     assert code == 2 and "Not a probabilistic automaton" in err and not (tmp_path / "n").exists()

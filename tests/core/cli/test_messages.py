@@ -23,7 +23,7 @@ MESSAGES = {
     ),
     "fit --train train --preset bets --out new": "--preset must be best; got 'bets'; did you mean best? See nlwfa fit --help.",
     "fit --train train --learner RNN --rank 2 --out new": (
-        "learner must be one of SP, fac.non, tran.non, both.non, HMM, PFA, GRU, LSTM; got 'RNN'"
+        "learner must be one of SP, fac.non, tran.non, both.non, HMM, PFA, PDFA, GRU, LSTM; got 'RNN'"
     ),
     "fit --train train --rank 2 --out new": (
         "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation"

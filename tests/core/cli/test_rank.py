@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
+from nlwfa_core.learning.names import STRING_LEARNERS
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
@@ -23,6 +24,7 @@ FITS = {
     "refined": ("fac.non", "--statistic", "prefix", "--transform", "row", "--refine", "likelihood", "--epochs-refinement", 2),
     "HMM": ("HMM",),
     "PFA": ("PFA",),
+    "PDFA": ("PDFA",),
     "GRU": ("GRU",),
     "LSTM": ("LSTM",),
 }
@@ -68,7 +70,7 @@ def test_a_ranking_with_its_score(folder: Path, capsys: pytest.CaptureFixture[st
 def test_every_kind_of_model_that_fit_saves(kind: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The ranking is the order of the model's own scores, prefix by prefix."""
     learner, *options = FITS[kind]
-    basis = () if learner in ("HMM", "PFA", "GRU", "LSTM") else ("--prefixes", 20, "--suffixes", 20)
+    basis = () if learner in STRING_LEARNERS else ("--prefixes", 20, "--suffixes", 20)
     fit = ("fit", "--train", folder / "train.txt", "--learner", learner, "--rank", 2, "--out", tmp_path / "m", *basis, *options)
     assert call(*fit) == 0, capsys.readouterr().err
     assert call("rank", "--model", tmp_path / "m", "--prefixes", folder / "prefixes", "--out", tmp_path / "ranking") == 0

@@ -143,20 +143,23 @@ def test_opponents_are_named_by_strings_states_and_seed(recipe: Recipe, name: st
     )
     assert {other.key() for other in others} == {opponent.key()}
     assert opponent.with_learner(name, 5).key() != opponent.key() != opponent.with_learner("SP").key()
-    assert opponent.changed(learning=opponent.learning.changed(seed=recipe.learning.seed ^ 1)).key() != opponent.key()
+    reseeded = opponent.changed(learning=opponent.learning.changed(seed=recipe.learning.seed ^ 1))
+    assert (reseeded.key() != opponent.key()) == LEARNERS[name].is_random
     assert opponent.changed(data=recipe.data.changed(num_test=7)).key() != opponent.key()
 
 
-def test_options_of_em_count_in_the_key_of_a_pfa_alone_and_unless_they_have_their_defaults() -> None:
+def test_options_of_em_count_in_the_key_of_learners_that_use_them_and_unless_they_have_their_defaults() -> None:
     """The keys of the others are those from before these options: of version 0.2 for the HMM."""
     options = {"em_start": "split", "pseudo_count": 0.5}
     assert LearningRecipe(learner="HMM").key() == "c867ae88b0f4644be2a053e634c8f7eb33b293e16946c080308975d86cf7a13c"
-    for learner in set(LEARNERS) - {"PFA"}:
+    for learner in set(LEARNERS) - {"PFA", "PDFA"}:
         assert LearningRecipe(learner=learner, **options).key() == LearningRecipe(learner=learner).key()
     pfa = LearningRecipe(learner="PFA")
     assert pfa.key() == pfa.changed(starts=BY_RANK).key() == pfa.changed(start="svd", optimizer="lbfgs", hidden=(1,)).key()
     fields = [{"em_start": "split"}, {"pseudo_count": 0.5}, options, {"starts": 2}, {"seed": 1}, {"rank": 2}, {}]
     assert len({pfa.changed(**own).key() for own in fields}) == len(fields)
+    pdfa = LearningRecipe(learner="PDFA")
+    assert pdfa.key() == pdfa.changed(em_start="split", seed=1, starts=2).key() != pdfa.changed(pseudo_count=0.5).key()
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)

@@ -105,7 +105,7 @@ def test_learners_of_strings_by_name() -> None:
     hmm = fit_strings(train, learner="HMM", rank=2)
     assert isinstance(hmm.model, WFA) and hmm.model.num_states == hmm.report.num_states == 2
     assert hmm.report.spectral_radius == hmm.model.spectral_radius
-    assert STRING_LEARNERS == ("HMM", "PFA", "GRU", "LSTM")
+    assert STRING_LEARNERS == ("HMM", "PFA", "PDFA", "GRU", "LSTM")
     stopped: list[str] = []
     for kind in GATES:
         with pytest.raises(Cancelled):
@@ -127,7 +127,7 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_recurrent(Sample.of(Words.of([]), AB), "LSTM", 2)
     with pytest.raises(RecipeError, match="over 1 symbol$"):
         fit_recurrent(sample, "GRU", 2, validation=Sample.of(Words.of([(0,)]), Alphabet(("a",))))
-    with pytest.raises(RecipeError, match="learner must be one of HMM, PFA, GRU, LSTM; got 'SP'"):
+    with pytest.raises(RecipeError, match="learner must be one of HMM, PFA, PDFA, GRU, LSTM; got 'SP'"):
         fit_strings(sample, learner="SP", rank=2)
     with pytest.raises(RecipeError, match="arrays of a GRU with 2 states must have the shapes"):
         RecurrentModel("GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2))

@@ -1,0 +1,318 @@
+"""A deterministic probabilistic automaton (PDFA) learned by merging states of the prefix tree, as a WFA.
+
+The prefix tree of a sample, with the number of strings that pass each node, is a deterministic automaton that repeats the sample
+exactly. Merging two of its nodes, and then all nodes to which equal symbols lead from them, gives a smaller one. As in ALERGIA
+(Carrasco, Oncina 1994) and in the red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are states already, at first only
+the root; the children of states are candidates. The candidate with the largest count is compared with every state, and is merged
+into one of them or becomes a state itself. If the target is a PDFA and the sample is large enough, the result has its states.
+
+Whether a merge is good is decided by likelihood, as in MDI (Thollard, Dupont, de la Higuera 2000) and in the tests of Verwer,
+Eyraud, de la Higuera (2014): a merge lowers the log-likelihood of the sample by some loss, and removes some parameters. It is good
+if loss ≤ penalty · parameters. With a penalty of 1, that is Akaike's criterion. Nodes with small counts say little, and there are
+many of them: below `min_count`, they are not counted in the loss or in the parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from .. import limits
+from ..errors import RecipeError, check_at_least, check_between, check_types, plural
+from ..models.wfa import WFA
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import FloatArray, IntArray
+from .names import PSEUDO_COUNT
+from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
+
+# Tried in this order if validation strings can choose; otherwise the first of each is used.
+PENALTIES = (2.0, 1.0, 4.0)
+MIN_COUNTS = (10, 30)
+# Cells of the table of children, and of that of counts (512 MB each).
+MAX_CELLS = 2**26
+# Of two merges that are equally good up to rounding, the first state is taken, on every processor.
+NEARLY_EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class PDFATraining:
+    """The options of state merging.
+
+    Attributes
+    ----------
+    penalty : float, optional
+        How many nats of log-likelihood a merge may lose for each parameter that it removes.
+    min_count : int, optional
+        How many strings must pass a node for the node to be counted in the comparison of two states.
+        Without `penalty` or `min_count`, validation strings choose among PENALTIES and MIN_COUNTS, and without validation strings
+        the first of these are used.
+    pseudo_count : float
+        A number added to the count of each symbol, and of the end, in each state. A symbol that never occurred in a state leads to
+        the state to which this symbol leads most often.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible.
+    """
+
+    penalty: float | None = None
+    min_count: int | None = None
+    pseudo_count: float = PSEUDO_COUNT
+
+    def __post_init__(self) -> None:
+        for name in ("penalty", "min_count", "pseudo_count"):
+            if (value := getattr(self, name)) is not None:
+                check_at_least(name, value, 0)
+
+
+@check_types
+def fit_pdfa(
+    train: Sample,
+    max_states: int,
+    training: PDFATraining = PDFATraining(),
+    *,
+    validation: Sample | None = None,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+) -> WFA:
+    """Learn a PDFA by merging states of the prefix tree.
+
+    Parameters
+    ----------
+    train : Sample
+    max_states : int
+        When there are this many states, every further candidate is merged into the state where this loses least.
+    training : PDFATraining
+    validation : Sample, optional
+        Strings that choose the penalty and the smallest count: those with the fewest bits per symbol.
+    report, cancelled : callables
+        The reported loss is the bits per symbol on the training strings, of each combination of penalty and smallest count.
+
+    Returns
+    -------
+    WFA
+        The model, with at most `max_states` states. Each of its states has one transition with each symbol, and the weights are
+        the probabilities of strings.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible, a sample is empty, or the prefix tree is too large.
+    Cancelled
+    """
+    check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
+    limits.check_at_most("symbols × rank²", train.num_symbols * max_states**2, limits.most("transition_numbers"))
+    if not len(train.words):
+        raise RecipeError("the sample has no strings: there is no prefix tree whose states could be merged")
+    if validation and (validation.num_symbols != train.num_symbols or not len(validation.words)):
+        raise RecipeError(
+            f"the validation sample must have strings over the training sample's {plural(train.num_symbols, 'symbol')}; "
+            f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
+        )
+    penalties, min_counts = (
+        value if len(value) == 1 or validation else value[:1]
+        for value in (
+            PENALTIES if training.penalty is None else (training.penalty,),
+            MIN_COUNTS if training.min_count is None else (training.min_count,),
+        )
+    )
+    settings = list(product(penalties, min_counts))
+    tree = Trie.of(train.words, train.num_symbols)
+    if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
+        raise RecipeError(
+            f"state merging needs a table of {tree.num_nodes:,} prefixes × {plural(train.num_symbols, 'symbol')} with at most "
+            f"{MAX_CELLS:,} cells; this one has {size:,}"
+        )
+    best, fewest = None, np.inf
+    for step, (penalty, min_count) in enumerate(settings, 1):
+        counts, targets = _Merging(tree, train, penalty, min_count).run(max_states, cancelled)
+        model = _automaton(counts, targets, training.pseudo_count)
+        bits = _bits(model, train)
+        report(Progress("merging", step, len(settings), bits, BITS))
+        if validation:
+            bits = _bits(model, validation)
+        if best is None or bits < fewest * (1 - NEARLY_EQUAL):
+            best, fewest = model, bits
+    assert best is not None
+    return best
+
+
+def _bits(model: WFA, sample: Sample) -> float:
+    """Compute the bits per symbol of a sample, its ends counted."""
+    log_weights = model.log2_weights(sample.words)
+    num_predictions = float(sample.counts @ (sample.words.lengths + 1))
+    return float(-(sample.counts @ log_weights) / num_predictions)
+
+
+def _automaton(counts: FloatArray, targets: IntArray, pseudo_count: float) -> WFA:
+    """Turn the counts of a deterministic automaton into probabilities.
+
+    Parameters
+    ----------
+    counts : array, shape (num_states, num_symbols + 1)
+        How often each symbol, and last the end, followed in each state. State 0 is the start.
+    targets : array, shape (num_states, num_symbols)
+        The state to which each symbol leads, or −1 if it never occurred there.
+    pseudo_count : float
+    """
+    num_states, num_symbols = targets.shape
+    visits = counts.sum(axis=1)
+    shares = (counts + pseudo_count) / (visits + pseudo_count * (num_symbols + 1))[:, None]
+    transitions = np.zeros((num_symbols, num_states, num_states))
+    for symbol in range(num_symbols):
+        known = targets[:, symbol] >= 0
+        weights = np.bincount(targets[known, symbol], counts[known, symbol], num_states)
+        usual = int((weights if known.any() else visits).argmax())
+        transitions[symbol, np.arange(num_states), np.where(known, targets[:, symbol], usual)] = shares[:, symbol]
+    return WFA(np.eye(num_states)[0], transitions, shares[:, -1].copy())
+
+
+class _Fold(NamedTuple):
+    """Which nodes are merged if a candidate is merged into each of several states.
+
+    Attributes
+    ----------
+    states : array, shape (num_pairs,)
+        The position of the state in the list of states.
+    into, nodes : arrays, shape (num_pairs,)
+        Each node, and the node into which it is merged.
+    """
+
+    states: IntArray
+    into: IntArray
+    nodes: IntArray
+
+
+class _Merging:
+    """The prefix tree while its states are merged.
+
+    Attributes
+    ----------
+    children : array, shape (num_nodes, num_symbols)
+        The node to which each symbol leads, or −1.
+    counts : array, shape (num_nodes, num_symbols + 1)
+        How often each symbol, and last the end, followed at each node.
+    log_likelihoods, num_parameters : arrays, shape (num_nodes,)
+        Σ c log(c / n) of each node's counts c with their sum n, in nats; how many of the counts are not 0, minus 1.
+    """
+
+    def __init__(self, tree: Trie, train: Sample, penalty: float, min_count: int) -> None:
+        self.penalty, self.min_count = penalty, min_count
+        self.children = np.full((tree.num_nodes, train.num_symbols), -1)
+        self.children[tree.parent[1:], tree.symbol[1:]] = np.arange(1, tree.num_nodes)
+        self.counts = np.zeros((tree.num_nodes, train.num_symbols + 1))
+        self.counts[tree.parent[1:], tree.symbol[1:]] = tree.prefix_counts(train.counts)[1:]
+        self.counts[:, -1] = tree.end_counts(train.counts)
+        self.log_likelihoods, self.num_parameters = _log_likelihoods(self.counts), _num_parameters(self.counts)
+
+    def run(self, max_states: int, cancelled: CancelCheck) -> tuple[FloatArray, IntArray]:
+        """Merge until only states are left; return their counts, and where each symbol leads from each state (−1: nowhere)."""
+        states, is_state = [0], np.zeros(len(self.counts), dtype=bool)
+        is_state[0] = True
+        while True:
+            check_cancelled(cancelled)
+            children = self.children[states]
+            origins, symbols = np.nonzero(children >= 0)
+            candidates = children[origins, symbols]
+            new = np.flatnonzero(~is_state[candidates])
+            if not len(new):
+                break
+            totals = self.counts[candidates[new]].sum(axis=1)
+            position = new[totals.argmax()]
+            candidate, total = int(candidates[position]), float(totals.max())
+            # A candidate with a small count never becomes a state, so that all it has is compared.
+            gains = self._gains(states, candidate, self.min_count if total >= self.min_count else 0)
+            best = int((gains >= gains.max() - NEARLY_EQUAL * max(abs(gains.max()), 1)).argmax())
+            if gains[best] < 0 and total >= self.min_count and len(states) < max_states:
+                states.append(candidate)
+                is_state[candidate] = True
+            else:
+                self._merge(states[best], candidate)
+                self.children[states[origins[position]], symbols[position]] = states[best]
+        numbers = np.full(len(self.counts), -1)
+        numbers[states] = np.arange(len(states))
+        children = self.children[states]
+        return self.counts[states], np.where(children >= 0, numbers[children], -1)
+
+    def _fold(self, states: list[int], candidate: int, min_count: int) -> _Fold:
+        """Find all pairs of nodes that become one, level by level below the candidate.
+
+        Below the candidate is a tree, so each node is merged once for each state. A node for which there is no counterpart is moved
+        there, and later ones with the same counterpart are merged into it.
+        """
+        num_nodes, num_symbols = self.children.shape
+        rows, into, nodes = np.arange(len(states)), np.array(states), np.full(len(states), candidate)
+        moved_keys, moved_nodes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        levels = []
+        while len(nodes):
+            levels.append(_Fold(rows, into, nodes))
+            children = self.children[nodes]
+            parents, symbols = np.nonzero(children >= 0)
+            nodes = children[parents, symbols]
+            if min_count:
+                large = self.counts[nodes].sum(axis=1) >= min_count
+                parents, symbols, nodes = parents[large], symbols[large], nodes[large]
+            rows, above = rows[parents], into[parents]
+            into = self.children[above, symbols]
+            # The candidate is about to be replaced by the state.
+            into = np.where(into == candidate, np.array(states)[rows], into)
+            missing = np.flatnonzero(into < 0)
+            if len(missing):
+                keys = (rows[missing] * num_nodes + above[missing]) * num_symbols + symbols[missing]
+                into[missing] = _look_up(keys, moved_keys, moved_nodes)
+                missing, keys = missing[into[missing] < 0], keys[into[missing] < 0]
+                own, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+                into[missing] = nodes[missing[firsts]][inverse]
+                moved_keys, moved_nodes = np.concatenate((moved_keys, own)), np.concatenate((moved_nodes, nodes[missing[firsts]]))
+                order = np.argsort(moved_keys)
+                moved_keys, moved_nodes = moved_keys[order], moved_nodes[order]
+            merged = into != nodes  # a node that is moved takes its children along
+            rows, into, nodes = rows[merged], into[merged], nodes[merged]
+        return _Fold(*(np.concatenate(parts) for parts in zip(*levels, strict=True)))
+
+    def _gains(self, states: list[int], candidate: int, min_count: int) -> FloatArray:
+        """Compute penalty · (parameters removed) − (loss of log-likelihood) of merging the candidate into each state."""
+        fold, num_nodes = self._fold(states, candidate, min_count), len(self.counts)
+        keys, inverse = np.unique(fold.states * num_nodes + fold.into, return_inverse=True)
+        owners, into = np.divmod(keys, num_nodes)
+        counts = self.counts[into]
+        np.add.at(counts, inverse, self.counts[fold.nodes])
+        loss = self.log_likelihoods[into] - _log_likelihoods(counts)
+        removed = self.num_parameters[into] - _num_parameters(counts)
+        gains: FloatArray = np.bincount(owners, self.penalty * removed - loss, len(states))
+        own = self.penalty * self.num_parameters[fold.nodes] - self.log_likelihoods[fold.nodes]
+        return gains + np.bincount(fold.states, own, len(states))
+
+    def _merge(self, state: int, candidate: int) -> None:
+        fold = self._fold([state], candidate, 0)
+        np.add.at(self.counts, fold.into, self.counts[fold.nodes])
+        for into, node in zip(fold.into.tolist(), fold.nodes.tolist(), strict=True):
+            moved = (self.children[into] < 0) & (self.children[node] >= 0)
+            self.children[into, moved] = self.children[node, moved]
+        changed = np.unique(fold.into)
+        self.log_likelihoods[changed] = _log_likelihoods(self.counts[changed])
+        self.num_parameters[changed] = _num_parameters(self.counts[changed])
+
+
+def _look_up(keys: IntArray, sorted_keys: IntArray, values: IntArray) -> IntArray:
+    """Find the value of each key, or −1."""
+    if not len(sorted_keys):
+        return np.full(len(keys), -1)
+    positions = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    return np.where(sorted_keys[positions] == keys, values[positions], -1)
+
+
+def _log_likelihoods(counts: FloatArray) -> FloatArray:
+    totals = counts.sum(axis=1)
+    likelihoods: FloatArray = xlogy(counts, counts).sum(axis=1) - xlogy(totals, totals)
+    return likelihoods
+
+
+def _num_parameters(counts: FloatArray) -> IntArray:
+    return np.maximum((counts > 0).sum(axis=1) - 1, 0)
