@@ -31,8 +31,8 @@ from .names import PSEUDO_COUNT
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
 # Tried in this order if validation strings can choose; otherwise the first of each is used.
-PENALTIES = (2.0, 1.0, 4.0)
-MIN_COUNTS = (10, 30)
+PENALTIES: tuple[float, ...] = (2.0, 1.0, 4.0)
+MIN_COUNTS: tuple[int, ...] = (10, 30)
 # Cells of the table of children, and of that of counts (512 MB each).
 MAX_CELLS = 2**26
 # Of two merges that are equally good up to rounding, the first state is taken, on every processor.
@@ -115,13 +115,10 @@ def fit_pdfa(
             f"the validation sample must have strings over the training sample's {plural(train.num_symbols, 'symbol')}; "
             f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
         )
-    penalties, min_counts = (
-        value if len(value) == 1 or validation else value[:1]
-        for value in (
-            PENALTIES if training.penalty is None else (training.penalty,),
-            MIN_COUNTS if training.min_count is None else (training.min_count,),
-        )
-    )
+    penalties = PENALTIES if training.penalty is None else (training.penalty,)
+    min_counts = MIN_COUNTS if training.min_count is None else (training.min_count,)
+    if validation is None:
+        penalties, min_counts = penalties[:1], min_counts[:1]
     settings = list(product(penalties, min_counts))
     tree = Trie.of(train.words, train.num_symbols)
     if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
@@ -281,13 +278,15 @@ class _Merging:
         fold, num_nodes = self._fold(states, candidate, min_count), len(self.counts)
         keys, inverse = np.unique(fold.states * num_nodes + fold.into, return_inverse=True)
         owners, into = np.divmod(keys, num_nodes)
-        counts = self.counts[into]
+        counts: FloatArray = self.counts[into]
         np.add.at(counts, inverse, self.counts[fold.nodes])
         loss = self.log_likelihoods[into] - _log_likelihoods(counts)
         removed = self.num_parameters[into] - _num_parameters(counts)
-        gains: FloatArray = np.bincount(owners, self.penalty * removed - loss, len(states))
         own = self.penalty * self.num_parameters[fold.nodes] - self.log_likelihoods[fold.nodes]
-        return gains + np.bincount(fold.states, own, len(states))
+        gains = np.zeros(len(states))
+        np.add.at(gains, owners, self.penalty * removed - loss)
+        np.add.at(gains, fold.states, own)
+        return gains
 
     def _merge(self, state: int, candidate: int) -> None:
         fold = self._fold([state], candidate, 0)
@@ -315,4 +314,5 @@ def _log_likelihoods(counts: FloatArray) -> FloatArray:
 
 
 def _num_parameters(counts: FloatArray) -> IntArray:
-    return np.maximum((counts > 0).sum(axis=1) - 1, 0)
+    numbers: IntArray = np.maximum((counts > 0).sum(axis=1) - 1, 0)
+    return numbers
