@@ -13,10 +13,10 @@ and only the frequencies P* are resampled.
 seeds of a training, nor strings from another source. `seeds` has intervals over seeds.
 
 **How**: `string_scores` computes once what each string contributes to each score. A matrix that says how often each string is drawn
-in each resample, multiplied by these contributions, then gives the scores of all resamples. Percentile intervals are from Efron and
-Tibshirani, *An Introduction to the Bootstrap* (1993), §13.3; scoring two models on the same resamples is from Koehn, *Statistical
-significance tests for machine translation evaluation* (EMNLP 2004). With few strings, intervals are too short:
-docs/method-notes.md has their measured coverage.
+in each resample, multiplied by these contributions, then gives the scores of all resamples. The intervals are BCa intervals
+(bias-corrected and accelerated: Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the
+same resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP 2004). With few strings,
+intervals are too short: docs/method-notes.md has their measured coverage.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -56,6 +57,8 @@ MAX_RESAMPLES = 100_000
 # Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an interval is too narrow.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
+# Distinct strings up to which the skewness of a score is measured by leaving out each string. With more, it hardly matters.
+MAX_LEFT_OUT = 2_000
 
 
 @dataclass(frozen=True)
@@ -325,8 +328,11 @@ def intervals(
         If the number of resamples is below 1, or the confidence is not between 0 and 1.
     """
     (resampled,) = _resampled((model,), num_resamples, seed)
-    own = model.estimates
-    return {field: _interval(values, own[field], confidence) for field, values in resampled.items()}
+    own, left_out = model.estimates, _left_out(model)
+    return {
+        field: _interval(values, own[field], confidence, _acceleration(left_out.get(field), model.counts))
+        for field, values in resampled.items()
+    }
 
 
 @check_types
@@ -355,11 +361,17 @@ def paired_differences(
         raise RecipeError("a paired difference needs two models that are scored on the same test strings")
     one, other = _resampled((first, second), num_resamples, seed)
     own, other_own = first.estimates, second.estimates
-    return {
-        field: _interval(_difference(one[field], other[field]), float(_difference(own[field], other_own[field])), confidence)
-        for field in one
-        if field in other
-    }
+    left_out, other_left_out = _left_out(first), _left_out(second)
+    differences = {}
+    for field in one.keys() & other.keys():
+        without = _difference(left_out[field], other_left_out[field]) if left_out else None
+        differences[field] = _interval(
+            _difference(one[field], other[field]),
+            float(_difference(own[field], other_own[field])),
+            confidence,
+            _acceleration(without, first.counts),
+        )
+    return {field: differences[field] for field in one if field in differences}
 
 
 def leader(field: str, difference: Interval) -> str:
@@ -416,16 +428,87 @@ def _difference(first: FloatArray | float, second: FloatArray | float) -> FloatA
     return difference
 
 
-def _interval(values: FloatArray, estimate: float, confidence: float) -> Interval:
-    """Compute the percentile interval of resampled values, shape (num_resamples,).
+@on_one_thread
+def _left_out(model: StringScores) -> dict[str, FloatArray]:
+    """Score the test strings without one draw of each distinct string: field -> array, shape (num_distinct,).
 
-    Its ends are two of these values, without interpolation, so that no arithmetic with ∞ is needed.
+    Empty if there is only one test string, or more than MAX_LEFT_OUT distinct ones.
+    """
+    size = len(model.counts)
+    if size > MAX_LEFT_OUT or model.counts.sum() < 2:
+        return {}
+    blocks = []
+    step = max(1, CELLS_AT_ONCE // size)
+    for start in range(0, size, step):
+        rows = np.arange(start, min(start + step, size))
+        draws = np.repeat(model.counts[None].astype(np.float64), len(rows), axis=0)
+        draws[np.arange(len(rows)), rows] -= 1
+        blocks.append(model.scores(draws))
+    return {field: np.concatenate([block[field] for block in blocks]) for field in blocks[0]}
+
+
+def _acceleration(left_out: FloatArray | None, counts: IntArray) -> float:
+    """Compute a sixth of the skewness of a score's influence function (Efron and Tibshirani 1993, equation 14.15).
+
+    Parameters
+    ----------
+    left_out : array, shape (num_distinct,), or None
+        The score without one draw of each string.
+    counts : array, shape (num_distinct,)
+
+    Returns
+    -------
+    float
+        0 if the score does not vary, or is not finite without one of the strings, or if `left_out` is None.
+    """
+    if left_out is None or not np.isfinite(left_out).all():
+        return 0.0
+    influence = np.average(left_out, weights=counts) - left_out
+    spread = float(counts @ influence**2)
+    return float(counts @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
+
+
+def _interval(values: FloatArray, estimate: float, confidence: float, acceleration: float = 0.0) -> Interval:
+    """Compute the BCa interval of resampled values, shape (num_resamples,).
+
+    With as many values below the estimate as above, and the acceleration 0, it is the percentile interval. Its ends are two of the
+    values, without interpolation, so that no arithmetic with ∞ is needed.
     """
     check_between("confidence", confidence, 0, 1)
     if math.isnan(estimate) or np.isnan(values).any():
         return Interval(estimate, math.nan, math.nan)
-    ordered = np.sort(values)
-    place = max(1, math.floor((len(ordered) + 1) * (1 - confidence) / 2 + 1e-9))  # 1 − 0.95 is not exact
-    low = -math.inf if ordered[0] == -math.inf else float(ordered[place - 1])
-    high = math.inf if ordered[-1] == math.inf else float(ordered[-place])
+    ordered, number = np.sort(values), len(values)
+    tail = (1 - confidence) / 2
+    below, above = _bca_tails(float((values < estimate).mean() + (values == estimate).mean() / 2), acceleration, tail, number)
+    # 1 − 0.95 is not exact.
+    first, last = (max(1, math.floor((number + 1) * share + 1e-9)) for share in (below, above))
+    low = -math.inf if ordered[0] == -math.inf else float(ordered[first - 1])
+    high = math.inf if ordered[-1] == math.inf else float(ordered[-last])
     return Interval(estimate, low, high)
+
+
+def _bca_tails(share_below: float, acceleration: float, tail: float, number: int) -> tuple[float, float]:
+    """Compute the shares of resamples below and above a BCa interval (Efron and Tibshirani 1993, equation 14.10).
+
+    >>> _bca_tails(0.5, 0.0, 0.025, 1999)
+    (0.025, 0.025)
+
+    Parameters
+    ----------
+    share_below : float
+        The share of resampled values below the estimate.
+    acceleration : float
+    tail : float
+        The share on each side that a percentile interval leaves out.
+    number : int
+        How many resamples there are.
+    """
+    if share_below == 0.5 and acceleration == 0:
+        return tail, tail
+    normal = NormalDist()
+    bias = normal.inv_cdf(min(max(share_below, 0.5 / number), 1 - 0.5 / number))
+    ends = []
+    for quantile in (normal.inv_cdf(tail), -normal.inv_cdf(tail)):
+        stretched = 1 - acceleration * (bias + quantile)
+        ends.append(normal.cdf(bias + (bias + quantile) / stretched) if stretched > 0 else normal.cdf(2 * bias + quantile))
+    return ends[0], 1 - ends[1]
