@@ -3,6 +3,7 @@
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there
 # make map    draws docs/architecture.svg from what the packages import
+# make teaching  writes docs/teaching.md from the lessons and the notes for teachers
 # make results   makes anew what assets/results ships: the results of lessons and presets
 # Both set up their own virtual environment in .venv; nothing else is needed but Python 3.11 or newer.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -12,7 +13,7 @@ PORT ?= 8501
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=
 
-.PHONY: lab test screens map results lock audit clean
+.PHONY: lab test screens map teaching results lock audit clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -32,6 +33,9 @@ screens: .venv/dev
 
 map: .venv/dev
 	$(BIN)/python -m tests.architecture
+
+teaching: .venv/dev
+	$(BIN)/python -m tests.core.lab.test_teaching
 
 .venv/lab: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

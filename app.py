@@ -3,7 +3,7 @@
 import streamlit as st
 
 from nlwfa_core.limits import check_settings
-from pages.shared import lessons, pins, runs, screen, server, share_link, sidebar, training, url_parameters, visitor
+from pages.shared import class_session, lessons, pins, runs, screen, server, share_link, sidebar, training, url_parameters, visitor
 from pages.shared.navigation import navigation
 from pages.shared.render_lock import render_lock
 from pages.shared.server import ASSETS
@@ -34,6 +34,8 @@ with render_lock.hold():
         url_parameters.write(*share_link.OURS)
         screen.leave_others(page.url_path or "start")
         sidebar.remember_values()
-        lessons.panel(page.url_path or "start")
+        class_session.visit(page.url_path or "start", lessons.place() or page.url_path or "start")
+        if not class_session.hides_lesson(page.url_path or "start"):
+            lessons.panel(page.url_path or "start")
         training.running_elsewhere(recipe, page.url_path or "start")
         page.run()

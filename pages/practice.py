@@ -1,4 +1,4 @@
-"""Practice: tasks with fresh numbers from a seed, entered, checked and worked out."""
+"""Practice: tasks with fresh numbers from a seed, entered, checked and worked out; quizzes before and after a lesson."""
 
 from pages.shared import sidebar, widgets
 from pages.views import practice as view
@@ -7,9 +7,12 @@ sidebar.page_recipe(
     "Practice",
     "Tasks for pencil and paper, with fresh numbers each time. Enter your answer; if it is wrong, you learn why and have a second "
     "try, which counts half. Then the solution opens. The address of the page holds the kinds and the number of the task: whoever "
-    "opens it sees the same task.",
+    "opens it sees the same task. *Quiz* has eight items for each of five lessons, to be taken before and after it.",
 )
 with widgets.errors_as_messages():
-    names, number = view.choice()
-    view.task(names, number)
-view.score()
+    if view.mode() == view.QUIZ:
+        view.quiz(*view.quiz_choice())
+    else:
+        names, number = view.choice()
+        view.task(names, number)
+        view.score()

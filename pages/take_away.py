@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import cache, sidebar, training, widgets
+from pages.shared import cache, class_session, sidebar, training, widgets
 from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
@@ -16,6 +16,7 @@ view.cards(view.programs(run_recipe))
 link = view.link_to(name, run_recipe)
 st.markdown("Or share this address, which opens the lab with this run:")
 st.code(link, language=None, wrap_lines=True)
+class_session.hand_in_button(link, "take_away")
 
 st.subheader("Keep the results", anchor=False)
 result = cache.result(run_recipe)

@@ -25,6 +25,7 @@ TITLES = {
     "compare": "Compare",
     "practice": "Practice",
     "build": "Build an automaton",
+    "classroom": "Class",
     "take_away": "Take away",
     "history": "History",
     "status": "Status",

@@ -18,6 +18,7 @@ In reading order:
 - `build`: automata that a person draws: tables and mistakes, what they are, challenges, learning them back, files.
 - `quizzes`: quizzes before and after a lesson, and the normalised gain; `class_board`: what a class has answered.
 - `lessons`, `shipped`: a reader of the lessons' Markdown files; training of the results that are shipped with the lab.
+- `teaching`: the plan for a class, step by step.
 - `glossary`: the field's terms, and those that a text uses.
 - `addresses`: links that other people can open, with the machine's address and as a QR code.
 - `machine`: memory and disk, for the Status page.

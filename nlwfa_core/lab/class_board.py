@@ -57,6 +57,12 @@ def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
     return {member: sorted(those, key=lambda answer: answer.attempt) for member, those in found.items()}
 
 
+def latest_question(record: ClassRecord, questions: Sequence[str]) -> str:
+    """Return the question of the latest answer, or the first question."""
+    names = (question_name(answer.task, answer.seed) for answer in reversed(record.answers))
+    return next((name for name in names if name in questions), questions[0])
+
+
 def tally(answers: Iterable[Answer], question: str) -> Tally:
     """Count who answered a question, and who was right at which try."""
     everyone = tries(answers, question).values()

@@ -9,6 +9,7 @@ II: the gain of the class average, divided by the largest gain that was possible
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from ..metrics.intervals import CONFIDENCE, NUM_RESAMPLES, Interval, resamples
 from .tasks.bank import Kind, Task, read_kinds
 
 BEFORE, AFTER = "before", "after"
-SEEDS = {BEFORE: 1_000_002, AFTER: 1_000_024}  # unlike the numbers of tasks that people practise with
+SEEDS = {BEFORE: 1_000_120, AFTER: 1_000_520}  # of the first item; unlike the numbers of tasks that people practise with
 NUM_ITEMS = 8
 HEADING = ("title", "items")
 PREFIX = "quiz"
@@ -47,7 +48,7 @@ class Quiz:
     def tasks(self, when: str) -> tuple[Task, ...]:
         """Make the items with their numbers. Raises RecipeError unless `when` is "before" or "after"."""
         check_one_of("when", when, SEEDS)
-        return tuple(kind.task(SEEDS[when]) for kind in self.items)
+        return tuple(kind.task(SEEDS[when] + number) for number, kind in enumerate(self.items))  # each has strings of its own
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,25 @@ class Gain:
     before: float
     after: float
     gain: Interval | None
+
+    def text(self) -> str:
+        """Write the gain with its interval, if it has one.
+
+        >>> normalised_gain([0.25], [0.75]).text(), normalised_gain([1.0], [1.0]).text(), normalised_gain([], []).text()
+        ('0.67', 'undefined: all was right before', '–')
+        """
+        if self.gain is None:
+            return "undefined: all was right before" if self.number else "–"
+        return f"{self.gain.estimate:.2f}" if math.isnan(self.gain.low) else self.gain.text(".2f")
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    >>> percent(0.625), percent(float("nan"))
+    ('62 %', '–')
+    """
+    return "–" if math.isnan(share) else f"{100 * share:.0f} %"
 
 
 def read_quizzes(folder: Path, bank: Mapping[str, Kind]) -> dict[str, Quiz]:

@@ -37,8 +37,10 @@ from nlwfa_core.lab.lens import Matrix, MatrixChoice, reconstruction, relative_e
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.lab.pairs import lead_sentence, run_intervals
+from nlwfa_core.lab.quizzes import Quiz, read_quizzes
 from nlwfa_core.lab.tables import Table, conventions_of
 from nlwfa_core.lab.tasks.bank import Kind, read_bank
+from nlwfa_core.lab.teaching import Note, read_notes
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
@@ -71,6 +73,18 @@ def challenges() -> dict[str, Challenge]:
 def learning_curve(draft: str) -> LearningCurve:
     """Learn an automaton, given by its `link_text`, back from samples of several sizes."""
     return learn_back(draft_of_link(draft).automaton)
+
+
+@cache
+def quizzes() -> dict[str, Quiz]:
+    """Read all quizzes, name of the lesson -> quiz, in their order."""
+    return read_quizzes(ASSETS / "quizzes", tasks())
+
+
+@cache
+def teaching_notes() -> dict[str, Note]:
+    """Read the notes for teachers, step of a lesson -> note."""
+    return read_notes((ASSETS / "teaching.md").read_text(encoding="utf-8"))
 
 
 @cache

@@ -1,6 +1,6 @@
 """Draw a lesson's question that the visitor answers: a field, two tries, then the solution beside the visitor's answers.
 
-The session keeps the responses. Each is a small value, so that they can be collected elsewhere.
+The session keeps the responses. Each is a small value; those of a class session are recorded for its teacher, too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import streamlit as st
 from nlwfa_core import RecipeError
 from nlwfa_core.lab.answers import FORMS, SEPARATOR, CellKey, ChoiceKey, Key, NumberKey, NumbersKey, OrderKey, StringKey
 from nlwfa_core.lab.questions import Question, Response
+from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
 
 RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
@@ -21,6 +22,8 @@ PLACES = ("first", "second", "third")
 def responses() -> dict[tuple[str, int], Response]:
     """Return all responses of this session: (name, seed) of the question -> response."""
     saved: dict[tuple[str, int], Response] = st.session_state.setdefault(RESPONSES, {})
+    if earlier := class_session.answers_to_restore():
+        saved.update(class_session.restored(earlier) | saved)
     return saved
 
 
@@ -42,7 +45,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
         if error := st.session_state.get(ERRORS, {}).get((task, seed)):
             st.error(escape_markdown(f"{error[0].upper()}{error[1:]}."), icon=":material/error:")
         with st.form(f"exercise.{name}", border=False), st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            fields = _fields(key, f"exercise.{name}.entry", seed)
+            fields = entry_fields(key, f"exercise.{name}.entry", seed)
             st.form_submit_button(
                 "Check", key=f"exercise.{name}.check", on_click=_check, args=(task, seed, key, fields), icon=":material/check:"
             )
@@ -74,11 +77,13 @@ def _same(key: Key, answer: str) -> bool:
 
 
 def _said(key: Key, answer: str) -> str:
-    """Write an answer as it is quoted in a sentence."""
+    """Write an answer as it is quoted in a sentence; an item of a quiz may have none."""
+    if not answer:
+        return "nothing"
     return f"*{key.written(answer)}*" if isinstance(key, NumberKey | NumbersKey) else f"“{key.written(answer)}”"
 
 
-def _fields(key: Key, name: str, seed: int) -> list[str]:
+def entry_fields(key: Key, name: str, seed: int) -> list[str]:
     """Draw the widgets for an answer. Returns their keys."""
     if isinstance(key, ChoiceKey) and key.several:
         st.caption("Choose all that are right.", width="content")
@@ -117,12 +122,14 @@ def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
     errors.pop((task, seed), None)
     before = responses().get((task, seed), Response(task, seed))
     try:
-        responses()[task, seed] = before.answered(key, _text(key, fields))
+        responses()[task, seed] = before.answered(key, entered_text(key, fields))
     except RecipeError as error:
         errors[task, seed] = str(error)
+    else:
+        class_session.record(responses()[task, seed])
 
 
-def _text(key: Key, fields: list[str]) -> str:
+def entered_text(key: Key, fields: list[str]) -> str:
     """Join the values of an answer's widgets to the text that the question's key can read."""
     values = [st.session_state.get(field) for field in fields]
     if isinstance(key, ChoiceKey) and key.several:

@@ -46,6 +46,12 @@ def current() -> tuple[Lesson, int] | None:
     return lesson, min(max(number, 1), len(lesson.steps)) - 1
 
 
+def place() -> str:
+    """Name the open lesson and its step, such as `rank/2`; "" if no lesson is open."""
+    position = current()
+    return f"{position[0].name}/{position[1] + 1}" if position else ""
+
+
 def open_lesson(name: str, index: int = 0) -> None:
     """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks."""
     url_parameters.set_value(LESSON, name)

@@ -12,7 +12,22 @@ from pages.shared.server import ASSETS
 
 FOLDER = Path(__file__).resolve().parents[1]
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
-PAGES = ("start", "data", "hankel", "train", "states", "predict", "compare", "practice", "build", "take_away", "history", "status")
+PAGES = (
+    "start",
+    "data",
+    "hankel",
+    "train",
+    "states",
+    "predict",
+    "compare",
+    "practice",
+    "build",
+    "classroom",
+    "take_away",
+    "history",
+    "status",
+)
+NAMES = {"classroom": "Class"}  # in the bar, if not the file's
 
 _menu = st.components.v2.component("nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8"))
 
@@ -47,7 +62,7 @@ def title(name: str) -> str:
     >>> title("take_away")
     'Take away'
     """
-    return name.replace("_", " ").capitalize()
+    return NAMES.get(name) or name.replace("_", " ").capitalize()
 
 
 def page_file(name: str) -> Path:

@@ -19,7 +19,7 @@ PARAMETERS = {
     "hankel": ("block", "layer", "by", "cell"),
     "states": ("colour", "axes", "directions", "follow"),
     "predict": ("string",),
-    "practice": ("tasks", "task"),
+    "practice": ("tasks", "task", "quiz"),
     "build": ("automaton", "build"),
 }
 LINKED = "screen.linked"

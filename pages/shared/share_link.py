@@ -12,7 +12,7 @@ import streamlit as st
 from nlwfa_core.experiment.fields import FIELDS
 from nlwfa_core.lab.addresses import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.lab.options import LABELS
-from pages.shared import lessons, pins, url_parameters
+from pages.shared import class_session, lessons, pins, url_parameters
 from pages.shared.lessons import ALL, SHOW
 from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.widgets import error_toast
@@ -96,9 +96,10 @@ def share() -> None:
         fields = {SHOW: ",".join(only), VIEW: SLIDE if slide else ""}
         if lesson and step:
             fields |= {lessons.LESSON: lesson[0].name, lessons.STEP: str(lesson[1] + 1)}
-        address, warning = shared_link(link(fields), str(st.get_option("server.address") or ""), _machine())
+        address, warning = shared_link(link(fields), str(st.get_option("server.address") or ""), machine())
         with st.container(key="share_link"):
             st.code(address, language=None, wrap_lines=True)
+        class_session.hand_in_button(address, "share")
         if warning:
             st.warning(warning, icon=":material/wifi_off:")
         contents = _contents(bool(only), bool(slide), bool(step))
@@ -109,7 +110,7 @@ def share() -> None:
             st.caption(contents if picture or warning else f"{contents} It is too long for a QR code.")
 
 
-def _machine() -> str:
+def machine() -> str:
     """Return the server's name or address for others: the configured one, or its own in the network; "" if unknown.
 
     A browser that says localhost but comes from elsewhere reaches a container, whose own address others can't reach.
@@ -127,7 +128,8 @@ def _label(name: str) -> str:
 
 def link(fields: dict[str, str]) -> str:
     """Return the current address with these values for the lab's own parameters."""
-    other_parameters = [(name, text) for name in st.query_params if name not in OURS for text in st.query_params.get_all(name)]
+    without = (*OURS, *class_session.PARAMETERS)
+    other_parameters = [(name, text) for name in st.query_params if name not in without for text in st.query_params.get_all(name)]
     parameters = urlencode([*other_parameters, *((name, text) for name, text in fields.items() if text)])
     return f"{st.context.url or ''}?{parameters}"
 

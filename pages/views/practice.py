@@ -1,4 +1,4 @@
-"""What the Practice page shows: the choice of kinds, one task, and the score of this session."""
+"""What the Practice page shows: the choice of kinds, one task, and the score of this session; or a quiz of a lesson."""
 
 from __future__ import annotations
 
@@ -6,13 +6,127 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from nlwfa_core import RecipeError
 from nlwfa_core.errors import did_you_mean, plural
-from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, scheduled_task
-from pages.shared import cache, screen
-from pages.shared.exercises import exercise, responses
+from nlwfa_core.lab.questions import Response
+from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
+from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
+from pages.shared import cache, class_session, screen
+from pages.shared.exercises import entered_text, entry_fields, exercise, responses
 from pages.shared.widgets import escape_markdown
 
 KINDS, NUMBER = "practice.kinds", "practice.number"
+MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
+LESSON, WHEN, ERRORS = "practice.lesson", "practice.when", "practice.quiz_errors"
+WORDS = {BEFORE: "before the lesson", AFTER: "after the lesson"}
+
+
+def mode() -> str:
+    """Draw the choice between tasks and quizzes, which a link may set. Returns `TASKS` or `QUIZ`."""
+    text = screen.unread("quiz")
+    if text:
+        _read_quiz_link(text)
+    st.session_state.setdefault(MODE, TASKS)
+    chosen: str = st.segmented_control(
+        "Tasks or a quiz", [TASKS, QUIZ], key=MODE, required=True, persist_state="session", label_visibility="collapsed"
+    )
+    if chosen != QUIZ:
+        screen.write("quiz", "")
+    return chosen
+
+
+def _read_quiz_link(text: str) -> None:
+    """Set the widgets to the quiz that a link names; one that does not exist is reported and left out."""
+    name, _, when = text.partition("/")
+    if name in cache.quizzes() and when in WORDS:
+        st.session_state[MODE], st.session_state[LESSON], st.session_state[WHEN] = QUIZ, name, when
+        return
+    message = f'"quiz = {text[:40]}" in this link is not valid. An example: quiz=rank/before.'
+    st.toast(escape_markdown(message), icon=":material/info:")
+
+
+def quiz_choice() -> tuple[Quiz, str]:
+    """Draw the widgets for the lesson, and for before or after. Returns the quiz and which of the two."""
+    for name in ("tasks", "task"):
+        screen.write(name, "")
+    quizzes = cache.quizzes()
+    st.session_state.setdefault(WHEN, BEFORE)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Lesson", list(quizzes), format_func=lambda name: quizzes[name].title, key=LESSON, persist_state="session", width=360
+        )
+        when = st.segmented_control(
+            "When", list(WORDS), format_func=WORDS.__getitem__, key=WHEN, required=True, persist_state="session"
+        )
+    screen.write("quiz", f"{name}/{when}")
+    return quizzes[name], when
+
+
+def quiz(chosen: Quiz, when: str) -> None:
+    """Draw a quiz to be filled in, or its result."""
+    number_right = _number_right(chosen, when)
+    if number_right is None:
+        _quiz_form(chosen, when)
+        return
+    st.success(f"{number_right} of {NUM_ITEMS} right {WORDS[when]}.", icon=":material/check_circle:")
+    before, after = (_number_right(chosen, each) for each in (BEFORE, AFTER))
+    if after is None:
+        st.markdown("The answers are shown when you have taken the quiz after the lesson, which has other numbers.")
+        return
+    if before is not None:
+        gain = normalised_gain([before / NUM_ITEMS], [after / NUM_ITEMS])
+        st.markdown(f"Before {before}, after {after} of {NUM_ITEMS} right. Normalised gain: **{gain.text()}**.")
+        st.caption("(after − before) / (1 − before): the part of what was missing that was learned.")
+    for number, item in enumerate(chosen.tasks(when), 1):
+        with st.container(border=True, key=f"quiz_item_{number}"):
+            st.markdown(f"**{number}. {item.kind.title}**")
+            st.markdown(item.text)
+            exercise(item_name(chosen.name, when, number), item.seed, item.question)
+
+
+def _number_right(chosen: Quiz, when: str) -> int | None:
+    """Return how many items this visitor had right; None if the quiz has not been taken."""
+    names = {item_name(chosen.name, when, number) for number in range(1, NUM_ITEMS + 1)}
+    taken = [response for (name, _), response in responses().items() if name in names]
+    return sum(response.correct for response in taken) if taken else None
+
+
+def _quiz_form(chosen: Quiz, when: str) -> None:
+    tasks = chosen.tasks(when)
+    st.markdown("Eight items, one try each. Answer what you can: an item without an answer counts as wrong.")
+    if errors := st.session_state.get(ERRORS, {}).get((chosen.name, when)):
+        st.error("\n".join(f"- {escape_markdown(error)}" for error in errors), icon=":material/error:")
+    with st.form(f"quiz.{chosen.name}.{when}"):
+        fields = []
+        for number, item in enumerate(tasks, 1):
+            assert item.question.key is not None
+            st.markdown(f"**{number}. {item.kind.title}**")
+            st.markdown(item.text)
+            st.markdown(f"**{item.question.text}**")
+            fields.append(entry_fields(item.question.key, f"quiz.{chosen.name}.{when}.{number}", item.seed))
+            st.divider()
+        st.form_submit_button(
+            "Hand in the quiz", key="practice.quiz", type="primary", on_click=_take, args=(chosen, when, tasks, fields)
+        )
+
+
+def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[str]]) -> None:
+    """Read all answers of a quiz and record them, unless one can't be read. To be called in callbacks."""
+    taken, errors = [], []
+    for number, (item, names) in enumerate(zip(tasks, fields, strict=True), 1):
+        key = item.question.key
+        assert key is not None
+        text = entered_text(key, names).strip()
+        try:
+            credit = key.check(text).credit if text else 0.0
+        except RecipeError as error:
+            errors.append(f"Item {number}: {error}.")
+            continue
+        taken.append(Response(item_name(chosen.name, when, number), item.seed, (text,), (credit,), shown=True))
+    st.session_state.setdefault(ERRORS, {})[chosen.name, when] = errors
+    if not errors:
+        responses().update({(response.task, response.seed): response for response in taken})
+        class_session.record(*taken)
 
 
 def choice() -> tuple[list[str], int]:

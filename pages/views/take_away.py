@@ -23,7 +23,7 @@ from nlwfa_core.lab.export.script import UPLOADS, script
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA
-from pages.shared import cache, pins, sidebar, uploads
+from pages.shared import cache, class_session, pins, sidebar, uploads
 from pages.shared.widgets import error_toast, escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
@@ -95,7 +95,8 @@ def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
 def link_to(name: str, recipe: Recipe) -> str:
     """Return the address that opens the lab with a run, in the sidebar or pinned."""
     lab = str(st.context.url or "").split("?")[0].rsplit("/", 1)[0]
-    parameters: dict[str, Any] = st.query_params.to_dict() if name == "now" else {name.lower(): recipe_code(recipe)}
+    now = {key: text for key, text in st.query_params.to_dict().items() if key not in class_session.PARAMETERS}
+    parameters: dict[str, Any] = now if name == "now" else {name.lower(): recipe_code(recipe)}
     return f"{lab}/train?{urlencode(parameters)}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from ...strings.words import FloatArray, IntArray
-from ..palette import ACCENT, MONOSPACE, PATTERNS, colour_of, kind_of
+from ..palette import ACCENT, MARK, MONOSPACE, PATTERNS, colour_of, kind_of
 from . import layout, plain
 
 PIN_PATTERNS = {"A": "\\", "B": "x"}
@@ -23,6 +23,19 @@ def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: s
     figure.update_xaxes(title=x_title)
     figure.update_yaxes(title=y_title)
     return layout(figure, 260, bargap=0.15)
+
+
+def guesses_figure(labels: Sequence[str], counts: Sequence[int], right: Sequence[bool]) -> go.Figure:
+    """Draw how often each answer was entered, as bars with their counts. Correct ones have a colour and a tick of their own."""
+    names = [f"{label} ✓" if correct else label for label, correct in zip(plain(labels), right, strict=True)]
+    colours = [MARK if correct else ACCENT for correct in right]
+    bar = go.Bar(x=names, y=counts, text=counts, textposition="outside", cliponaxis=False, marker={"color": colours})
+    bar.hovertemplate = "%{x}: %{y:,}<extra></extra>"
+    figure = go.Figure(bar)
+    figure.update_xaxes(type="category", tickfont={**MONOSPACE, "size": 16})
+    most = max(counts, default=0)
+    figure.update_yaxes(title="students", tickformat="d", dtick=1 + most // 6, range=[0, most * 1.1 + 0.5])
+    return layout(figure, 320, bargap=0.3, font={"size": 15})
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:

@@ -1,0 +1,259 @@
+"""Take part in a session of a class: the code in the address, joining, and recording answers and places for the teacher.
+
+The code is in the address, and who a visitor is follows from the browser (`visitor.identity`), so a reload or a new server changes
+nothing. Nothing is recorded of a visitor who has not joined. What the database refuses for a moment is sent again with the next
+answer or page.
+"""
+
+from __future__ import annotations
+
+import logging
+from time import time
+
+import streamlit as st
+
+from nlwfa_core import RecipeError
+from nlwfa_core.history.classes import Answer, Classes, read_code
+from nlwfa_core.history.database import database_errors_as_sentences
+from nlwfa_core.history.owners import pseudonym
+from nlwfa_core.lab.questions import Response
+from nlwfa_core.lab.quizzes import PREFIX
+from pages.shared import runs, url_parameters, visitor
+from pages.shared.navigation import switch
+from pages.shared.server import home
+from pages.shared.widgets import error_toast, escape_markdown
+
+CLASS, TEACHER = "class", "teacher"  # parameters of the address
+PARAMETERS = (CLASS, TEACHER)
+PAGE = "classroom"
+MEMBER = "class.member"  # the code and the pseudonym with which this session has joined
+UNSENT, TO_RESTORE, PLACE = "class.unsent", "class.to_restore", "class.place"
+
+log = logging.getLogger(__name__)
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Classes:
+    """Return the server's class sessions. Raises RecipeError if the database can't be reached."""
+    return Classes(runs.history().engine)
+
+
+def code() -> str:
+    """Return the code in the address; "" if there is none. One that can't be a code is reported and removed."""
+    text = url_parameters.value(CLASS)
+    if not text:
+        return ""
+    try:
+        return read_code(text)
+    except RecipeError as error:
+        leave_address()
+        error_toast(f"class: {error}")
+        return ""
+
+
+def enter_address(new: str) -> None:
+    """Put a code into the address."""
+    url_parameters.set_value(CLASS, new)
+    url_parameters.set_value(TEACHER, "")
+
+
+def leave_address() -> None:
+    """Take the code, and a teacher's token, out of the address."""
+    enter_address("")
+
+
+def write_address(page: str) -> None:
+    """Write the code into the address, and the teacher's token on the Class page alone, if it came by a link."""
+    url_parameters.write(CLASS)
+    if page == PAGE:
+        url_parameters.write(TEACHER)
+    elif TEACHER in st.query_params:
+        url_parameters.value(TEACHER)  # read it before it goes
+        del st.query_params[TEACHER]
+
+
+def token(of: str) -> str:
+    """Return this visitor's teacher's token for a code: that of the link or, without one, that of the browser."""
+    return url_parameters.value(TEACHER) or browsers_token(of)
+
+
+def browsers_token(of: str) -> str:
+    """Return the token that this browser has for a code; it takes the browser's cookie and the server's secret to compute it."""
+    return pseudonym(home(), f"teacher\0{of}\0{visitor.identity()}")
+
+
+def is_teacher() -> bool:
+    """Return whether this visitor is the teacher of the session in the address."""
+    with database_errors_as_sentences():
+        return bool(code()) and store().is_teacher(code(), token(code()))
+
+
+def joined() -> str:
+    """Return the code of the session that this visitor has joined; "" if none.
+
+    The database is asked once for each code. A visitor who comes back finds their answers again.
+    """
+    here = code()
+    if not here:
+        return ""
+    saved: tuple[str, str] | None = st.session_state.get(MEMBER)
+    if saved is None or saved[0] != here:
+        member = pseudonym(home(), f"class\0{here}\0{visitor.identity()}")
+        with database_errors_as_sentences():
+            there = store().member(here, member) is not None
+            if there:
+                st.session_state[TO_RESTORE] = store().answers_of(here, member)
+        st.session_state[MEMBER] = saved = (here, member if there else "")
+        st.session_state.pop(PLACE, None)
+    return here if saved[1] else ""
+
+
+def nickname() -> str:
+    """Return the nickname with which this visitor has joined; may be empty."""
+    with database_errors_as_sentences():
+        member = store().member(code(), st.session_state[MEMBER][1])
+    return member.nickname if member else ""
+
+
+def join(name: str) -> None:
+    """Join the session in the address, or change the nickname. Raises RecipeError if that is not possible."""
+    member = pseudonym(home(), f"class\0{code()}\0{visitor.identity()}")
+    with database_errors_as_sentences():
+        store().join(code(), member, name)
+    st.session_state[MEMBER] = code(), member
+    st.session_state.pop(PLACE, None)
+
+
+def leave() -> None:
+    """Leave the session, and delete everything that it has of this visitor."""
+    here, member = st.session_state[MEMBER]
+    with database_errors_as_sentences():
+        store().leave(here, member)
+    for key in (MEMBER, UNSENT, TO_RESTORE, PLACE):
+        st.session_state.pop(key, None)
+    leave_address()
+
+
+def visit(page: str, place: str) -> None:
+    """Record where a member is, if that has changed, and offer a visitor with a code to join.
+
+    Parameters
+    ----------
+    place : str
+        The open lesson and step, such as `rank/2`, or the page.
+    """
+    here = code()
+    write_address(page)
+    if not here:
+        return
+    try:
+        here = joined()
+        if here and st.session_state.get(PLACE) != place:
+            with database_errors_as_sentences():
+                store().move(here, st.session_state[MEMBER][1], place)
+            st.session_state[PLACE] = place
+        if here:
+            _send()
+        elif page != PAGE and not is_teacher():
+            _invitation()
+    except RecipeError as error:
+        later = " Your answers are sent again with the next page." if st.session_state.get(UNSENT) else ""
+        st.warning(escape_markdown(f"{error}{later}"), icon=":material/cloud_off:")
+
+
+def hides_lesson(page: str) -> bool:
+    """Return whether the open lesson is not drawn: on the Class page, for the teacher and before a student has joined."""
+    return page == PAGE and not st.session_state.get(MEMBER, ("", ""))[1]
+
+
+def _invitation() -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="class_invitation"):
+        st.caption(
+            f"You have opened a link to the class session **{code()}**. Nothing is recorded before you join.", width="content"
+        )
+        if st.button("Join", key="class.invitation", icon=":material/group_add:"):
+            switch(PAGE)
+
+
+def record(*responses: Response) -> None:
+    """Record the tries of responses for the teacher, if this visitor has joined a session. To be called in callbacks."""
+    try:
+        if not joined():
+            return
+    except RecipeError as error:
+        error_toast(error)
+        return
+    member = st.session_state[MEMBER][1]
+    unsent: dict[tuple[str, int, int], Answer] = st.session_state.setdefault(UNSENT, {})
+    for response in responses:
+        for attempt, (answer, credit) in enumerate(zip(response.answers, response.credits, strict=True), 1):
+            key = response.task, response.seed, attempt
+            unsent.setdefault(key, Answer(member, *key, answer, credit, time()))
+    try:
+        _send()
+    except RecipeError as error:
+        error_toast(f"Your answer is not recorded yet: {error}")
+
+
+def _send() -> None:
+    """Record what is not recorded yet. What can never be recorded, because the session is closed, is dropped with its message."""
+    unsent: dict[tuple[str, int, int], Answer] = st.session_state.get(UNSENT, {})
+    if not unsent:
+        return
+    here, room = st.session_state[MEMBER][0], store()
+    with database_errors_as_sentences():
+        try:
+            room.record(here, unsent.values())
+        except RecipeError:
+            st.session_state[UNSENT] = {}
+            raise
+    st.session_state[UNSENT] = {}
+
+
+def answers_to_restore() -> list[Answer]:
+    """Return the answers that a visitor who has come back gave before, once."""
+    answers: list[Answer] = st.session_state.pop(TO_RESTORE, [])
+    return answers
+
+
+def restored(answers: list[Answer]) -> dict[tuple[str, int], Response]:
+    """Make responses of recorded answers: (task, seed) -> response."""
+    tries: dict[tuple[str, int], list[Answer]] = {}
+    for answer in sorted(answers, key=lambda answer: answer.attempt):
+        tries.setdefault((answer.task, answer.seed), []).append(answer)
+    return {
+        key: Response(
+            *key,
+            tuple(answer.answer for answer in those),
+            tuple(answer.credit for answer in those),
+            shown=key[0].startswith(f"{PREFIX}/"),
+        )
+        for key, those in tries.items()
+    }
+
+
+def hand_in(content: str) -> None:
+    """Hand in a link or a text. Raises RecipeError if it can't be."""
+    here, member = st.session_state[MEMBER]
+    with database_errors_as_sentences():
+        store().hand_in(here, member, content)
+
+
+def hand_in_button(link: str, key: str) -> None:
+    """Draw a button that hands in a link, for a visitor who has joined a session."""
+    try:
+        here = joined()
+    except RecipeError:
+        return
+    if here:
+        label = f"Hand in this link to {here}"
+        st.button(label, key=f"{key}.hand_in", icon=":material/assignment_turned_in:", on_click=_hand_in, args=(link,))
+
+
+def _hand_in(link: str) -> None:
+    try:
+        hand_in(link)
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        st.toast("Handed in. Your teacher has the link.", icon=":material/check:")

@@ -1,0 +1,263 @@
+"""A session of a class: opened, joined, answered, revealed, handed in, exported, closed and deleted; quizzes without a class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
+from pages.shared import cache, class_session, visitor
+from pages.shared.widgets import escape_markdown
+from tests.app.lab import complaints, go, markdown_texts, open_lab
+from tests.quick import HOSTILE
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Says whose browser the next runs come from: a simulated page has no cookie."""
+    yield lambda name: monkeypatch.setattr(visitor, "identity", lambda: f"browser\0{name}")
+
+
+@pytest.fixture
+def session(person: Callable[[str], None]) -> Iterator[tuple[str, AppTest]]:
+    """A session with its code, and the teacher's page."""
+    person("teacher")
+    app = open_lab("classroom")
+    app.button(key="class.open").click().run()
+    code = app.query_params["class"]
+    yield code, app
+    store = class_session.store()
+    if store.exists(code):
+        store.delete(code, _token(code, person))
+
+
+def _token(code: str, person: Callable[[str], None]) -> str:
+    person("teacher")
+    return class_session.browsers_token(code)
+
+
+def _join(code: str, nickname: str = "") -> AppTest:
+    app = open_lab("classroom", **{"class": code})
+    app.text_input(key="class.nickname").set_value(nickname)
+    app.button(key="class.join_button").click().run()
+    assert not complaints(app)
+    return app
+
+
+def _answer(app: AppTest, text: str) -> AppTest:
+    app.text_input(key="exercise.rank_1_0.entry").set_value(text)
+    return app.button(key="exercise.rank_1_0.check").click().run()
+
+
+def _texts(app: AppTest) -> str:
+    return "\n".join(markdown_texts(app))
+
+
+def test_a_class_from_its_code_to_its_end(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    assert not complaints(teacher) and f"## {code}" in _texts(teacher) and "teacher" not in teacher.query_params
+    person("ada")
+    ada = open_lab("hankel", **{"class": code.lower(), "lesson": "rank", "step": 1})
+    assert "Nothing is recorded before you join" in _texts(ada)
+    ada = open_lab("classroom", **{"class": code, "lesson": "rank", "step": 1})
+    assert "at the latest 30 days" in _texts(ada) and not class_session.store().read(code, _token(code, person)).members
+    person("ada")
+    ada.text_input(key="class.nickname").set_value("**Ada** <b>")
+    ada.button(key="class.join_button").click().run()
+    assert not complaints(ada)
+    _answer(ada, "2")
+    assert not complaints(ada)
+    _answer(ada, "3")
+    person("bob")
+    bob = _join(code)
+    bob.query_params.update({"lesson": "rank", "step": "1"})
+    bob = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
+    _answer(bob, "3")
+
+    person("teacher")
+    record = class_session.store().read(code, class_session.browsers_token(code))
+    assert [(entry.answer, entry.attempt, entry.credit) for entry in record.answers] == [("2", 1, 0), ("3", 2, 1), ("3", 1, 1)]
+    assert [entry.nickname for entry in record.members] == ["**Ada** <b>", ""]
+    assert {entry.place for entry in record.members} == {"rank/1"}
+    teacher.selectbox(key="class.question").set_value("rank/1").run()
+    assert not complaints(teacher) and "The answers are hidden until you press" in _texts(teacher)
+    assert not teacher.get("plotly_chart")
+    teacher.button(key="class.reveal").click().run()
+    assert not complaints(teacher) and teacher.get("plotly_chart") and "The answer: **3**" in _texts(teacher)
+    assert {metric.label: metric.value for metric in teacher.metric} == {
+        "in the session": "2",
+        "have answered": "2",
+        "right at once": "1 (50 %)",
+        "right after a hint": "1 (50 %)",
+    }
+    where = next(frame.value for frame in teacher.dataframe if "place" in frame.value)
+    assert where.values.tolist() == [["Why rank matters · 1. Predict the rank", 2, "**Ada** <b>"]]
+
+    person("bob")
+    bob = go(bob, "classroom")
+    bob.text_area(key="class.hand_in").set_value("=http://lab/?rank=3")
+    bob.button(key="class.hand_in_button").click().run()
+    assert not complaints(bob) and bob.text_area(key="class.hand_in").value == ""
+    bob = go(bob, "take_away")
+    bob.button(key="take_away.hand_in").click().run()
+    assert not complaints(bob)
+    person("teacher")
+    teacher.run()
+    handed = next(frame.value for frame in teacher.dataframe if "handed in" in frame.value)
+    assert handed["student"].tolist() == ["student 2", "student 2"] and handed["handed in"].tolist()[1] == "=http://lab/?rank=3"
+    assert "/train?" in handed["handed in"].tolist()[0] and code not in handed["handed in"].tolist()[0]
+    teacher.button(key="class.prepare").click().run()
+    files = teacher.session_state["class.export"][code]
+    assert b"'=http://lab/?rank=3" in files[1] and files[0].count(b"rank/1") == 3
+
+    teacher.button(key="class.close").click().run()
+    assert "This session is closed" in teacher.info[0].value
+    person("ada")
+    ada.button(key="lesson.next").click().run()
+    ada.run()
+    person("teacher")
+    teacher.button(key="class.delete_now").click().run()
+    assert not complaints(teacher) and not class_session.store().exists(code) and "class" not in teacher.query_params
+
+
+def test_who_comes_back_finds_their_answers(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    """After a reload, or a server that has died: the address and the browser are enough."""
+    code, _ = session
+    person("ada")
+    _join(code, "Ada")
+    app = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
+    _answer(app, "2")
+    again = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
+    assert "not yet right" in again.warning[0].value
+    _answer(again, "3")
+    assert again.success[0].value.startswith("Right at the second try.")
+    back = open_lab("classroom", **{"class": code})
+    assert back.text_input(key="class.nickname").value == "Ada"
+    back.button(key="class.leave_now").click().run()
+    assert not class_session.store().read(code, _token(code, person)).answers
+
+
+def test_only_the_teacher_sees_the_board(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, _ = session
+    token = _token(code, person)
+    person("mallory")
+    for parameters in ({}, {"teacher": "x" * 64}, {"teacher": token[:-1]}):
+        app = open_lab("classroom", **{"class": code, **parameters})
+        assert not complaints(app) and not any(button.key in ("class.reveal", "class.close") for button in app.button)
+    other = open_lab("classroom", **{"class": code, "teacher": token})  # the teacher's own link, in another browser
+    assert not complaints(other) and any(button.key == "class.reveal" for button in other.button)
+    assert "teacher" not in go(other, "data").query_params
+    assert "teacher" in go(other, "classroom").query_params
+
+
+def test_answers_wait_for_the_database(
+    person: Callable[[str], None], session: tuple[str, AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _ = session
+    person("ada")
+    _join(code)
+    app = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
+    with monkeypatch.context() as patch:
+
+        def away(*_: object) -> None:
+            raise OSError("the disk is full")
+
+        patch.setattr(class_session.store(), "record", away)
+        _answer(app, "3")
+        assert "Your answer is not recorded yet" in app.toast[0].value.replace("\\", "")
+    app.run()
+    assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+
+
+def test_wrong_codes_and_limits(
+    person: Callable[[str], None], session: tuple[str, AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _ = session
+    person("ada")
+    app = open_lab(**{"class": "OOO"})
+    assert complaints(app) == ["class: a code has 5 of the characters CDFHJKMNPQRTVWXY34679; got 'OOO'"]
+    assert "class" not in app.query_params
+    app = go(app, "classroom")
+    app.text_input(key="class.code").set_value("<b>")
+    app.button(key="class.enter").click().run()
+    assert "got '<b>'" in complaints(app)[0]
+    gone = open_lab("classroom", **{"class": "CCCCC" if code != "CCCCC" else "DDDDD"})
+    assert "There is no class session" in complaints(gone)[0]
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_members": 0, "class_sessions": 0})
+    full = open_lab("classroom", **{"class": code})
+    full.button(key="class.join_button").click().run()
+    assert "the number of people in a class session must be at most 0; got 1" in complaints(full)[0]
+    new = open_lab("classroom")
+    new.button(key="class.open").click().run()
+    assert "the number of class sessions on this server must be at most 0" in complaints(new)[0]
+
+
+def test_hostile_nicknames_are_shown_as_they_are(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    for number, text in enumerate(HOSTILE):
+        person(f"student {number}")
+        app = _join(code, text[:30])
+        assert f"as {escape_markdown(text[:30])}. Your answers" in _texts(app)
+    person("teacher")
+    teacher.run()
+    assert not complaints(teacher)
+
+
+def _take(app: AppTest, quiz: str, when: str, wrong: int = 0) -> AppTest:
+    for number, task in enumerate(cache.quizzes()[quiz].tasks(when), 1):
+        key, name = task.question.key, f"quiz.{quiz}.{when}.{number}"
+        if number <= wrong:
+            continue
+        if any(field.key == name for field in app.text_input):
+            app.text_input(key=name).set_value(key.best)
+        elif any(field.key == name for field in app.radio):
+            app.radio(key=name).set_value(key.best)
+        else:
+            for index, option in enumerate(key.options):
+                if option.right:
+                    app.checkbox(key=f"{name}.{index}").check()
+    return app.button(key="practice.quiz").click().run()
+
+
+def test_a_quiz_without_a_class() -> None:
+    app = open_lab("practice", quiz="rank/before")
+    assert not complaints(app)
+    solution = cache.quizzes()["rank"].tasks("before")[0].question.solution
+    app.text_input(key="quiz.rank.before.1").set_value("many")
+    app.button(key="practice.quiz").click().run()
+    assert "Item 1: write a number" in complaints(app)[0]
+    app.text_input(key="quiz.rank.before.1").set_value("")
+    _take(app, "rank", "before", wrong=6)
+    assert app.success[0].value == "2 of 8 right before the lesson." and solution not in markdown_texts(app)
+    app.button_group(key="practice.when").set_value("after").run()
+    assert app.query_params["quiz"] == "rank/after"
+    _take(app, "rank", "after", wrong=2)
+    assert not complaints(app)
+    assert any("Before 2, after 6 of 8 right. Normalised gain: **0.67**." in text for text in markdown_texts(app))
+    assert cache.quizzes()["rank"].tasks("after")[0].question.solution in markdown_texts(app)
+
+
+def test_the_class_gain(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    person("ada")
+    _join(code)
+    app = open_lab("practice", **{"class": code, "quiz": "rank/before"})
+    _take(app, "rank", "before", wrong=8)
+    app = open_lab("practice", **{"class": code, "quiz": "rank/after"})
+    _take(app, "rank", "after", wrong=4)
+    person("teacher")
+    teacher.run()
+    gains = next(frame.value for frame in teacher.dataframe if "normalised gain" in frame.value)
+    assert gains.iloc[1].tolist() == ["Why rank matters", 1, 1, 1, "0 %", "50 %", "0.50"]
+
+
+def test_a_token_is_no_secret_of_the_code_alone(person: Callable[[str], None]) -> None:
+    person("one")
+    first = class_session.browsers_token("CDF34")
+    person("two")
+    assert first != class_session.browsers_token("CDF34") and len(first) == 64
+    with pytest.raises(RecipeError):
+        class_session.read_code("")
