@@ -11,9 +11,9 @@ from nlwfa_core import RecipeError, limits
 from nlwfa_core.history.classes import KEEP_DAYS, ClassRecord
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.lab import class_board, quizzes
+from nlwfa_core.lab.addresses import qr_code, shared_link
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.figures.bars import guesses_figure
-from nlwfa_core.lab.links import qr_code, shared_link
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.tables import Column
 from nlwfa_core.lab.teaching import lesson_plan

@@ -465,6 +465,7 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
         "history": "history.filter",
         "practice": "practice.next",
         "build": "build.empty",
+        "classroom": "class.code",
     }
     assert {*controls, "train", "hankel", "status"} == set(PATHS)  # Status has nothing to press
     for path, key in controls.items():
