@@ -45,16 +45,17 @@ right.markdown("**Symbols**")
 symbols = bars_figure(train.alphabet.symbols, symbol_counts(train), "symbol", "occurrences")
 right.plotly_chart(symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings")
 st.markdown("**Most frequent training strings**")
-st.dataframe(
-    most_frequent(train, MAX_ROWS),
-    hide_index=True,
-    key="data.strings",
-    column_config={
-        "count": st.column_config.NumberColumn(format="localized"),
-        "share": st.column_config.NumberColumn(format="percent"),
-    },
-    alt="The most frequent training strings with their counts",
-)
+with st.container(key="data.strings.table"):
+    st.dataframe(
+        most_frequent(train, MAX_ROWS),
+        hide_index=True,
+        key="data.strings",
+        column_config={
+            "count": st.column_config.NumberColumn(format="localized"),
+            "share": st.column_config.NumberColumn(format="percent"),
+        },
+        alt="The most frequent training strings with their counts",
+    )
 if recipe.hankel.bounded:
     word = most_frequent_word(train)
     string = widgets.written_string(train.alphabet.decode(word))

@@ -31,7 +31,8 @@ verdict.markdown(widgets.escape_markdown(cache.lead_over_reference(recipe, "wer"
 widgets.warnings(*(f"{name}: {text}" for text in result.report.messages))
 if result.report.logs:
     training.result_charts(recipe, result, "train")
-    widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
+    with st.container(key="train.training"):
+        widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
     optimizer = recipe.learning.optimizer
     if kind.networks and (optimizer == "lbfgs" or (optimizer == "lm" and kind.nonlinear_factorisation)):
         st.caption(LBFGS_DEPENDENT)

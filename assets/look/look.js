@@ -1,27 +1,37 @@
 // Scrolls to what a lesson's step points at, once for each visit of the step, when the page is drawn and only if it is out of sight.
+// Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
 const PATIENCE_MS = 10_000;
+const STEADY_MS = 300; // what stands above may still be drawn
 const SPACE = 16;
 
-const inSight = (box, top) => box.top >= top && Math.min(box.bottom, box.top + 240) <= innerHeight;
+const elements = (keys) => keys.map((key) => document.querySelector(`.st-key-${CSS.escape(key)}`));
+const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
+
+function scrollTo(found) {
+  const card = document.querySelector(".st-key-lesson")?.parentElement;
+  const main = found[0].closest('[data-testid="stMain"]');
+  if (!main || !card || getComputedStyle(card).position !== "fixed") return;
+  const boxes = found.map((element) => element.getBoundingClientRect());
+  const top = Math.min(...boxes.map((box) => box.top));
+  const bottom = Math.max(...boxes.map((box) => box.bottom));
+  const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
+  if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - SPACE, behavior: "smooth" });
+}
 
 export default function ({ data }) {
-  if (!data.visit || window.nlwfaVisit === data.visit) return;
+  if (window.nlwfaVisit === data.visit) return;
   window.nlwfaVisit = data.visit;
   const begin = performance.now();
+  let steady = begin;
+  let before = "";
   const look = () => {
     if (window.nlwfaVisit !== data.visit || performance.now() - begin > PATIENCE_MS) return;
-    const element = document.querySelector(`.st-key-${CSS.escape(data.key)}`);
-    const drawn = document.querySelector('[data-test-script-state="notRunning"]');
-    if (!element || !drawn) {
-      setTimeout(look, 100);
-      return;
-    }
-    const main = element.closest('[data-testid="stMain"]');
-    const card = document.querySelector(".st-key-lesson")?.parentElement;
-    const sticky = card && getComputedStyle(card).position === "sticky";
-    const top = (sticky ? card.offsetHeight : 0) + parseFloat(getComputedStyle(document.documentElement).fontSize) * 3.75 + SPACE;
-    const box = element.getBoundingClientRect();
-    if (main && !inSight(box, sticky ? top : 0)) main.scrollBy({ top: box.top - top, behavior: "smooth" });
+    const found = elements(data.keys);
+    const place = found.every(Boolean) && isDrawn() ? JSON.stringify(found.map((element) => element.getBoundingClientRect())) : "";
+    if (place !== before) steady = performance.now();
+    before = place;
+    if (place && performance.now() - steady >= STEADY_MS) scrollTo(found);
+    else setTimeout(look, 50);
   };
-  setTimeout(look, 300);
+  setTimeout(look, 50);
 }

@@ -65,8 +65,8 @@ class Step:
     recipe : Recipe or None
         The recipe that the sidebar is set to when the step opens, because the text is about it: that of the step's line `recipe`,
         otherwise of its first action, otherwise of the step before. None in a lesson that starts from no recipe.
-    look : str
-        The key of the element to scroll into view; empty if the step is about the top of the page.
+    look : tuple of str
+        The keys of the elements that the step is about, which are scrolled into view; empty if it is about the top of the page.
     question : Question or None
     """
 
@@ -77,7 +77,7 @@ class Step:
     actions: tuple[Action, ...]
     models: tuple[Recipe, ...]
     recipe: Recipe | None
-    look: str
+    look: tuple[str, ...]
     question: Question | None
 
 
@@ -191,7 +191,7 @@ def _step(lines: list[str], first: int, base: Recipe | None, before: Recipe | No
     if not text:
         raise FormatError("a step needs text", first)
     recipe = recipe or (actions[0].recipe if actions else before)
-    look = values.get("look", "")
+    look = tuple(values.get("look", "").replace(",", " ").split())
     return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), recipe, look, question)
 
 

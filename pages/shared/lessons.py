@@ -144,13 +144,15 @@ def panel(page: str) -> None:
                 st.caption("This step has set its own strings and options.", width="content")
                 st.button("Keep mine", key="lesson.mine", icon=":material/undo:", type="tertiary", on_click=_keep_mine)
         with st.container(horizontal=True, key="lesson_do"):
-            _actions(step, page)
-            st.space("stretch")
-            _move(lesson, index)
+            with st.container(horizontal=True, width="content", key="lesson_actions"):
+                _actions(step, page)
+            with st.container(horizontal=True, width="content", key="lesson_move"):
+                _move(lesson, index)
     if step.look and page_of(step) == page:
         with st.container(key="look"):
-            data = {"key": re.sub("[^a-zA-Z0-9_-]", "-", step.look), "visit": st.session_state.get(VISIT, 0)}
-            _look(key="nlwfa.look", data=data, height=1)
+            keys = [re.sub("[^a-zA-Z0-9_-]", "-", key) for key in step.look]
+            visit = f"{lesson.name} {index} {st.session_state.get(VISIT, 0)}"
+            _look(key="nlwfa.look", data={"keys": keys, "visit": visit}, height=1)
 
 
 @st.fragment

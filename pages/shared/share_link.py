@@ -19,6 +19,7 @@ from pages.shared.widgets import error_toast
 
 VIEW, SLIDE = "view", "slide"
 QR_WIDTH = 220  # pixels
+ALL_CONTROLS_HEIGHT = "45vh"  # of the sidebar below a docked lesson, if it shows all controls
 OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 
 
@@ -46,14 +47,19 @@ def _names() -> list[str]:
 
 
 def hide_others() -> None:
-    """Hide all controls but the `shown_controls` by a style sheet, and draw a button to show them. Hidden controls keep values."""
+    """Hide all controls but the `shown_controls` by a style sheet, and draw a button to show them. Hidden controls keep values.
+
+    Below a docked lesson, the sidebar is as high as the shown controls need.
+    """
     names = shown_controls()
     if names:
         selectors = ", ".join(f".st-key-{name}" for name in names)
         boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
         st.html(f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ display: none; }}</style>")
         st.button("Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,))
-    elif ALL in _names():
+        return
+    st.html(f"<style>.stApp {{ --controls-height: {ALL_CONTROLS_HEIGHT}; }}</style>")
+    if ALL in _names():
         st.button("Show fewer controls", key="screen.fewer", type="tertiary", on_click=_show_all, args=(False,))
 
 

@@ -86,19 +86,18 @@ def sweep_controls(recipe: Recipe) -> Grid:
         "as the rank. They learn from the strings themselves, stop early by the validation strings, and take up to one or two "
         "minutes each.",
     )
-    left, right = st.columns([1, 2])
+    left, middle, right = st.columns([1, 2.4, 0.8])
     against = left.segmented_control("Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params")
-    with right:
+    with middle:
         values = _ranks(recipe) if against == "rank" else _sizes(recipe)
-    left, right = st.columns([1, 2])
-    num_seeds = left.number_input("Seeds", 1, MAX_SEEDS, 1, key="seeds", bind="query-params")
+    num_seeds = right.number_input("Seeds", 1, MAX_SEEDS, 1, key="seeds", bind="query-params")
     new = False
     if num_seeds > 1:
-        new = right.segmented_control(
+        new = st.segmented_control(
             "A seed changes", list(SEEDS), default=False, format_func=SEEDS.get, required=True, key="compare.new_strings",
             persist_state="session",
         )  # fmt: skip
-        right.caption(_seed_sentence(recipe, new))
+        st.caption(_seed_sentence(recipe, new))
     axis = "ranks" if against == "rank" else "sample_sizes"
     return Grid(base=recipe, learners=(*learners, *opponents), **{axis: values}, num_seeds=num_seeds, new_strings=new)
 
@@ -201,7 +200,7 @@ def _duration(seconds: float) -> str:
 def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
     """Draw a score against rank or number of strings, with the reference models on the same test strings."""
     metrics = [score.field for score in METRICS if any(getattr(one.scores, score.field) is not None for one in outcomes.values())]
-    with st.container(horizontal=True, gap="medium"):  # side by side if the window is wide enough for all metrics in a row
+    with st.container(horizontal=True, gap="medium"):
         metric = _metric(metrics)
         strings = st.segmented_control(
             "Scored on", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
@@ -227,15 +226,14 @@ def _metric(metrics: list[str]) -> str:
     """Draw the choice of the score by its title. The address gets the name of its field, as a widget bound to it would not do."""
     linked = url_parameters.value("metric")
     meanings = "\n".join(f"- **{SCORE_OF[name].short_title}**: {escape_markdown(SCORE_OF[name].meaning)}" for name in metrics)
-    metric: str = st.segmented_control(
+    metric: str = st.selectbox(
         "Metric",
         metrics,
-        default=linked if linked in metrics else metrics[0],
+        index=metrics.index(linked) if linked in metrics else 0,
         format_func=lambda name: SCORE_OF[name].short_title,
-        required=True,
         key="metric",
         persist_state="session",
-        wrap=True,
+        width=220,
         help=meanings,
     )
     url_parameters.set_value("metric", metric)

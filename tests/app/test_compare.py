@@ -145,18 +145,18 @@ def test_runs_that_fail_are_told_together():
 
 def test_a_metric_is_chosen_by_its_title_and_named_by_its_field_in_the_address():
     app = trained(open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "kl"}), "compare.start")
-    assert app.segmented_control(key="metric").value == "kl" and "KL" in app.segmented_control(key="metric").options
-    app.segmented_control(key="metric").set_value("log2_pauto").run()
+    assert app.selectbox(key="metric").value == "kl" and "KL" in app.selectbox(key="metric").options
+    app.selectbox(key="metric").set_value("log2_pauto").run()
     assert app.query_params["metric"] == "log2_pauto"
     assert figure(app, "compare.curves")["layout"]["yaxis"]["title"]["text"] == SCORE_OF["log2_pauto"].title
     # A metric that the next strings do not allow, and a link that asks for none that there is.
-    app.segmented_control(key="metric").set_value("kl").run()
+    app.selectbox(key="metric").set_value("kl").run()
     app.selectbox(key="source").set_value("verbs").run()
     trained(app, "compare.start")
-    assert not complaints(app) and app.segmented_control(key="metric").value == "wer"
+    assert not complaints(app) and app.selectbox(key="metric").value == "wer"
     assert app.query_params["metric"] == "wer"
     app = open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "<b>"})
-    assert not complaints(app) and app.segmented_control(key="metric").value == "wer"
+    assert not complaints(app) and app.selectbox(key="metric").value == "wer"
 
 
 def test_two_models_are_compared_on_the_same_test_strings():

@@ -77,7 +77,7 @@ def test_next_alone_shows_what_each_step_speaks_about():
         seen = "\n".join(text for text in markdown_texts(app) if text != step.text)
         words = re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text)
         missing += [(name, place, word) for word in words if word not in seen]
-        missing += [(name, place, step.look)] * bool(step.look and step.look not in keys(app))
+        missing += [(name, place, key) for key in step.look if key not in keys(app)]
         end = place + 1 == len(LESSONS[name].steps)
         following = "lesson.following" if end and name != STEPS[-1][0] else "lesson.next"
         app.button(key=following).click().run()

@@ -187,7 +187,7 @@ def test_compare_offers_only_scores_that_the_data_allow() -> None:
     app.pills(key="ranks").set_value([2]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    assert app.segmented_control(key="metric").options == ["WER", "WER, no end", "log₂ Pautomac", "bits / symbol", "NDCG@5"]
+    assert app.selectbox(key="metric").options == ["WER", "WER, no end", "log₂ Pautomac", "bits / symbol", "NDCG@5"]
 
 
 def test_a_recipe_that_can_not_be_trained_is_told_in_words_and_nothing_is_lost() -> None:

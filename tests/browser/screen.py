@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 WIDE: ViewportSize = {"width": 1920, "height": 1080}
+LAPTOP: ViewportSize = {"width": 1366, "height": 768}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # The addresses of the pages: Start has none of its own.

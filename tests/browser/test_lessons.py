@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from nlwfa_core.lab.lessons import read_lessons
 from nlwfa_core.lab.shipped import ASSETS
 from tests.browser.screen import (
+    LAPTOP,
     PHONE,
     QUICK,
     enter,
@@ -105,6 +106,36 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
         page.go_forward()
         step(page, "Predict the rank")
     assert found == {"requests": [], "errors": [], "dialogs": []}
+
+
+OUT_OF_SIGHT = """keys => {
+    const box = element => element.getBoundingClientRect();
+    const drawn = keys.map(key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-")));
+    if (drawn.includes(null)) return "not on the page";
+    const card = box(document.querySelector(".st-key-lesson"));
+    const head = box(document.querySelector("[data-testid=stHeader]")).bottom;
+    const hidden = ({ left, top, right, bottom }) => left < card.right || top < head || right > innerWidth || bottom > innerHeight;
+    const next = box(document.querySelector(".st-key-lesson_move"));
+    if (next.bottom > card.bottom || card.bottom > innerHeight) return "Next";
+    return keys.filter((_, index) => hidden(box(drawn[index]))).join();
+}"""
+
+
+def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(page: Page, lab: str) -> None:
+    page.set_viewport_size(LAPTOP)
+    missing = []
+    for name in list(LESSONS)[:5]:
+        lesson = LESSONS[name]
+        visit(page, lab, lesson.steps[0].pages[0], lesson=name, step=1)
+        for place, wanted in enumerate(lesson.steps):
+            if place:
+                press(page, "lesson.next")
+                expect(keyed(page, "lesson").get_by_role("heading", name=wanted.title, exact=True)).to_be_visible()
+            try:
+                page.wait_for_function(f"keys => ({OUT_OF_SIGHT})(keys) === ''", arg=list(wanted.look), timeout=20_000)
+            except TimeoutError:
+                missing.append((name, place + 1, page.evaluate(OUT_OF_SIGHT, list(wanted.look))))
+    assert missing == []
 
 
 def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_page: Callable[[], Page], lab: str) -> None:

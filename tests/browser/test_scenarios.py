@@ -400,7 +400,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         train(page, "compare")
         listed = eventually(lambda: rows(page, 3), lambda found: len(found) == 6 and found[0][1] == "best")
         assert [row[1] for row in listed] == ["best", *[""] * 4, "last"]
-        keyed(page, "metric").get_by_text("bits / symbol", exact=True).click()
+        choose(page, "metric", "bits / symbol")
         expect(page).to_have_url(re.compile("metric=bits_per_symbol"))
         settled(page)
         learner, rank = re.fullmatch(r"(.+), k = (\d+)", listed[0][0]).groups()  # type: ignore[union-attr]

@@ -65,7 +65,7 @@ def test_a_step_says_what_it_speaks_about_or_takes_it_from_the_step_before() -> 
     steps += ["## C\npage: data\n\nText.\n", "## D\npage: data\ndo: More | rank=4\n\nText.\n"]
     lesson = read_lesson("name", head + "".join(steps))
     assert [step.recipe.learning.rank for step in lesson.steps if step.recipe] == [2, 3, 3, 4]
-    assert [step.look for step in lesson.steps] == ["", "x", "", ""]
+    assert [step.look for step in lesson.steps] == [(), ("x",), (), ()]
     assert read_lesson("name", HEAD + steps[3]).steps[0].recipe is None
 
 
