@@ -2,6 +2,7 @@
 # make test   runs every check and test
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there
+# make docs   builds the documentation site: docs/_build/html/index.html
 # make map    draws docs/architecture.svg from what the packages import
 # make teaching  writes docs/teaching.md from the lessons and the notes for teachers
 # make results   makes anew what assets/results ships: the results of lessons and presets
@@ -13,7 +14,7 @@ PORT ?= 8501
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=
 
-.PHONY: lab test screens map teaching results lock audit clean
+.PHONY: lab test docs screens map teaching results lock audit clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -31,6 +32,9 @@ test: .venv/dev
 screens: .venv/dev
 	$(BIN)/python -m tests.browser.take_screens
 
+docs: .venv/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
 map: .venv/dev
 	$(BIN)/python -m tests.architecture
 
@@ -46,6 +50,10 @@ teaching: .venv/dev
 .venv/dev: .venv/lab
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	touch $@
+
+.venv/docs: .venv/lab
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
 .venv/deploy: .venv/lab

@@ -406,7 +406,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
 
 @_in_style
 def curves(
-    scores: Mapping[str, Mapping[float, float | Iterable[float] | Interval]],
+    scores: Mapping[str, Mapping[float, float | Iterable[float] | Interval | Spread]],
     ax: Axes | None = None,
     *,
     x_label: str = "",
@@ -427,7 +427,8 @@ def curves(
     Parameters
     ----------
     scores : mapping
-        Name of a line -> x -> a number, the numbers of all seeds, or an `Interval`. Models have their own colours and markers.
+        Name of a line -> x -> a number, the numbers of all seeds, their `Spread`, or an `Interval`. Models have
+        their own colours and markers.
     ax : Axes, optional
     x_label, y_label : str
     log_x, log_y : bool
@@ -484,12 +485,12 @@ def _axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes
     return ax
 
 
-def _band(name: str, x: float, value: float | Iterable[float] | Interval, confidence: float) -> tuple[Interval, bool]:
+def _band(name: str, x: float, value: float | Iterable[float] | Interval | Spread, confidence: float) -> tuple[Interval, bool]:
     """Make one point of a line: its interval, and whether it has infinite scores, which the line leaves out."""
     if isinstance(value, Interval):
         infinite = not np.isfinite(value.estimate)
         return Interval(*(float("nan") if infinite else end for end in (value.estimate, value.low, value.high))), infinite
-    spread = Spread.of(value if isinstance(value, Iterable) else [value])
+    spread = value if isinstance(value, Spread) else Spread.of(value if isinstance(value, Iterable) else [value])
     if not spread.count:
         raise RecipeError(f"each point needs at least one score; got none for {name!r} at {x:g}")
     mean = float("nan") if spread.mean is None else spread.mean

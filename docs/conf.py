@@ -1,0 +1,106 @@
+"""Settings of the documentation site: `make docs` builds it into docs/_build/html."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS.parent))
+
+import nlwfa_core  # noqa: E402
+from nlwfa_core import plot  # noqa: E402
+from nlwfa_core.experiment import estimators  # noqa: E402
+from nlwfa_core.models import algebra  # noqa: E402
+
+project, author, copyright = "NL-WFA Lab", "The NL-WFA Lab authors", "The NL-WFA Lab authors"
+release = nlwfa_core.__version__
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "screens", "deployment", "auto_gallery/*.py", "gallery/GALLERY_HEADER.rst"]
+html_theme = "furo"
+html_title = f"NL-WFA Lab {release}"
+myst_heading_anchors = 3
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections have the types
+autodoc_class_signature = "mixed"
+numpydoc_show_class_members = False
+suppress_warnings = ["config.cache", "toc.not_included"]
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "filename_pattern": r".*\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "plot_gallery": True,
+    "download_all_examples": False,
+}
+
+
+def public_names() -> dict[str, list[str]]:
+    """List the names that have a page, by the heading under which it stands."""
+    families = ("HMM", "NonlinearWFA", "SpectralWFA")
+    figures = ("automaton", "curves", "hankel", "new_axes", "save", "singular_values", "states", "style", "trajectories")
+    assert all(hasattr(plot, name) for name in figures) and all(hasattr(estimators, name) for name in families)
+    assert hasattr(algebra, "forward") and hasattr(algebra, "backward")
+    return {
+        "The library": [f"nlwfa_core.{name}" for name in nlwfa_core.__all__],
+        "Forward and backward vectors": ["nlwfa_core.models.algebra.forward", "nlwfa_core.models.algebra.backward"],
+        "Estimators for scikit-learn": [f"nlwfa_core.experiment.estimators.{name}" for name in families],
+        "Figures for papers": [f"nlwfa_core.plot.{name}" for name in figures],
+    }
+
+
+def write_api() -> None:
+    """Write the page from which Sphinx makes one for each public name."""
+    parts = ["API", "===", "", "Every public name, each with a page: shapes, errors, sources.", ""]
+    for heading, names in public_names().items():
+        parts += [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree: generated", ""]
+        parts += [*(f"   {name}" for name in names), ""]
+    page = DOCS / "api" / "index.rst"
+    page.parent.mkdir(exist_ok=True)
+    text = "\n".join(parts)
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+
+
+def name_files_of_the_repository(app: object, docname: str, source: list[str]) -> None:
+    """Links to files that the site does not have become names of files."""
+    folder = (DOCS / docname).parent
+
+    def named(link: re.Match[str]) -> str:
+        target = (folder / link[2]).resolve()
+        page = target.suffix in (".md", ".rst") and target.is_relative_to(DOCS)
+        return link[0] if page or target.suffix in (".png", ".svg") else f"{link[1]} (`{link[2]}`)"
+
+    source[0] = re.sub(r"(?<!!)\[([^\[\]]+)\]\(([^)#:]+)\)", named, source[0])
+
+
+def check_pages(app: object, error: Exception | None) -> None:
+    """Fail the build if a public name has no page."""
+    if error is None:
+        folder = Path(app.outdir, "api", "generated")  # type: ignore[attr-defined]
+        missing = [name for names in public_names().values() for name in names if not (folder / f"{name}.html").is_file()]
+        if missing:
+            raise ValueError(f"these public names have no page: {', '.join(missing)}")
+
+
+def escape_bars(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """In docstrings, |x| is an absolute value or a size, and not a substitution of reStructuredText."""
+    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else re.sub(r"(?<!\\)\|", r"\\|", line) for line in lines]
+
+
+def setup(app: object) -> None:
+    write_api()
+    app.connect("build-finished", check_pages)  # type: ignore[attr-defined]
+    app.connect("autodoc-process-docstring", escape_bars)  # type: ignore[attr-defined]
+    app.connect("source-read", name_files_of_the_repository)  # type: ignore[attr-defined]

@@ -1,0 +1,12 @@
+"""
+What is a Hankel matrix?
+========================
+
+Rows are prefixes, columns are suffixes, and a cell says how often both together are a string.
+"""
+
+from nlwfa_core import estimate_hankel, plot, select_basis
+
+strings = ["[]", "[[]]", "[][]", "[]", "[[][]]"]
+hankel = estimate_hankel(strings, select_basis(strings, 8, 8))
+plot.hankel(hankel, log=False)

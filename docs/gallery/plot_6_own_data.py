@@ -1,0 +1,20 @@
+"""
+Your own data, from a CSV file
+==============================
+
+A file of sentences and counts becomes an automaton, and the automaton says what follows.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from nlwfa_core import estimate_hankel, fit, plot, read_strings, select_basis
+
+with TemporaryDirectory() as folder:
+    path = Path(folder, "sentences.csv")
+    path.write_text("the dog ran,27\nthe cat sat,13\na dog sat,5\na cat ran,8\nthe dog,4\n", encoding="utf-8")
+    train = read_strings(path).sample()
+print(train.num_strings, "strings over", train.alphabet.symbols)
+model = fit(estimate_hankel(train, select_basis(train, 20, 20)), "SP", rank=5).model
+print({symbol: round(share, 3) for symbol, share in model.next("the").items()})
+plot.automaton(model, smallest=0.3)

@@ -1,0 +1,76 @@
+"""The documentation site: its programs run, its listings run, and every public name has a page. `make docs` builds it."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nlwfa_core
+from nlwfa_core import estimate_hankel, fit, select_basis
+from nlwfa_core.metrics.scores import TestSet
+
+pytest.importorskip("matplotlib")
+import matplotlib.pyplot as plt
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = sorted([*(DOCS / "guide").glob("*.md"), *(DOCS / "howto").glob("*.md")])
+GALLERY = sorted((DOCS / "gallery").glob("*.py"))
+STRINGS = ["[]", "[[]]", "[][]", "[]", "[[][]]", "[[]][]"]
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+def test_a_program_of_the_gallery_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script))
+    plt.close("all")
+    assert not list(tmp_path.iterdir())  # nothing is left behind
+
+
+def test_the_gallery_has_eight_programs() -> None:
+    assert len(GALLERY) == 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_the_listings_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    for table in re.findall(r"`sentences\.csv`:\n\n```\n(.*?)```", text, flags=re.DOTALL):
+        Path("sentences.csv").write_text(table, encoding="utf-8")
+    hankel = estimate_hankel(STRINGS, select_basis(STRINGS, 20, 20))
+    first, second = (fit(hankel, "SP", rank=rank).model for rank in (3, 2))
+    names: dict[str, Any] = {
+        "estimate_hankel": estimate_hankel, "select_basis": select_basis, "fit": fit, "strings": STRINGS, "hankel": hankel,
+        "first": first, "second": second, "model": first, "test": TestSet.empirical(STRINGS),
+    }  # fmt: skip
+    for listing in re.findall(r"^ *```python\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE):
+        exec(compile(textwrap.dedent(listing), page.name, "exec"), names)
+    plt.close("all")
+
+
+def test_every_public_name_has_a_page() -> None:
+    pytest.importorskip("sphinx_gallery")
+    settings = runpy.run_path(str(DOCS / "conf.py"))
+    names = [name for group in settings["public_names"]().values() for name in group]
+    assert {f"nlwfa_core.{name}" for name in nlwfa_core.__all__} <= set(names) and len(names) == len(set(names))
+    own = {
+        name
+        for name, value in vars(nlwfa_core.plot).items()
+        if callable(value) and getattr(value, "__module__", "") == "nlwfa_core.plot" and not name.startswith("_")
+    }
+    assert {f"nlwfa_core.plot.{name}" for name in own} == {name for name in names if name.startswith("nlwfa_core.plot.")}
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = set(re.findall(r"^([\w/-]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} <= listed
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists() or link == "../api/index.rst", f"{page.name}: {link}"
