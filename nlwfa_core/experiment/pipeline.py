@@ -141,6 +141,12 @@ def run(
 ) -> Result:
     """Run an experiment from the strings to the scores.
 
+    >>> from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+    >>> small = HankelRecipe(num_prefixes=10, num_suffixes=10)
+    >>> result = run(Recipe(data=DataRecipe(num_strings=300), hankel=small, learning=LearningRecipe(learner="SP", rank=3)))
+    >>> result.model.num_states, 0 < result.scores.wer < 1
+    (3, True)
+
     Parameters
     ----------
     recipe : Recipe
@@ -213,7 +219,12 @@ class Workbench:
 
 @check_types
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
-    """Make the models that others are compared with: uniform, an n-gram of the training strings and, if known, the true model."""
+    """Make the models that others are compared with: uniform, an n-gram of the training strings and, if known, the true model.
+
+    >>> from nlwfa_core import DataRecipe, load_data
+    >>> list(reference_models(load_data(DataRecipe(num_strings=300)), 3))
+    ['uniform', '3-gram', 'true model']
+    """
     models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
     models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
     return models if data.true_model is None else models | {"true model": data.true_model}

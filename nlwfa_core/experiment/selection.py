@@ -67,6 +67,11 @@ def select_rank(
 ) -> RankSelection:
     """Learn with each rank, and choose the rank whose model has the best score on validation strings, as the paper does ([P] §5).
 
+    >>> from nlwfa_core import HankelRecipe
+    >>> strings, small = ["ab", "ab", "b", "abb", "a"], Recipe(hankel=HankelRecipe(num_prefixes=4, num_suffixes=4))
+    >>> select_rank(strings, strings, [1, 2, 3], small).rank in (1, 2, 3)
+    True
+
     Parameters
     ----------
     train : Sample, or strings as `strings.plain.as_sample` takes them

@@ -172,6 +172,10 @@ def exact_hankel(
 ) -> HankelMatrix:
     """Fill H with the values of a known function. It needs |P'| · |S| values, so it is meant for small bases and tests.
 
+    >>> basis = Basis(Words.of([(), (0,)]), Words.of([(), (0,)]), 1)
+    >>> exact_hankel(lambda words: 0.5**words.lengths, basis).block.toarray().tolist()  # f(aⁿ) = ½ⁿ
+    [[1.0, 0.5], [0.5, 0.25]]
+
     Parameters
     ----------
     weights : callable

@@ -258,6 +258,11 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
     Equal rows are merged into one, which is multiplied by the square root of their total weight, so that the loss weights rows as
     `factorisation.fit_factorisation` does.
 
+    >>> from nlwfa_core import estimate_hankel, select_basis
+    >>> hankel = estimate_hankel(["ab", "ab", "b"], select_basis(["ab", "ab", "b"], 3, 3))
+    >>> linear_loss(hankel, 1) > linear_loss(hankel, 2) > linear_loss(hankel, 3) - 1e-15
+    True
+
     Raises
     ------
     RecipeError

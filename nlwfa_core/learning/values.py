@@ -55,6 +55,11 @@ def fit_values(
     transform is "sqrt", transitions are linear and there is no hidden layer after the state, the third step also starts at the
     square root of a linear model of the values (see `square_root`).
 
+    >>> from nlwfa_core import read_values
+    >>> model = fit_values(read_values(b",1\\na,2\\naa,4\\naaa,8\\n").strings, "SP", rank=1).model  # f(aⁿ) = 2ⁿ
+    >>> round(model((0, 0, 0, 0)), 2)
+    16.0
+
     Parameters
     ----------
     options : Options or str, optional

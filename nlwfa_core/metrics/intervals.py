@@ -202,6 +202,11 @@ class StringScores:
 def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> StringScores:
     """Compute what each test string contributes to a model's scores.
 
+    >>> from nlwfa_core import WFA, Alphabet, TestSet
+    >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
+    >>> round(string_scores(half, TestSet.empirical(["a", "aa", ""])).estimates["bits_per_symbol"], 6)
+    1.0
+
     Parameters
     ----------
     model : Model
@@ -306,6 +311,11 @@ def intervals(
 
     Counts and shares have no interval, nor do scores that need the true model if it is not known.
 
+    >>> from nlwfa_core import WFA, Alphabet, TestSet
+    >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
+    >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""])))["bits_per_symbol"].text()
+    '1.000 [1.000, 1.000]'
+
     Parameters
     ----------
     model : StringScores
@@ -344,6 +354,12 @@ def paired_differences(
     Both models are scored on the same resamples, so that strings which are hard for both do not widen the interval. If the interval
     contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). The
     difference of two infinite scores is 0.
+
+    >>> from nlwfa_core import WFA, Alphabet, TestSet
+    >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
+    >>> scores = string_scores(half, TestSet.empirical(["a", "aa", ""]))
+    >>> paired_differences(scores, scores)["wer"].level  # a model is level with itself
+    True
 
     Parameters
     ----------

@@ -61,6 +61,14 @@ class SavedModel:
 def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
     """Write a model to a folder, which is made if it does not exist. `load_model` can read every model that this accepts.
 
+    >>> from tempfile import TemporaryDirectory
+    >>> from nlwfa_core import Alphabet
+    >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(folder, SavedModel(half, half.alphabet, {"by": "hand"}))
+    ...     load_model(folder).model("aa")
+    0.125
+
     Parameters
     ----------
     sync : bool

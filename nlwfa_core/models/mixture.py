@@ -166,6 +166,11 @@ def common_alphabet(models: Sequence[Model]) -> Alphabet | None:
 def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | None = None) -> WFA | Mixture:
     """Combine models: f(x) = Σ_m w_m f_m(x).
 
+    >>> from nlwfa_core import WFA
+    >>> one, other = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[0.25]]], [0.75])
+    >>> mixture([one, other], [0.5, 0.5])((0,)), (one((0,)) + other((0,))) / 2
+    (0.21875, 0.21875)
+
     Parameters
     ----------
     models : sequence of Model

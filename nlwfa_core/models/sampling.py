@@ -88,6 +88,11 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
 
     The time is proportional to the sum of the squared lengths, because the model computes the scores of each prefix from λ on.
 
+    >>> from nlwfa_core import WFA
+    >>> drawn = draw(WFA([1], [[[0.5]]], [0.5]), 5, seed=0)
+    >>> list(drawn.words) == list(draw(WFA([1], [[[0.5]]], [0.5]), 5, seed=0).words)
+    True
+
     Raises
     ------
     RecipeError

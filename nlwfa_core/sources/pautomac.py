@@ -49,6 +49,9 @@ def read_solution(data: bytes | Path) -> FloatArray:
 
     The competition's solutions are normalised over the test set: they sum to 1, and are proportional to the true probabilities.
 
+    >>> read_solution(b"2\\n0.25\\n0.75\\n").tolist()
+    [0.25, 0.75]
+
     Returns
     -------
     array, shape (num_strings,)
