@@ -65,12 +65,12 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def as_text(value: float) -> str:
     """Write a count or a score for a table.
 
-    >>> as_text(2813), as_text(0.43299), as_text(float("inf"))
-    ('2,813', '0.4330', '∞')
+    >>> as_text(2813), as_text(0.43299), as_text(float("inf")), as_text(float("nan"))
+    ('2,813', '0.4330', '∞', 'undefined')
     """
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4f}".replace("inf", "∞")
+    return f"{value:.4f}".replace("inf", "∞").replace("nan", "undefined")
 
 
 def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:

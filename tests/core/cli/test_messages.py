@@ -324,3 +324,13 @@ def test_a_sweep_may_hold_what_only_some_of_its_runs_use_and_what_is_the_default
     assert len(Grid.from_json(json.dumps({"base": hidden, "learners": ["SP", "fac.non"], "seeds": [0, 1]}).encode()).recipes()) == 3
     assert len(Grid.from_json(json.dumps({"base": json.loads(converged().to_json()), "ranks": [1, 2]}).encode()).recipes()) == 2
     assert len(Grid.from_json(b'{"ranks": [1], "seeds": [0, 1], "new_strings": true}').recipes()) == 2
+
+
+def test_a_rate_over_no_symbols_is_undefined(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All test strings are empty."""
+    (place / "empty").write_text("3 2\n0\n0\n0\n")
+    command = "score --model model --test empty --format pautomac"
+    assert main(command.split()) == 0
+    assert "undefined without" in capsys.readouterr().out
+    assert main([*command.split(), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["wer_without_end"] == "nan"
