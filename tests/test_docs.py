@@ -74,3 +74,8 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists() or link == "../api/index.rst", f"{page.name}: {link}"
+
+
+def test_ten_things_take_three_lines_at_most() -> None:
+    listings = re.findall(r"```python\n(.*?)```", (DOCS / "howto" / "three_lines.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(listings) == 10 and max(len(list(filter(None, listing.splitlines()))) for listing in listings) <= 3
