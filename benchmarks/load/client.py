@@ -54,9 +54,19 @@ class Session:
     seen : Seen
     query : dict
         The parameters of the link with which the session begins.
+    cookie : str
+        What the browser sends as its cookies.
+
+    Attributes
+    ----------
+    fragment_seconds : list of float
+        How long each part that refreshes itself took, from asking to the last message.
     """
 
-    def __init__(self, address: str, seen: Seen, query: dict[str, Any]) -> None:
+    def __init__(self, address: str, seen: Seen, query: dict[str, Any], cookie: str = "") -> None:
+        self._headers = {"Cookie": cookie} if cookie else {}
+        self.fragment_seconds: list[float] = []
+        self.texts: dict[str, str] = {}  # key -> element id of a text field
         self._address, self._seen = f"{address}/_stcore/stream", seen
         self.query = {name: str(value) for name, value in query.items()}
         self.numbers: dict[str, NumberInput] = {}  # by the widget's key
@@ -66,7 +76,7 @@ class Session:
         self._page = ""
         self._cached: dict[str, tuple[ForwardMsg, int]] = {}
         self._runs = 0
-        self._drawn: tuple[dict[str, NumberInput], dict[str, str]] = ({}, {})
+        self._drawn: tuple[dict[str, NumberInput], dict[str, str], dict[str, str]] = ({}, {}, {})
         self._finished = asyncio.Event()
         self._fragments: dict[str, asyncio.Task[None]] = {}
         self._fragment_done = asyncio.Event()
@@ -74,7 +84,11 @@ class Session:
 
     async def __aenter__(self) -> Self:
         self._socket = await websockets.connect(
-            self._address, subprotocols=[websockets.Subprotocol("streamlit")], max_size=MAX_BYTES, open_timeout=PATIENCE
+            self._address,
+            subprotocols=[websockets.Subprotocol("streamlit")],
+            max_size=MAX_BYTES,
+            open_timeout=PATIENCE,
+            additional_headers=self._headers,
         )
         self._reader = asyncio.create_task(self._read())
         return self
@@ -104,6 +118,13 @@ class Session:
     async def press(self, key: str) -> float:
         """Press a button, and return the seconds until the page is drawn again."""
         return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
+
+    async def submit(self, key: str, texts: dict[str, str]) -> float:
+        """Fill in text fields of a form, by their keys, and press its button. Returns the seconds until the page is drawn again."""
+        for field_key, text in texts.items():
+            name = self.texts[field_key]
+            self._values[name] = WidgetState(id=name, string_value=text)
+        return await self.press(key)
 
     def number(self, key: str) -> int:
         """Return the value of a number field."""
@@ -171,7 +192,7 @@ class Session:
         kind = message.WhichOneof("type")
         if kind == "new_session" and not message.metadata.run.fragment_ids:
             self._stop_fragments()
-            self._drawn = {}, {}
+            self._drawn = {}, {}, {}
             self._runs += 1
             self._page = message.new_session.page_script_hash
         elif kind == "navigation":
@@ -196,8 +217,8 @@ class Session:
     def _end_run(self, status: int) -> None:
         self._fragment_done.set()
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
-            self.numbers, self.buttons = self._drawn
-            here = {widget.id for widget in self.numbers.values()}
+            self.numbers, self.buttons, self.texts = self._drawn
+            here = {*(widget.id for widget in self.numbers.values()), *self.texts.values()}
             # The browser sends the state of the widgets on the page and forgets all others.
             self._values = {name: state for name, state in self._values.items() if name in here}
             self._cached = {name: entry for name, entry in self._cached.items() if entry[1] > self._runs - CACHED_RUNS}
@@ -213,6 +234,8 @@ class Session:
             self._drawn[0][_key(widget.id)] = widget
             if widget.set_value or widget.id not in self._values:
                 self._values[widget.id] = _number(widget, widget.value if widget.set_value else widget.default)
+        elif kind == "text_input":
+            self._drawn[2][_key(element.text_input.id)] = element.text_input.id
         elif kind == "button":
             self._drawn[1][_key(element.button.id)] = element.button.id
         elif kind == "exception":
@@ -227,11 +250,13 @@ class Session:
         while True:
             await asyncio.sleep(seconds)
             self._fragment_done.clear()
+            asked = perf_counter()
             try:
                 await self._send(fragment=fragment)
             except websockets.ConnectionClosed:
                 return
             await self._fragment_done.wait()
+            self.fragment_seconds.append(perf_counter() - asked)
 
     def _stop_fragments(self) -> None:
         for task in self._fragments.values():

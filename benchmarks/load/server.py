@@ -59,11 +59,12 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[Server]:
-    """Start the server as a user does, on a free port of the loopback device; it ends with the block."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def serving(home: Path, port: int = 0) -> Iterator[Server]:
+    """Start the server as a user does, on a port of the loopback device, by default a free one; it ends with the block."""
+    if not port:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.address", "127.0.0.1"]
     environment = os.environ | {"NLWFA_HOME": str(home), "OMP_NUM_THREADS": "1"}
     log = home / "server.log"

@@ -1,0 +1,73 @@
+"""A class in real browsers: a teacher, two students with browsers of their own, and a board that refreshes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.screen import PHONE, heading, keyed, press, settled, visit, watched
+from tests.browser.test_accessibility import serious
+from tests.browser.test_lessons import FITS
+
+QUESTION = "exercise.rank_1_0"
+
+
+def answer(page: Page, text: str) -> None:
+    keyed(page, f"{QUESTION}.entry").locator("input").fill(text)
+    press(page, f"{QUESTION}.check")
+    settled(page)
+
+
+def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+    with watched(page):
+        visit(page, lab, "classroom")
+        press(page, "class.open")
+        expect(keyed(page, "class_code")).to_be_visible()
+        settled(page)
+        code = parse_qs(urlsplit(page.url).query)["class"][0]
+        assert "teacher" not in page.url
+        expect(keyed(page, "class_code")).to_contain_text(code)
+
+        students = [new_page(), new_page()]
+        students[0].set_viewport_size(PHONE)
+        for student, nickname in zip(students, ("<b>Ada</b>", ""), strict=True):
+            visit(student, lab, "classroom", **{"class": code, "lesson": "rank", "step": 1})
+            expect(keyed(student, "class.reveal")).to_have_count(0)
+            if nickname:
+                keyed(student, "class.nickname").locator("input").fill(nickname)
+                assert student.evaluate(FITS, PHONE["width"]) and not serious(student)
+            press(student, "class.join_button")
+            expect(heading(student, "data")).to_be_visible()  # the lesson has opened its page
+            settled(student)
+        answer(students[0], "2")
+        answer(students[1], "3")
+
+        # The board follows by itself, and shows no answer before it is revealed.
+        expect(page.get_by_role("heading", name="How many states does this language need?")).to_be_visible()
+        expect(keyed(page, "class.histogram")).to_have_count(0)
+        page.keyboard.press("a")
+        expect(keyed(page, "class.histogram")).to_be_visible()
+        expect(keyed(page, "class.histogram")).to_contain_text("3 ✓")
+        answer(students[0], "3")
+        expect(page.get_by_text("right after a hint").locator("xpath=ancestor::*[@data-testid='stMetric']")).to_contain_text(
+            "1 (50 %)"
+        )
+
+        # A reload finds what was answered, and the teacher the board.
+        students[0].reload()
+        expect(students[0].get_by_text("Right at the second try.")).to_be_visible()
+        page.reload()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            expect(keyed(page, "class.reveal")).to_be_visible()
+            settled(page)
+            assert not serious(page)
+        page.get_by_role("tab", name="Who is where").click()
+        expect(page.get_by_text("Handed in (0)")).to_be_visible()
+        keyed(page, "class.delete").get_by_role("button").first.click()
+        press(page, "class.delete_now")
+        expect(keyed(page, "class.open")).to_be_visible()
+        visit(students[1], lab, "classroom", **{"class": code})
+        expect(students[1].get_by_text(f"There is no class session {code}")).to_be_visible()
