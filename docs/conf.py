@@ -31,7 +31,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections have the types
 autodoc_class_signature = "mixed"
 numpydoc_show_class_members = False
-suppress_warnings = ["config.cache", "toc.not_included"]
+suppress_warnings = ["config.cache", "toc.not_included", "myst.header"]
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
