@@ -12,14 +12,15 @@ sidebar.page_recipe(
 )
 sidebar.hide_recipe()
 with widgets.errors_as_messages():
-    view.begin()
-    drawing = st.container()
+    view.read_link()
+    top = st.container()
     tables, matrix, hand, strings, back, files = st.tabs(
         ["Tables", "Hankel matrix and rank", "By hand", "Strings", "Learn it back", "Files"], key="build.part"
     )
     with tables:
-        view.tables()  # first: what is typed there is in the drawing above
-    with drawing:
+        view.tables()  # first: what is typed there is in everything above, and in the link
+    with top:
+        view.begin()
         wfa, word = view.drawing()
     with matrix:
         view.matrix(wfa)

@@ -83,8 +83,11 @@ def _give_rows(draft: Draft) -> None:
 
 
 def begin() -> None:
-    """Draw the choice of a task or an example, undo and redo; and the task, if there is one."""
-    _read_link()
+    """Draw the choice of a task or an example, undo and redo; and the task, if there is one. Write both into the address."""
+    draft = _draft()
+    text = "" if draft == EMPTY else draft.link_text()
+    screen.write("automaton", text if len(text) <= MAX_LINK else "")
+    screen.write("build", st.session_state.get(TASK) or "")
     challenges = cache.challenges()
     left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
     left.selectbox(
@@ -117,7 +120,7 @@ def begin() -> None:
         _task(challenges[name])
 
 
-def _read_link() -> None:
+def read_link() -> None:
     """Take the automaton and the task of a link; what it can't mean is reported and left out."""
     packed, name = screen.unread("automaton"), screen.unread("build")
     if name is not None:
@@ -133,10 +136,6 @@ def _read_link() -> None:
         else:
             if draft != _draft():
                 _set(draft)
-    draft = _draft()
-    text = "" if draft == EMPTY else draft.link_text()
-    screen.write("automaton", text if len(text) <= MAX_LINK else "")
-    screen.write("build", st.session_state.get(TASK) or "")
 
 
 def _begin_with() -> None:
@@ -177,14 +176,16 @@ def _task(challenge: Challenge) -> None:
         with st.container(horizontal=True):
             check = st.button("Check", key="build.check", type="primary")
             st.button("Hint", key="build.hint", on_click=_more_hints, disabled=hints >= len(challenge.hints))
-            solve = st.button("Show the solution", key="build.solve")
+            st.button("Show the solution", key="build.solve", on_click=_solve, args=(challenge,))
         if check:
             _check(challenge, verdict)
-        if solve:
-            _set(challenge.solution)
-            st.session_state[f"{TASK}.solved"] = challenge.name
         if st.session_state.get(f"{TASK}.solved") == challenge.name:
             st.markdown(f"**Solution.** {challenge.explanation}")
+
+
+def _solve(challenge: Challenge) -> None:
+    _set(challenge.solution)
+    st.session_state[f"{TASK}.solved"] = challenge.name
 
 
 def _more_hints() -> None:

@@ -42,5 +42,6 @@ def learning_back_figure(curve: LearningCurve) -> go.Figure:
     )
     axis = {"type": "log", "title": "strings", "tickvals": list(curve.sizes), "ticktext": [f"{size:,}" for size in curve.sizes]}
     figure.update_xaxes(**axis)
-    figure.update_yaxes(type="log", title="Σ |f̂(x) − f(x)|", nticks=6)
+    ticks = [digit * 10.0**power for power in range(-8, 3) for digit in (1, 2, 5)]
+    figure.update_yaxes(type="log", title="Σ |f̂(x) − f(x)|", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
     return layout(figure, 380, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
