@@ -69,7 +69,8 @@ def test_a_recipe_comes_back(page: Page, lab: str) -> None:
 
 
 def test_what_if_two_runs_side_by_side_and_a_sweep_over_seeds(page: Page, lab: str) -> None:
-    visit(page, lab, "compare", **QUICK | {"data_seed": 42, "seeds": 2, "learner": "fac.non", "epochs_factorisation": 20})
+    grid = {"seeds": 2, "ranks": [2, 3], "sizes": [100, 300]}
+    visit(page, lab, "compare", **QUICK | grid | {"data_seed": 42, "learner": "fac.non", "epochs_factorisation": 20})
     press(page, "pins.A")
     settled(page)
     write(page, "rank", 3)

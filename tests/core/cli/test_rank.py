@@ -25,8 +25,8 @@ FITS = {
     "HMM": ("HMM",),
     "PFA": ("PFA",),
     "PDFA": ("PDFA",),
-    "GRU": ("GRU",),
-    "LSTM": ("LSTM",),
+    "GRU": ("GRU", "--validation", "valid.txt"),  # strings that are learned worse and worse end the training early
+    "LSTM": ("LSTM", "--validation", "valid.txt"),
 }
 
 
@@ -34,6 +34,7 @@ FITS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("rank")
     (place / "train.txt").write_text(TRAIN)
+    (place / "valid.txt").write_text("bbbbaaaa\n")
     (place / "prefixes").write_text("6 2\n" + "".join(f"{' '.join(map(str, (len(word), *word)))}\n" for word in PREFIXES))
     (place / "targets").write_text("1.0 0 1.0\n1.0 1 1.0\n0.8 -1 0.5 0 0.3\n1.0 -1 1.0\n1.0 0 1.0\n1.0 1 1.0\n")
     # One state: b is likelier than the end, and that than a.
@@ -70,6 +71,7 @@ def test_a_ranking_with_its_score(folder: Path, capsys: pytest.CaptureFixture[st
 def test_every_kind_of_model_that_fit_saves(kind: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The ranking is the order of the model's own scores, prefix by prefix."""
     learner, *options = FITS[kind]
+    options = [folder / option if option == "valid.txt" else option for option in options]
     basis = () if learner in STRING_LEARNERS else ("--prefixes", 20, "--suffixes", 20)
     fit = ("fit", "--train", folder / "train.txt", "--learner", learner, "--rank", 2, "--out", tmp_path / "m", *basis, *options)
     assert call(*fit) == 0, capsys.readouterr().err
