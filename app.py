@@ -14,6 +14,7 @@ with render_lock.hold():
     st.logo(ASSETS / "logo.svg", size="large", icon_image=ASSETS / "icon.svg")
     st.html(ASSETS / "lab.css")
     server.prepare()
+    server.trim_after_session()
     url_parameters.keep_history()
     page = navigation()
     with errors_as_messages():

@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from threading import Timer
+from threading import Event, Lock, Timer
+from time import monotonic
 
 import streamlit as st
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"
-# Seconds after which to free memory when a session has ended: soon, and again when Streamlit drops the session and its files, which
-# takes two minutes.
-TRIM_SECONDS = (2.0, 140.0)
+# Seconds after which to free memory when a browser has left: soon, and again two minutes later, when Streamlit may drop the session
+# and its files: the first collection of garbage only closes the session, the second one frees it.
+TRIM_SECONDS = (2.0, 125.0, 140.0)
+TRIM_EVERY = 10.0  # seconds: when a whole class leaves, memory is not freed for each browser
+DROP_SECONDS = 5.0  # how long to wait for Streamlit's own thread
 ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
+
+_guard = Lock()
+_due: set[int] = set()  # when memory will be freed, in units of TRIM_EVERY
 
 
 def home() -> Path:
@@ -65,9 +73,45 @@ def trim_memory() -> bool:
     return hasattr(library, "malloc_trim") and bool(library.malloc_trim(0))
 
 
+def drop_sessions() -> None:
+    """Have Streamlit drop the sessions whose browsers left more than two minutes ago, with their uploaded files.
+
+    Streamlit looks for them only when the next browser leaves. On a quiet server, the last visitor's strings would stay for hours.
+    """
+    if not st.runtime.exists():
+        return
+    runtime, done = st.runtime.get_instance(), Event()
+
+    def look() -> None:
+        runtime._session_mgr._session_storage._cache.expire()
+        done.set()
+
+    with suppress(RuntimeError):  # the server is stopping
+        runtime._get_async_objs().eventloop.call_soon_threadsafe(look)
+        done.wait(DROP_SECONDS)
+
+
 def trim_later(value: object = None) -> None:
-    """Call `trim_memory` later, when a value that a cache has just released has been freed."""
+    """Call `drop_sessions` and `trim_memory` later, when a value that a cache has just released has been freed."""
     for seconds in TRIM_SECONDS:
-        timer = Timer(seconds, trim_memory)
+        due = math.ceil((monotonic() + seconds) / TRIM_EVERY)
+        with _guard:
+            if due in _due:
+                continue
+            _due.add(due)
+        timer = Timer(due * TRIM_EVERY - monotonic(), _trim, [due])
         timer.daemon = True
         timer.start()
+
+
+def _trim(due: int) -> None:
+    with _guard:
+        _due.discard(due)
+    drop_sessions()
+    trim_memory()
+
+
+@st.cache_resource(scope="session", show_spinner=False, on_release=trim_later)
+def trim_after_session() -> object:
+    """Call `trim_later` when this session's browser leaves. To be called in each run; only the first has an effect."""
+    return object()

@@ -1,13 +1,21 @@
-"""The server's memory: all threads allocate from one heap."""
+"""The server's memory: all threads allocate from one heap, and what a session held is freed after it."""
 
 from __future__ import annotations
 
+import inspect
 import platform
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from streamlit.runtime.caching.ttl_cache import TTLCache
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+
+from pages.shared import server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,3 +41,42 @@ print(first <= addresses[0] < last)
     for setting, expected in (("shared", "True"), ("usual", "False")):
         run = subprocess.run([sys.executable, "-c", program, setting], capture_output=True, text=True, check=True, cwd=ROOT)
         assert run.stdout.strip() == expected
+
+
+def test_memory_is_freed_soon_and_after_two_minutes_once_for_all_browsers_that_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds: list[float] = []
+
+    class Clock:
+        def __init__(self, delay: float, action: object, arguments: list[int]) -> None:
+            seconds.append(delay)
+
+        def start(self) -> None:
+            pass
+
+    monkeypatch.setattr(server, "Timer", Clock)
+    monkeypatch.setattr(server, "monotonic", lambda: 1003.0)
+    monkeypatch.setattr(server, "_due", set())
+    for _ in range(30):
+        server.trim_later()
+    assert seconds == [7.0, 127.0, 147.0]
+    server._trim(101)  # what was due at 1010 is done: the next browser that leaves gets its own
+    server.trim_later()
+    assert seconds == [7.0, 127.0, 147.0, 7.0]
+
+
+def test_sessions_whose_time_is_over_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Streamlit's own storage of sessions, which has no public name."""
+    now = [0.0]
+    storage = MemorySessionStorage()
+    storage._cache = TTLCache(maxsize=8, ttl=120, timer=lambda: now[0])
+    storage.save(SimpleNamespace(session=SimpleNamespace(id="gone")))  # type: ignore[arg-type]
+    manager = SimpleNamespace(_session_storage=storage)
+    loop = SimpleNamespace(call_soon_threadsafe=lambda action: action())
+    runtime = SimpleNamespace(_session_mgr=manager, _get_async_objs=lambda: SimpleNamespace(eventloop=loop))
+    monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: runtime)
+    for now[0], number in ((100.0, 1), (130.0, 0)):
+        server.drop_sessions()
+        assert len(storage._cache._data) == number
+    assert callable(Runtime._get_async_objs) and "self._session_mgr = " in inspect.getsource(Runtime.__init__)
+    assert "self._session_storage = " in inspect.getsource(WebsocketSessionManager.__init__)
