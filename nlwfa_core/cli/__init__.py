@@ -3,6 +3,7 @@
 - `main`: the table of commands; `generate`, `score`, `weights` and `next`.
 - `learn`: `fit` and `select-rank`.
 - `mix`: combines models.
+- `compete`: runs the problems of PAutomaC or SPiCe.
 - `export`: `export` and `sample`, which write files for other programs.
 - `rank`: `rank`, for prefixes and targets of the SPiCe competition.
 - `values`: `fit-values` and `score-values`, for functions of strings that are not probabilities.

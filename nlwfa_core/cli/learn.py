@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from .. import limits
 from ..errors import RecipeError, check_one_of, listed
+from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fields
 from ..experiment.presets import converged
 from ..experiment.recipe import Recipe
 from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner, number_of_starts
-from ..metrics.scores import SCORE_OF, SELECTION_METRICS
+from ..metrics.scores import SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
 from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
 from .terminal import (
@@ -32,12 +33,14 @@ from .terminal import (
     progress_bar,
     read_sample,
     read_words,
+    stopped_by_signals,
 )
-from .text import as_text, best_summary, fit_summary, folds_summary, json_text, ranks_summary
+from .text import fit_summary, folds_summary, json_text, ranks_summary, search_notes, search_summary
 
 if TYPE_CHECKING:
     from ..experiment.pipeline import Strings
     from ..learning.learners import Fit, StringFit
+    from ..models.files import StoredModel
     from ..strings.sample import Sample
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
@@ -49,7 +52,6 @@ MaxDistinct = Annotated[
     ),
 ]
 Learner = Annotated[str, typer.Option(help=HELP["learner"])]
-MAX_STATES = 20
 SEEDS = {"learning_seed", "refinement_seed"}
 
 
@@ -68,64 +70,86 @@ def fit(
         ),
     ] = None,
     preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner, rank and options by validation strings.")] = None,
-    max_states: Annotated[int | None, typer.Option(help=f"States that a preset may use, by default {MAX_STATES}.")] = None,
+    max_states: Annotated[
+        int | None, typer.Option(help=f"States that a preset may use, all parts of a mixture together; by default {MAX_STATES}.")
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help=f"Minutes that a preset may use, by default {MINUTES:g}; fewer if more don't help."),
+    ] = None,
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
     force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
-    from ..experiment.selection import fit_best
     from ..models.files import SavedModel, save_model
 
-    if preset is None:
-        recipe = _recipe(learner, rank, field_values)
-        if max_states is not None:
-            raise RecipeError("--max-states is only for --preset: without a preset, --rank sets the number of states")
-        learning, refined = recipe.learning, recipe.refinement.objective == "likelihood"
-        several = number_of_starts(learning.starts, learning.learner, learning.rank, learning.optimizer) > 1
-        if validation is not None and recipe.learning.kind.needs_hankel and not (refined or several):
-            setting = f"--learner {learner} --refine {recipe.refinement.objective}"
-            raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
-    else:
-        _check_preset(learner, rank, validation, field_values)
-        recipe = Recipe()
+    if preset is not None:
+        _check_preset(learner, rank, field_values)
+        budget = _budget(minutes, max_states, field_values)
+        check_new_model(out, force)
+        return _fit_best(train, validation, budget, (format, max_distinct), out)
+    recipe = _recipe(learner, rank, field_values)
+    for name, value in (("--max-states", max_states), ("--minutes", minutes)):
+        if value is not None:
+            other = ": without a preset, --rank sets the number of states" if name == "--max-states" else ""
+            raise RecipeError(f"{name} is only for --preset{other}")
+    learning, refined = recipe.learning, recipe.refinement.objective == "likelihood"
+    several = number_of_starts(learning.starts, learning.learner, learning.rank, learning.optimizer) > 1
+    if validation is not None and recipe.learning.kind.needs_hankel and not (refined or several):
+        setting = f"--learner {learner} --refine {recipe.refinement.objective}"
+        raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
     check_new_model(out, force)
     started = perf_counter()
-    sample, notes = read_sample(train, format, max_distinct)
-    held_out: Sample | None = None
-    if validation is not None:
-        sample, held_out, validation_notes = _with_validation(sample, validation, format)
-        notes += validation_notes
-    reading = perf_counter() - started
-    info: dict[str, Any] = {}
-    learned: Fit | StringFit
-    if preset is not None and held_out is not None:
-        with progress_bar() as report:
-            best = fit_best(
-                sample,
-                held_out,
-                MAX_STATES if max_states is None else max_states,
-                seed=field_values.get("learning_seed", 0),
-                report=report,
-                each=lambda title, scored: log_line(
-                    f"{scored.step:,} of {scored.total:,}: {title}: {SCORE_OF['bits_per_symbol'].short_title} "
-                    f"{as_text(float(scored.loss or 0))}, after {perf_counter() - started:.1f} s"
-                ),
-            )
-        recipe, learned, info = best.recipe, best.fit, {"preset": preset}
-        text = best_summary(best, perf_counter() - started)
-    else:
-        learned, text, fit_notes = _fit_recipe(recipe, (sample, held_out), reading)
-        notes += fit_notes
+    sample, held_out, notes = _read_strings(train, validation, format, max_distinct)
+    learned, text, fit_notes = _fit_recipe(recipe, (sample, held_out), perf_counter() - started)
     messages = learned.report.messages
     info = {
         "recipe": recipe.model_dump(mode="json", exclude={"data"}),
-        **info,
         "training_file": file_name(train),
         "messages": list(messages),
     }
     save_model(out, SavedModel(learned.model, sample.alphabet, info))
-    return Output(f"{text}\nmodel    {out}", (*notes, *messages))
+    return Output(f"{text}\nmodel    {out}", (*notes, *fit_notes, *messages))
+
+
+def _budget(minutes: float | None, max_states: int | None, field_values: Mapping[str, Any]) -> Budget:
+    """Make the budget of a preset from the options that were entered."""
+    return Budget(
+        minutes=DEFAULT_BUDGET.minutes if minutes is None else minutes,
+        max_states=DEFAULT_BUDGET.max_states if max_states is None else max_states,
+        seed=field_values.get("learning_seed", DEFAULT_BUDGET.seed),
+    )
+
+
+def _fit_best(train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path) -> Output:
+    """Search for the best model within a budget, and write it. `reading` has the format of the files, and `--max-distinct`."""
+    from ..experiment.search import search
+    from ..models.files import SavedModel, save_model
+
+    sample, held_out, notes = _read_strings(train, validation, *reading)
+    with stopped_by_signals() as stop, progress_bar() as report:
+        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line)
+    info: dict[str, Any] = {
+        "preset": "best",
+        "budget": asdict(budget),
+        "search": best.record,
+        "training_file": file_name(train),
+        "messages": [],
+    }
+    save_model(out, SavedModel(cast("StoredModel", best.model), sample.alphabet, info))
+    return Output(f"{search_summary(best)}\nmodel    {out}", (*notes, *search_notes(best)))
+
+
+def _read_strings(
+    train: Path, validation: Path | None, format: str, max_distinct: int | None
+) -> tuple[Sample, Sample | None, tuple[str, ...]]:
+    """Read training strings and validation strings, if there are any, over one alphabet, with notes."""
+    sample, notes = read_sample(train, format, max_distinct)
+    if validation is None:
+        return sample, None, notes
+    sample, held_out, validation_notes = _with_validation(sample, validation, format)
+    return sample, held_out, (*notes, *validation_notes)
 
 
 def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit | StringFit, str, tuple[str, ...]]:
@@ -153,7 +177,7 @@ def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit |
 def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> Recipe:
     """Make a recipe from a command's options. Raises RecipeError if an option would have no effect."""
     if learner is None or rank is None:
-        raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation")
+        raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best")
     check_learner(learner, tuple(LEARNERS))
     if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:  # an optimiser that only steps 1 and 2 have
         field_values = {**field_values, "optimizer_refinement": "lbfgs"}
@@ -163,13 +187,11 @@ def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, An
     return recipe
 
 
-def _check_preset(learner: str | None, rank: int | None, validation: Path | None, field_values: Mapping[str, Any]) -> None:
-    """Raise RecipeError if an option would have no effect with a preset, or if there are no validation strings."""
+def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> None:
+    """Raise RecipeError if an option would have no effect with a preset."""
     named = [name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None]
     if named := [*named, *option_names(LEARNING, set(field_values) - SEEDS)]:
         raise RecipeError(f"--preset best chooses learner, rank and options itself: leave out {listed(named)}")
-    if validation is None:
-        raise RecipeError("--preset best chooses by validation strings, so --validation is needed")
 
 
 def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:

@@ -33,6 +33,7 @@ from ..sources.recognition import reading_of
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, Words
 from ..version import __version__
+from .compete import compete
 from .export import export, sample
 from .lab import lab
 from .learn import fit, select_rank
@@ -82,6 +83,7 @@ app.command()(fit)
 app.command("select-rank")(select_rank)
 app.command()(rank)
 app.command()(mix)
+app.command()(compete)
 app.command()(reproduce)
 app.command()(sweep)
 app.command("fit-values")(fit_values)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -222,6 +224,30 @@ def progress_bar() -> Iterator[Report]:
             bar.update(tasks[step.stage], completed=step.step, total=step.total, loss=loss)
 
         yield report
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """Make an event that Ctrl-C and SIGTERM set, in place of what they do otherwise. A second one interrupts as usual.
+
+    Outside the main thread, where Python handles no signals, nothing sets the event.
+    """
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def log_line(text: str) -> None:

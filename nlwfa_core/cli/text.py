@@ -20,7 +20,8 @@ from ..models.model import SMALLEST_NORMAL, next_distributions
 
 if TYPE_CHECKING:
     from ..experiment.cross_validation import CrossValidation
-    from ..experiment.selection import Best, RankSelection
+    from ..experiment.search import SearchResult
+    from ..experiment.selection import RankSelection
     from ..hankel.matrix import HankelMatrix
     from ..hankel.values import ValuedStrings, ValueScores
     from ..learning.learners import FitReport
@@ -348,13 +349,26 @@ def mixture_summary(names: Sequence[str], weights: Sequence[float], bits: Sequen
     return f"{heading}{table(rows)}\nmixture of {plural(used, 'model')}, {plural(num_states, 'state')}"
 
 
-def best_summary(best: Best, seconds: float) -> str:
-    """Write the bits per symbol of every candidate on the validation strings, and the chosen candidate."""
-    from ..experiment.selection import candidate_title
-
-    rows: list[Sequence[str]] = [("candidate", SCORE_OF["bits_per_symbol"].short_title)]
-    rows += [(candidate_title(candidate), as_text(bits)) for candidate, bits in best.candidates]
-    return (
-        f"on the validation strings; base 2, the end of a string counted\n{table(rows)}\n"
-        f"best     {candidate_title(best.recipe)}, {plural(best.fit.model.num_states, 'state')}\nseconds  {seconds:.2f}"
+def search_summary(best: SearchResult) -> str:
+    """Write what each family reached on the validation strings, and which model was chosen."""
+    rows: list[Sequence[str]] = [
+        ("family", "best model", "states", "tried", "seconds", SCORE_OF["bits_per_symbol"].short_title, "perplexity")
+    ]
+    for one in best.families:
+        seconds = f"{one.seconds:.1f}" if one.family != "mixture" else ""
+        states = str(one.num_states) if one.num_states else "–"
+        rows.append((one.family, one.title, states, str(one.num_candidates), seconds, as_text(one.bits), as_text(one.perplexity)))
+    lines = ["on the validation strings; base 2, the end of a string counted; the perplexity is that of whole strings", table(rows)]
+    lines += [f"best     {best.title}, {plural(best.num_states, 'state')}"]
+    if len(best.components) > 1:
+        lines += [f"  {share:.4f}  {one.title}" for share, one in zip(best.shares, best.components, strict=True)]
+    strings = (
+        f"{best.num_train:,} for training, {best.num_validation:,} to choose by; the model was trained on {best.num_trained_on:,}"
     )
+    return "\n".join([*lines, f"strings  {strings}", f"seconds  {best.seconds:.2f}"])
+
+
+def search_notes(best: SearchResult) -> tuple[str, ...]:
+    """Say whether a search was stopped, and that the clock decided what was tried."""
+    stopped = ("The search was stopped: this is the best model so far.",) if best.stopped else ()
+    return (*stopped, "Which models are tried depends on the time; model.json has the recipe and the seed of each part.")

@@ -24,8 +24,8 @@ What these modules share, and the learners that need no Hankel matrix:
 
 - `losses`: the losses of steps 1 and 2, exact, without a dense matrix, and with gradients written by hand.
 - `networks`: the training loop. `early_stopping`: the best model so far, and when to stop.
-- `hmm`: hidden Markov models by EM. `pfa`: probabilistic automata by EM. `merging`: deterministic ones, by merging
-  states. `recurrent`: GRU and LSTM networks.
+- `hmm`: hidden Markov models by EM. `pfa`: probabilistic automata by EM. `em_training`: EM of both in turns, for a search.
+- `merging`: deterministic automata, by merging states. `recurrent`: GRU and LSTM networks.
 
 Recipes and test strings are the business of `experiment`; no module here uses them. Modules that import torch are themselves
 imported only when a network is trained.

@@ -84,7 +84,7 @@ class PFAs:
 
         A state without counts gets equal shares.
         """
-        tiny = np.finfo(float).tiny
+        tiny = np.finfo(initial.dtype).tiny
         initial, transitions, termination = initial + tiny, transitions + tiny, termination + tiny
         totals = transitions.sum(axis=(1, 3)) + termination
         return cls(initial / initial.sum(axis=1, keepdims=True), transitions / totals[:, None, :, None], termination / totals)
@@ -115,6 +115,13 @@ class PFAExpectations:
         """
         shared = pseudo_count / self.initial.shape[1]
         return PFAs.of_counts(self.initial, self.transitions + shared, self.termination + pseudo_count)
+
+    def maximised_as_hmms(self, pseudo_count: float) -> PFAs:
+        """The M step if moves do not depend on the symbol, so that each PFA is an HMM: that of `hmm.Expectations.maximised`."""
+        emissions = self.transitions.sum(axis=3) + pseudo_count  # (num_models, num_symbols, num_states)
+        moves = self.transitions.sum(axis=1) + np.finfo(self.transitions.dtype).tiny
+        moves /= moves.sum(axis=2, keepdims=True)
+        return PFAs.of_counts(self.initial, emissions[..., None] * moves[:, None], self.termination + pseudo_count)
 
 
 class MoveTree:
@@ -160,8 +167,8 @@ class MoveTree:
         stops : array, shape (num_final, num_models)
             The probability of the end after each prefix that is a whole string.
         """
-        states = np.empty((self.num_nodes, *models.initial.shape))
-        chances = np.ones(states.shape[:2])
+        states = np.empty((self.num_nodes, *models.initial.shape), dtype=models.initial.dtype)
+        chances = np.ones(states.shape[:2], dtype=states.dtype)
         states[0] = models.initial
         with np.errstate(invalid="ignore"):  # a string that is not possible has no states: nan
             for (start, stop), parts in zip(self.levels, self.parts, strict=True):
@@ -188,7 +195,7 @@ class MoveTree:
     def expect(self, models: PFAs) -> PFAExpectations:
         """Carry out the E step: the forward recursion, then the backward recursion from the leaves up."""
         states, chances, stops = self.forward(models)
-        weights = self.ends[self.final, None] / stops
+        weights = self.ends[self.final, None].astype(stops.dtype) / stops
         termination = np.einsum("nbk,nb->bk", states[self.final], weights) * models.termination
         # Σ over the strings below a node: count × P(rest | state) / P(rest | prefix). Then the same over the chance of its symbol.
         behind = np.zeros_like(states)
@@ -399,6 +406,14 @@ def random_pfas(tree: MoveTree, num_models: int, num_states: int, rng: np.random
     ends = (tree.ends.sum() + 1.0) * rng.gamma(1.0, size=(num_models, num_states))
     moves = rng.dirichlet(np.ones(num_states), size=shape)
     return PFAs.of_counts(rng.dirichlet(np.ones(num_states), size=num_models), emissions[..., None] * moves, ends)
+
+
+def random_hmms(tree: MoveTree, num_models: int, num_states: int, rng: np.random.Generator) -> PFAs:
+    """Starts for EM of HMMs: those of `random_pfas`, with the moves of symbol 0 for all symbols."""
+    models = random_pfas(tree, num_models, num_states, rng)
+    emissions = models.transitions.sum(axis=3, keepdims=True)
+    moves = models.transitions[:, :1] / emissions[:, :1]
+    return PFAs.of_counts(models.initial, emissions * moves, models.termination)
 
 
 def split_states(models: PFAs, num_states: int, tree: MoveTree, rng: np.random.Generator) -> PFAs:

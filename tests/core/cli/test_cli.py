@@ -495,18 +495,18 @@ def test_statistics_transforms_and_refinements(
     assert len(following["scores"]) == 2
 
 
-def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlwfa_core.experiment.selection.SHORT_STEPS", 5)
-    monkeypatch.setattr("nlwfa_core.experiment.selection.LONG_STEPS", 10)
-    arguments = ("fit", "--preset", "best", "--max-states", 3, "--train", folder / "train", "--out", tmp_path / "m")
-    answer = run(*arguments, "--validation", folder / "test")
-    assert answer.code == 0 and "best     " in answer.out
-    table = [" ".join(line.split()) for line in answer.out.splitlines()[2:] if " statistic, k = " in line and "best" not in line]
-    lines = [line.partition(": ")[2].partition(", after ")[0] for line in answer.err.splitlines() if ", after " in line]
-    assert [line.replace(": bits / symbol", "") for line in lines] == table and len(table) > 8  # as they were scored
-    assert load_model(tmp_path / "m").model.num_states <= 3
-    refused = run(*arguments)
-    assert refused.code == 2 and "--validation is needed" in refused.err
+@pytest.mark.parametrize("validated", [False, True])
+def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, validated: bool) -> None:
+    arguments = ("fit", "--preset", "best", "--max-states", 3, "--minutes", 0.05, "--train", folder / "train", "--seed", 4)
+    answer = run(*arguments, "--out", tmp_path / "m", *(("--validation", folder / "test") if validated else ()))
+    assert answer.code == 0 and "best so far: " in answer.err and "\nbest     " in answer.out
+    saved = load_model(tmp_path / "m")
+    search = saved.info["search"]
+    for family in search["families"]:  # every family with its figures is a line of the table
+        assert any(line.startswith(family["family"]) and f" {family['title']} " in line for line in answer.out.splitlines())
+    assert saved.model.num_states <= 3 and saved.info["budget"]["seed"] == 4
+    assert sum(part["weight"] for part in search["components"]) == pytest.approx(1)
+    assert (search["trained_on"] > search["training_strings"]) == (not validated)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ MESSAGES = {
         "learner must be one of SP, fac.non, tran.non, both.non, HMM, PFA, PDFA, GRU, LSTM; got 'RNN'"
     ),
     "fit --train train --rank 2 --out new": (
-        "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best with --validation"
+        "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best"
     ),
     "fit --train train --learner SP --rank 2": "--out is needed (the folder to write the model to). See nlwfa fit --help.",
     f"{FIT} --rnk 3": "No such option: --rnk (Possible options: --rank, --refine, --train). See nlwfa fit --help.",
@@ -39,8 +39,8 @@ MESSAGES = {
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'mse'",
     "learn": (
-        "No such command 'learn'; the commands are fit, select-rank, rank, mix, reproduce, sweep, fit-values, score-values, "
-        "export, sample, lab, score, weights, next, generate. See nlwfa --help."
+        "No such command 'learn'; the commands are fit, select-rank, rank, mix, compete, reproduce, sweep, fit-values, "
+        "score-values, export, sample, lab, score, weights, next, generate. See nlwfa --help."
     ),
     "generate english -o new": ("No such command 'english'; the commands are dyck, automaton, squared. See nlwfa generate --help."),
     "lab --port 0": "--port must be between 1 and 65,535; got 0",
@@ -169,7 +169,13 @@ MESSAGES = {
     "fit --preset best --learner SP --rank 7 --statistic string --train train --validation train --out new": (
         "--preset best chooses learner, rank and options itself: leave out --learner, --rank, --statistic"
     ),
-    "fit --preset best --train train --out new": "--preset best chooses by validation strings, so --validation is needed",
+    "fit --preset best --minutes 0 --train train --out new": "minutes must be above 0; got 0",
+    "fit --preset best --max-states 0 --train train --out new": "max-states must be at least 1; got 0",
+    f"{FIT} --minutes 3": "--minutes is only for --preset",
+    "compete chess --data .": "competition must be one of pautomac, spice; got 'chess'",
+    "compete pautomac --data . --problems 1": (
+        "a problem's files must be named N.pautomac.train, N.pautomac.test, N.pautomac_solution.txt; . and pautomac have none"
+    ),
     f"{FIT} --validation train": (
         "--validation has no effect with --learner SP --refine none; it needs --refine likelihood, --starts or --preset best"
     ),

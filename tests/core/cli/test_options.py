@@ -130,6 +130,7 @@ EFFECTIVE = {
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
     "rank": "--model --prefixes --targets --out --format --json",
     "mix": "models --out --validation --force",
+    "compete": "competition --data --minutes --problems --out --max-states --threads --clock --seed",
     "lab": "--port --address",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
     "score": "--model --test --solution --true-model --against --floor --resamples --confidence --format --json",
@@ -149,6 +150,7 @@ REFUSED = {
     "fit": {
         "--validation": "fit --train none --learner SP --rank 2 --out new --validation none",
         "--max-states": "fit --train none --learner SP --rank 2 --out new --max-states 3",
+        "--minutes": "fit --train none --learner SP --rank 2 --out new --minutes 3",
         "--max-distinct": "fit --train lines --learner SP --rank 2 --out new --max-distinct 10",
     },
     "select-rank": {

@@ -1,0 +1,62 @@
+"""Define how much a search for the best model may spend: time, states and threads."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..errors import RecipeError, check_at_least, check_fields, check_one_of
+
+# The defaults.
+MINUTES, MAX_STATES = 5.0, 240
+MOST_THREADS = 2
+CLOCKS = {"wall": "wall time", "processor": "processor time, divided by the number of threads"}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search may spend.
+
+    Attributes
+    ----------
+    minutes : float
+        Wall time, or processor time per thread.
+    max_states : int
+        The largest number of states of the model, that of all its components together if it is a mixture.
+    threads : int
+        How many trainings run side by side; 0 for one per processor, but at most MOST_THREADS.
+    seed : int
+    clock : str
+        One of `CLOCKS`. On a machine that does other work at the same time, processor time makes results comparable.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible.
+    """
+
+    minutes: float = MINUTES
+    max_states: int = MAX_STATES
+    threads: int = 0
+    seed: int = 0
+    clock: str = "wall"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not 0 < self.minutes < float("inf"):
+            raise RecipeError(f"minutes must be above 0; got {self.minutes:g}")
+        check_one_of("clock", self.clock, CLOCKS)
+        check_at_least("max-states", self.max_states, 1)
+        check_at_least("threads", self.threads, 0)
+        check_at_least("seed", self.seed, 0)
+
+    @property
+    def number_of_threads(self) -> int:
+        """Return how many trainings run side by side."""
+        if self.threads:
+            return self.threads
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(MOST_THREADS, processors)
+
+
+DEFAULT_BUDGET = Budget()

@@ -1,0 +1,770 @@
+"""Searches for the best model within a number of minutes: families, numbers of states and starts, and a mixture at the end.
+
+The families are n-grams (a baseline, which has no states), spectral learning, PFA and HMM by EM, and NL-WFA refined by likelihood.
+All are compared by their bits per symbol on validation strings. First each family is tried with small effort and several numbers of
+states. Then time goes, in short turns, to the trainings of EM that promise the fewest bits: a training's promise is its loss now
+minus what the last half of its iterations gained, as in successive halving with a forecast. When few trainings promise anything, a
+new one begins: another seed, another start, or more states. Networks train for long if a short training was near the best model.
+At the end, a mixture of the best few models is chosen, with weights by EM.
+
+Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
+learned again from its recipe: `em_training.fit_em`, `pipeline.fit_recipe`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from time import monotonic, perf_counter, process_time, thread_time
+from typing import Any
+
+import numpy as np
+
+from .. import limits
+from ..errors import Cancelled, RecipeError, check_types
+from ..learning.em_training import EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
+from ..learning.pfa import MAX_NUMBERS, MoveTree
+from ..learning.progress import BITS, Progress, Report, silent
+from ..metrics.scores import next_symbol_score
+from ..models.mixture import fit_mixture, mixture
+from ..models.model import LogModel, Model
+from ..models.ngram import NGram
+from ..models.wfa import WFA
+from ..strings.plain import SampleLike, as_sample
+from ..strings.sample import Sample
+from ..strings.words import FloatArray
+from ..threads import on_one_thread
+from .budget import DEFAULT_BUDGET, Budget
+from .pipeline import build_hankel, fit_recipe
+from .recipe import HankelRecipe, LearningRecipe, Recipe
+from .selection import LINEAR_RANKS, LONG_STEPS, SHORT_STEPS, network_candidates
+
+# The share of the training strings that is held out if there are no validation strings.
+HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2  # at least so many strings, but at most this share
+ORDERS = range(1, 8)  # of n-grams
+STATISTICS = ("string", "prefix", "factor")
+# Numbers of states that EM tries first, with so many iterations, and the factor from the best number to a larger one.
+LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
+TURN_SECONDS = 2.0  # of a training, until the next choice
+LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one training
+NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
+# The search ends when this many trainings of EM in a row have converged without lowering the best loss by this share.
+WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
+# How far a short training of networks may be from the best model (as a share of its bits) so that a long one follows.
+NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
+NETWORK_STATES = (10, 20, 50)
+NETWORK_SHARE = 0.1  # of the whole time, for the short training
+FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100  # networks are not tried with fewer strings than the second number
+LARGEST_NETWORK = 2_000_000  # symbols × states²
+# Components of a mixture, and the share by which each must lower the loss.
+MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
+ITERATIONS_ON_ALL = 10
+MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
+LOG_SECONDS = 20.0  # between two lines about the same model
+RESERVED_SHARE = 0.25  # at most this share of the time is reserved for training on all strings
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A model of one family, and how good it is.
+
+    Attributes
+    ----------
+    family : str
+        "n-gram", "SP", "PFA", "HMM" or "both.non".
+    model : Model
+    bits : float
+        Bits per symbol on the validation strings.
+    seconds : float
+        The time of its training.
+    recipe : EMRecipe or Recipe or int
+        What it was learned by; for an n-gram its order.
+    """
+
+    family: str
+    model: Model
+    bits: float
+    seconds: float
+    recipe: EMRecipe | Recipe | int
+
+    @property
+    def num_states(self) -> int:
+        """Return the number of states, 0 for an n-gram."""
+        return int(getattr(self.model, "num_states", 0))
+
+    @property
+    def title(self) -> str:
+        """Name the candidate by its recipe."""
+        recipe = self.recipe
+        if isinstance(recipe, int):
+            return f"{recipe}-gram, Witten–Bell"
+        if isinstance(recipe, EMRecipe):
+            return em_title(recipe)
+        statistic = f", {recipe.hankel.statistic} statistic" if self.family == "SP" else ""
+        return f"{self.family}, k = {self.num_states}{statistic}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return the recipe, the number of states and the bits, as values that JSON can hold."""
+        recipe = self.recipe
+        fields = (
+            {"order": recipe}
+            if isinstance(recipe, int)
+            else asdict(recipe)
+            if isinstance(recipe, EMRecipe)
+            else recipe.model_dump(mode="json", exclude={"data"})
+        )
+        return {"family": self.family, "states": self.num_states, "bits_per_symbol": float(self.bits), "recipe": fields}
+
+
+def em_title(recipe: EMRecipe) -> str:
+    """Name a model that EM learns.
+
+    >>> em_title(EMRecipe("PFA", 10, seed=3))
+    'PFA, k = 10, random start, seed 3'
+    """
+    return f"{recipe.learner}, k = {recipe.num_states}, {recipe.start} start, seed {recipe.seed}"
+
+
+def _perplexity(bits: float, symbols: float) -> float:
+    """Compute the perplexity of strings with a mean number of symbols, ends counted."""
+    return float(np.exp2(min(bits * symbols, MOST_BITS)))
+
+
+@dataclass(frozen=True)
+class FamilyResult:
+    """What a family reached.
+
+    Attributes
+    ----------
+    family : str
+    title : str
+        Of its best candidate.
+    num_states, num_candidates : int
+        Of the best candidate; of the family.
+    seconds : float
+        The time of all its trainings, added up over the threads.
+    bits, perplexity : float
+        Of the best candidate, on the validation strings: bits per symbol, and 2 to the power of the bits per string.
+    """
+
+    family: str
+    title: str
+    num_states: int
+    num_candidates: int
+    seconds: float
+    bits: float
+    perplexity: float
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The model that `search` chose.
+
+    Attributes
+    ----------
+    model : Model
+        A WFA wherever possible.
+    components : tuple of Candidate
+        The candidates in it; one, or those of a mixture.
+    shares : array, shape (num_components,)
+        Their weights.
+    bits : float
+        Bits per symbol on the validation strings, before training on all strings.
+    families : tuple of FamilyResult
+        The best first; the mixture is the family "mixture". An n-gram may be better than the model, because it can't be saved.
+    num_train, num_validation : int
+        The numbers of strings that the candidates learned from, and that chose among them.
+    num_trained_on : int
+        How many strings the final model learned from: all of them if the validation strings were held out from the training strings
+        and there was time to train on them.
+    seconds : float
+    stopped : bool
+        Whether the search was stopped before its time.
+    converged : bool
+        Whether it ended before its time because no more training helped.
+    """
+
+    model: Model
+    components: tuple[Candidate, ...]
+    shares: FloatArray
+    bits: float
+    families: tuple[FamilyResult, ...]
+    num_train: int
+    num_validation: int
+    num_trained_on: int
+    seconds: float
+    stopped: bool
+    converged: bool
+
+    @property
+    def num_states(self) -> int:
+        """Return the number of states of all components together."""
+        return sum(component.num_states for component in self.components)
+
+    @property
+    def title(self) -> str:
+        """Name the components."""
+        if len(self.components) == 1:
+            return self.components[0].title
+        names = [f"{one.family} {one.num_states}" if one.num_states else one.title for one in self.components]
+        counted = [f"{names.count(name)} × {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+        return f"mixture of {', '.join(counted)}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return what was done, as values that JSON can hold."""
+        return {
+            "components": [
+                {"weight": share, **one.record} for share, one in zip(self.shares.tolist(), self.components, strict=True)
+            ],
+            "bits_per_symbol": self.bits,
+            "families": [asdict(family) for family in self.families],
+            "training_strings": self.num_train,
+            "validation_strings": self.num_validation,
+            "trained_on": self.num_trained_on,
+            "seconds": self.seconds,
+            "stopped": self.stopped,
+            "converged": self.converged,
+        }
+
+
+def hold_out(strings: Sample, seed: int) -> tuple[Sample, Sample]:
+    """Divide strings at random into training strings and validation strings.
+
+    Raises RecipeError if there are fewer than two strings.
+    """
+    number = strings.num_strings
+    if number < 2:
+        raise RecipeError(f"at least 2 strings are needed, because a part of them is held out to choose by; got {number:,}")
+    fewest = min(FEWEST_HELD_OUT, round(MOST_HELD_OUT_SHARE * number))
+    held_out = max(round(HELD_OUT_SHARE * number), fewest, 1)
+    train, validation = strings.split([number - held_out, held_out], seed=seed)
+    return train, validation
+
+
+def _ignore(text: str) -> None:
+    pass
+
+
+@check_types
+@on_one_thread
+def search(
+    train: SampleLike,
+    validation: SampleLike | None = None,
+    budget: Budget = DEFAULT_BUDGET,
+    *,
+    stop: threading.Event | None = None,
+    report: Report = silent,
+    log: Callable[[str], None] = _ignore,
+    with_ngrams: bool = False,
+) -> SearchResult:
+    """Search for the model with the fewest bits per symbol on validation strings, within a time.
+
+    Parameters
+    ----------
+    train : Sample, or strings as `strings.plain.as_sample` takes them
+    validation : the same, optional
+        Without them, a tenth of the training strings is held out, and the chosen model is trained on all strings in the end.
+    budget : Budget
+    stop : threading.Event, optional
+        When it is set, the search ends, and the best model so far is returned.
+    report : callable
+        Called with the seconds spent, and the best bits per symbol so far.
+    log : callable
+        Called with a sentence whenever a model is the best so far.
+    with_ngrams : bool
+        Whether n-grams may be part of the model. They can't be saved.
+
+    Raises
+    ------
+    RecipeError
+        If there are too few strings, or no model gives the validation strings a finite number of bits.
+    """
+    whole = as_sample(train, name="train")
+    if not len(whole.words):
+        raise RecipeError("a search needs training strings; got none")
+    if validation is None:
+        own, held_out = hold_out(whole, budget.seed)
+        everything: Sample | None = whole
+    else:
+        held_out = as_sample(validation, None if isinstance(validation, Sample) else whole.alphabet, "validation")
+        held_out = held_out.in_alphabet(whole.alphabet, "the training strings'")
+        own, everything = whole, None
+        if not len(held_out.words):
+            raise RecipeError("a search needs validation strings; got none")
+    return _Search((own, held_out, everything), budget, stop or threading.Event(), report, log, with_ngrams).run()
+
+
+@dataclass(eq=False)
+class _Clock:
+    """Says how much time is left."""
+
+    seconds: float
+    stop: threading.Event
+    now: Callable[[], float]
+    started: float
+    reserved: float = 0.0
+    ended: bool = False  # the search is over, so nothing should go on
+
+    @property
+    def spent(self) -> float:
+        return self.now() - self.started
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.reserved - self.spent
+
+    def is_over(self) -> bool:
+        return self.ended or self.stop.is_set() or self.left <= 0
+
+
+class _Search:
+    """The state of a search. Trainings run in threads; everything is decided in the thread that calls `run`."""
+
+    def __init__(
+        self,
+        strings: tuple[Sample, Sample, Sample | None],
+        budget: Budget,
+        stop: threading.Event,
+        report: Report,
+        log: Callable[[str], None],
+        with_ngrams: bool,
+    ) -> None:
+        self.train, self.validation, self.everything = strings
+        self.budget, self.report, self.log, self.with_ngrams = budget, report, log, with_ngrams
+        wall, threads = budget.clock == "wall", budget.number_of_threads
+
+        def now() -> float:
+            return monotonic() if wall else process_time() / threads
+
+        self.clock, self.timer = _Clock(60 * budget.minutes, stop, now, now()), perf_counter if wall else thread_time
+        self.candidates: list[Candidate] = []  # finished ones, without EM
+        self.trainings: list[EMTraining] = []
+        self.spent: dict[str, float] = {}
+        self.best = np.inf
+        self.logged = "", 0.0  # the title and the time of the last line
+        self.patience = WITHOUT_GAIN_IF_FEW if self.train.num_strings <= FEW_STRINGS else WITHOUT_GAIN
+        self.without_gain, self.counted = 0, set[int]()
+        self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
+        self.network: Candidate | None = None
+
+    # What runs in threads
+
+    def _ngrams(self) -> None:
+        started = self.timer()
+        previous = np.inf
+        for order in ORDERS:
+            if self.clock.is_over():
+                return
+            model = NGram.fit(self.train, order)
+            bits = next_symbol_score(model, self.validation).bits_per_symbol
+            self._add(Candidate("n-gram", model, bits, self.timer() - started, order))
+            if bits > previous:
+                return
+            previous, started = bits, self.timer()
+
+    def _spectral(self, statistic: str) -> None:
+        started = self.timer()
+        hankel_recipe = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
+        hankel, cache = build_hankel(self.train, hankel_recipe), None
+        most = min(self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes)
+        ranks = sorted({rank for rank in (*LINEAR_RANKS, 7, 14, 30) if rank <= min(most, 100)} | ({most} if most <= 100 else set()))
+        from ..learning.learners import FitCache
+
+        cache = FitCache()
+        worse = 0
+        for rank in ranks:
+            if self.clock.is_over() or worse >= 3:
+                return
+            if self.train.num_symbols * rank**2 > limits.most("transition_numbers") // 8:
+                return
+            recipe = Recipe(hankel=hankel_recipe, learning=LearningRecipe(learner="SP", rank=rank))
+            model = fit_recipe(recipe, hankel, cache=cache).model
+            bits = next_symbol_score(model, self.validation).bits_per_symbol
+            worse = 0 if bits <= self._best_of("SP") else worse + 1
+            self._add(Candidate("SP", model, bits, self.timer() - started, recipe))
+            started = self.timer()
+
+    def _network(self, recipe: Recipe) -> None:
+        started = self.timer()
+        hankel = build_hankel(self.train, recipe.hankel)
+        rank = min(recipe.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
+        possible = recipe.changed(learning=recipe.learning.changed(rank=rank))
+
+        def cancelled() -> bool:
+            short = self.network is None and self.timer() - started > NETWORK_SHARE * self.clock.seconds
+            return short or self.clock.is_over()
+
+        try:
+            model = fit_recipe(possible, hankel, (self.train, self.validation), cancelled=cancelled).model
+        except Cancelled:
+            self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
+            return
+        bits = next_symbol_score(model, self.validation).bits_per_symbol
+        self._add(Candidate("both.non", model, bits, self.timer() - started, possible))
+
+    def _advance(self, training: EMTraining, iterations: int) -> None:
+        before = training.seconds
+        training.advance(self.train, self.trees, iterations, self.clock.is_over)
+        family = training.recipe.learner
+        self.spent[family] = self.spent.get(family, 0.0) + training.seconds - before
+
+    def _add(self, candidate: Candidate) -> None:
+        self.spent[candidate.family] = self.spent.get(candidate.family, 0.0) + candidate.seconds
+        if np.isfinite(candidate.bits):
+            self.candidates.append(candidate)
+
+    # What is decided
+
+    def _best_of(self, family: str) -> float:
+        return min((one.bits for one in self.candidates if one.family == family), default=np.inf)
+
+    def run(self) -> SearchResult:
+        threads = self.budget.number_of_threads
+        self.trees = MoveTree(self.train), MoveTree(self.validation)
+        first = EMTraining(EMRecipe("PFA", 1, seed=self.budget.seed), timer=self.timer)
+        self.trainings.append(first.advance(self.train, self.trees, 1))  # so that there is always a model
+        queue = self._first_tasks()
+        running: dict[Future[None], EMTraining | str] = {}
+        pool = ThreadPoolExecutor(threads)
+        try:
+            while True:
+                while len(running) < threads and not self.clock.is_over():
+                    task = next(queue, None) or self._next_task(running)
+                    if task is None:
+                        break
+                    what, function, arguments = task
+                    running[pool.submit(on_one_thread(function), *arguments)] = what
+                if not running:
+                    break
+                done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                for one in done:
+                    del running[one]
+                    one.result()
+                self._note_best()
+        except BaseException:
+            self.clock.ended = True
+            raise
+        finally:
+            pool.shutdown(wait=True)
+        return self._result()
+
+    def _note_best(self) -> None:
+        candidates = [(one.bits, one.title) for one in self.candidates]
+        candidates += [(one.loss, em_title(one.recipe)) for one in self.trainings if one.losses]
+        bits, title = min(candidates, default=(np.inf, ""))
+        seconds = round(self.clock.spent)
+        if bits < self.best * (1 - SMALLEST_GAIN) or (bits < self.best and not np.isfinite(self.best)):
+            self.best, self.without_gain = bits, 0
+            if title != self.logged[0] or self.clock.spent > self.logged[1] + LOG_SECONDS:
+                self.log(f"{self.clock.spent:.1f} s: best so far: {title}: {bits:.4f} bits / symbol")
+                self.logged = title, self.clock.spent
+        for number, training in enumerate(self.trainings):
+            if training.has_converged and number not in self.counted:
+                self.counted.add(number)
+                self.without_gain += 1
+                self.begun = 0
+        loss = None if not np.isfinite(bits) else float(bits)
+        self.report(Progress("search", min(seconds, round(self.clock.seconds)), round(self.clock.seconds), loss, BITS))
+
+    def _first_tasks(self) -> Any:
+        """Yield each family's first tasks, the cheap ones first."""
+        yield "n-gram", self._ngrams, ()
+        for statistic in STATISTICS:
+            yield "SP", self._spectral, (statistic,)
+        most = self._largest_em()
+        ladder = sorted({min(k, most) for k in LADDER} - {1} or {1})
+        for k in ladder:
+            for learner in EM_FAMILIES:
+                if (training := self._new(EMRecipe(learner, k, seed=self.budget.seed))) is not None:
+                    yield training, self._advance, (training, FIRST_ITERATIONS)
+        yield from self._short_networks()
+
+    def _largest_em(self) -> int:
+        """Return the largest number of states whose arrays fit into the memory."""
+        nodes, symbols = self.trees[0].num_nodes, self.train.num_symbols
+        by_tree = MAX_NUMBERS // max(nodes, 1)
+        by_model = int((limits.most("transition_numbers") // 16 / symbols) ** 0.5)
+        return max(1, min(self.budget.max_states, by_tree, by_model, limits.most("rank")))
+
+    def _new(self, recipe: EMRecipe) -> EMTraining | None:
+        """Begin a training, unless its first iterations would take too long."""
+        seconds = self._seconds_per_iteration(recipe.num_states) * FIRST_ITERATIONS
+        if seconds > LARGEST_SHARE * self.clock.seconds * self.budget.number_of_threads or recipe.num_states > self._largest_em():
+            return None
+        training = EMTraining(recipe, timer=self.timer)
+        self.trainings.append(training)
+        return training
+
+    def _seconds_per_iteration(self, num_states: int) -> float:
+        """Estimate an iteration's time from the training with the nearest number of states."""
+        timed = [one for one in self.trainings if len(one.losses) >= 3]
+        if not timed:
+            return 0.0
+        nearest = min(timed, key=lambda one: abs(np.log(one.recipe.num_states / num_states)))
+        return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
+
+    def _short_networks(self) -> Any:
+        k = min(self.budget.max_states, NETWORK_STATES[1])
+        strings = self.train.num_strings
+        too_short = self.clock.seconds < 30 and strings > FEW_STRINGS
+        if self.train.num_symbols * k * k > LARGEST_NETWORK or too_short or strings < FEWEST_STRINGS:
+            return
+        steps = STEPS_IF_FEW if strings <= FEW_STRINGS else SHORT_STEPS
+        for recipe in network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed):
+            yield "both.non", self._network, (recipe,)
+
+    def _long_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose a long training of networks, once, if the short one was near the best and there is time."""
+        networks = [one for one in self.candidates if one.family == "both.non"]
+        if not networks or self.network is not None:
+            return None
+        short = self.network = min(networks, key=lambda one: one.bits)
+        if short.bits > self.best * (1 + NETWORK_MARGIN):
+            return None
+        few = self.train.num_strings <= FEW_STRINGS
+        k = min(self.budget.max_states, NETWORK_STATES[2])
+        per_step = short.seconds / (STEPS_IF_FEW if few else SHORT_STEPS) * max(1.0, k / max(short.num_states, 1))
+        passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
+        steps = int(min(LONG_STEPS // (5 if few else 1), self.clock.left / passes / per_step))
+        if steps < SHORT_STEPS and not few:
+            return None
+        (recipe,) = network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed)
+        return "both.non", self._network, (recipe,)
+
+    def _next_task(self, running: dict[Future[None], EMTraining | str]) -> Any:
+        """Choose what to do next: a long training of networks, a turn of EM, or a new training of EM. None if nothing is left."""
+        self._reserve()
+        self._note_best()
+        if "both.non" not in running.values() and (task := self._long_network()) is not None:
+            return task
+        if self.clock.is_over() or self.without_gain >= self.patience or not np.isfinite(self.best):
+            return None
+        busy = list(running.values())
+        active = [one for one in self.trainings if one.losses and one not in busy and not one.has_converged]
+        if self.begun < NEW_TRAININGS and (training := self._another()) is not None:
+            self.begun += 1
+            return training, self._advance, (training, FIRST_ITERATIONS)
+        if not active:
+            return None
+        chosen = min(active, key=lambda one: one.forecast)
+        most = max(FIRST_ITERATIONS, len(chosen.losses) // 2)
+        turn = int(np.clip(TURN_SECONDS / max(chosen.seconds_per_iteration, 1e-6), 1, most))
+        return chosen, self._advance, (chosen, turn)
+
+    def _another(self) -> EMTraining | None:
+        """Begin another training near the best: a new seed, another start, or another number of states."""
+        tried = [one for one in self.trainings if one.losses]
+        if not tried:
+            return None
+        best = min(tried, key=lambda one: one.forecast).recipe
+        kinds = {one.recipe for one in self.trainings}
+        for _ in range(8):
+            self.spawned += 1
+            turn, seed = self.spawned % 6, self.budget.seed + self.spawned
+            recipe = replace(best, seed=seed, start="random")
+            larger = min(round(best.num_states * GROWTH), self._largest_em())
+            if turn == 1 and larger > best.num_states:
+                recipe = replace(recipe, num_states=larger)
+            elif turn == 2 and best.learner == "PFA":
+                recipe = replace(recipe, start="split")
+            elif turn == 3 and best.num_states > 3:
+                recipe = replace(recipe, num_states=max(2, round(best.num_states / 1.3)))
+            if recipe not in kinds and (training := self._new(recipe)) is not None:
+                return training
+        return None
+
+    def _reserve(self) -> None:
+        """Reserve time for the choice of a mixture, and for training on all strings."""
+        likely = [one for one in self.trainings if one.losses]
+        seconds = 0.02 * self.clock.seconds
+        if likely and self.everything is not None:
+            best = min(likely, key=lambda one: one.loss)
+            number = max(1, min(MAX_COMPONENTS // 2, self.budget.max_states // best.recipe.num_states))
+            seconds += number * ITERATIONS_ON_ALL * best.seconds_per_iteration / self.budget.number_of_threads
+        networks = [one for one in self.candidates if one.family == "both.non" and one.bits <= self.best * 1.05]
+        if networks and self.everything is not None:
+            seconds += 1.2 * max(one.seconds for one in networks)
+            self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
+        else:
+            self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
+
+    # The end
+
+    def _finished(self) -> list[Candidate]:
+        """List all candidates, those of EM with the best iteration's model, the best first."""
+        trained = [
+            Candidate(one.recipe.learner, automaton(one.best, self.train.alphabet), one.loss, one.seconds, one.result_recipe)
+            for one in self.trainings
+            if one.best is not None and np.isfinite(one.loss)
+        ]
+        return sorted([*self.candidates, *trained], key=lambda one: one.bits)
+
+    def _result(self) -> SearchResult:
+        stopped = self.clock.stop.is_set()
+        converged = not self.clock.is_over()
+        everyone = self._finished()
+        usable = [one for one in everyone if (one.num_states or self.with_ngrams) and one.num_states <= self.budget.max_states]
+        if not usable:
+            raise RecipeError(
+                "no model assigns the validation strings a finite number of bits: "
+                "do they come from the same source as the training strings?"
+            )
+        components, shares, bits = self._mixed(usable)
+        families = self._families(everyone, bits if len(components) > 1 else None, components)
+        number = self.train.num_strings
+        if self.everything is not None and not stopped:
+            components, number = self._trained_on_all(components)
+        models = [one.model for one in components]
+        model = models[0] if len(models) == 1 else mixture(models, shares)
+        result = SearchResult(
+            model,
+            tuple(components),
+            shares,
+            bits,
+            tuple(families),
+            self.train.num_strings,
+            self.validation.num_strings,
+            number,
+            self.clock.spent,
+            stopped,
+            converged,
+        )
+        self.report(Progress("search", round(self.clock.seconds), round(self.clock.seconds), bits, BITS))
+        return result
+
+    def _mixed(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
+        """Choose a mixture: from each limit on a component's states, add the model that helps most, while it helps and fits."""
+        best = usable[0]
+        chosen, shares, bits = [best], np.ones(1), best.bits
+        parts = [one for one in usable if one.bits < best.bits * 1.3 and _is_distribution(one)]
+        total = self.budget.max_states
+        tried = set[tuple[int, ...]]()
+        logs: dict[int, FloatArray] = {}
+        counts = self.validation.counts.astype(np.float64)
+        for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
+            allowed = [one for one in parts if one.num_states <= limit][:CONSIDERED]
+            if len(allowed) < 2:
+                continue
+            for one in allowed:
+                if id(one) not in logs:
+                    logs[id(one)] = _string_logs(one.model, self.validation)
+            table = np.stack([logs[id(one)] for one in allowed], axis=1)
+            picked = _greedy(table, counts, [one.num_states for one in allowed], total)
+            key = tuple(sorted(id(allowed[number]) for number in picked))
+            if len(picked) < 2 or key in tried:
+                continue
+            tried.add(key)
+            members = [allowed[number] for number in picked]
+            model, weights = fit_mixture([one.model for one in members], self.validation)
+            mixed = next_symbol_score(model, self.validation).bits_per_symbol
+            if mixed < bits:
+                chosen, shares, bits = [one for one, w in zip(members, weights, strict=True) if w > 0], weights[weights > 0], mixed
+        return chosen, shares, bits
+
+    def _families(self, everyone: Sequence[Candidate], mixed: float | None, components: Sequence[Candidate]) -> list[FamilyResult]:
+        symbols = float(self.validation.counts @ (self.validation.words.lengths + 1)) / self.validation.num_strings
+        results = []
+        if mixed is not None:
+            states, number = sum(one.num_states for one in components), len(components)
+            results.append(FamilyResult("mixture", f"{number} models", states, number, 0.0, mixed, _perplexity(mixed, symbols)))
+        for family in dict.fromkeys(one.family for one in everyone):
+            own = [one for one in everyone if one.family == family]
+            best, seconds = own[0], self.spent.get(family, 0.0)
+            perplexity = _perplexity(best.bits, symbols)
+            results.append(FamilyResult(family, best.title, best.num_states, len(own), seconds, best.bits, perplexity))
+        return sorted(results, key=lambda one: one.bits)
+
+    def _trained_on_all(self, components: Sequence[Candidate]) -> tuple[list[Candidate], int]:
+        """Train the components on all strings, as far as the time allows. Returns them and the number of strings used."""
+        assert self.everything is not None
+        everything, clock = self.everything, replace(self.clock, reserved=0.0)
+        em = [one for one in components if isinstance(one.recipe, EMRecipe)]
+        tree = MoveTree(everything) if em else None
+        trainings = {one.result_recipe: one for one in self.trainings if one.best is not None}
+        share = self.everything.num_strings / self.train.num_strings
+        cost = sum(share * trainings[one.recipe].seconds_per_iteration for one in em if isinstance(one.recipe, EMRecipe))
+        iterations = int(np.clip(0.9 * clock.left * self.budget.number_of_threads / max(cost, 1e-9), 1, ITERATIONS_ON_ALL))
+
+        def retrained(one: Candidate) -> Candidate | None:
+            if isinstance(one.recipe, int):
+                return replace(one, model=NGram.fit(everything, one.recipe))
+            if isinstance(one.recipe, EMRecipe):
+                best = trainings[one.recipe].best
+                if tree is None or best is None:
+                    return None
+                recipe = replace(one.recipe, iterations_on_all=iterations)
+                models, number = continued(recipe, best, tree, clock.is_over)
+                again = automaton(models, everything.alphabet)
+                return replace(one, model=again, recipe=replace(recipe, iterations_on_all=number)) if number else None
+            hankel = build_hankel(everything, one.recipe.hankel)
+            if one.family != "SP" and one.seconds * share > clock.left:
+                return None
+            try:
+                model = fit_recipe(one.recipe, hankel, (everything, None), cancelled=clock.is_over).model
+            except Cancelled:
+                return None
+            return replace(one, model=model)
+
+        with ThreadPoolExecutor(self.budget.number_of_threads) as pool:
+            results = list(pool.map(on_one_thread(retrained), components))
+        changed = [new or old for new, old in zip(results, components, strict=True)]
+        return changed, everything.num_strings if all(results) else self.train.num_strings
+
+
+def _is_distribution(candidate: Candidate) -> bool:
+    """Say whether a model's weights sum to 1, so that a mixture with it is one of distributions."""
+    model = candidate.model
+    if candidate.family != "SP" or not isinstance(model, WFA):
+        return True
+    return abs(model.total_weight() - 1) < 1e-3
+
+
+def _string_logs(model: Model, sample: Sample) -> FloatArray:
+    """log₂ P(x) of each distinct string; −∞ for those without a positive weight."""
+    weights = model.weights(sample.words)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = model.log2_weights(sample.words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
+    return np.where((weights >= 0) & np.isfinite(logs), logs, -np.inf)
+
+
+def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: int) -> list[int]:
+    """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the other.
+
+    Parameters
+    ----------
+    logs : array, shape (num_words, num_models)
+    counts : array, shape (num_words,)
+    states : sequence of int
+        Of each model; those of the chosen ones sum to at most `total`.
+    """
+    highest = logs.max(axis=1)
+    possible = np.isfinite(highest)
+    chances, counts = np.exp2(logs[possible] - highest[possible, None]), counts[possible]
+    floor = np.finfo(float).tiny
+
+    def score(p: FloatArray) -> float:
+        return float(counts @ np.log2(p + floor))
+
+    scores = [score(chances[:, number]) for number in range(len(states))]
+    picked = [int(np.argmax(scores))]
+    mixed, value = chances[:, picked[0]].copy(), max(scores)
+    bits = -(value + float(counts @ highest[possible]))
+    while len(picked) < MAX_COMPONENTS:
+        used = sum(states[number] for number in picked)
+        best: tuple[float, int, FloatArray] | None = None
+        for number in range(len(states)):
+            if number in picked or used + states[number] > total:
+                continue
+            for share in (0.5 / len(picked), 1 / (1 + len(picked))):
+                trial = (1 - share) * mixed + share * chances[:, number]
+                if best is None or score(trial) > best[0]:
+                    best = (score(trial), number, trial)
+        if best is None or best[0] - value < COMPONENT_GAIN * bits:
+            break
+        value, mixed = best[0], best[2]
+        picked.append(best[1])
+    return picked

@@ -1,0 +1,140 @@
+"""The search for the best model: what it reaches, how it ends, and that its recipes give the same models again."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment.budget import Budget
+from nlwfa_core.experiment.search import hold_out, search
+from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em
+from nlwfa_core.learning.hmm import PrefixTree
+from nlwfa_core.learning.pfa import MoveTree
+from nlwfa_core.learning.progress import Progress
+from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.models.sampling import draw
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.words import Alphabet, Words
+
+AB = Alphabet(("a", "b"))
+# State 0 emits a or ends, state 1 emits b: after b comes a, and strings end only after an even number of b's, never with b.
+TRUTH = WFA([1.0, 0.0], [[[0.3, 0.4], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]], [0.3, 0.0], AB)
+
+
+def strings(number: int, seed: int) -> Sample:
+    drawn = draw(TRUTH, number, seed=seed)
+    return Sample.of(drawn.words, AB, drawn.counts)
+
+
+TRAIN, TEST = strings(60, 0), strings(20_000, 1)
+LEARNED = search(TRAIN, budget=Budget(minutes=3, max_states=6))
+
+
+def test_sixty_strings_end_by_themselves_near_the_true_model() -> None:
+    exact = next_symbol_score(TRUTH, TEST).bits_per_symbol
+    assert LEARNED.converged and not LEARNED.stopped
+    assert next_symbol_score(LEARNED.model, TEST).bits_per_symbol < exact + 0.08
+    assert LEARNED.num_states <= 6 and isinstance(LEARNED.model, WFA)
+
+
+def test_strings_that_were_held_out_are_learned_from_in_the_end() -> None:
+    assert (LEARNED.num_train, LEARNED.num_validation, LEARNED.num_trained_on) == (48, 12, 60)
+    train, validation = hold_out(TRAIN, 0)
+    assert (train.num_strings, validation.num_strings) == (48, 12)
+    (part, _) = LEARNED.components[0], LEARNED.shares
+    if isinstance(part.recipe, EMRecipe):
+        assert part.recipe.iterations_on_all > 0
+
+
+def test_validation_strings_that_are_passed_are_only_chosen_by() -> None:
+    validation = strings(30, 5)
+    best = search(TRAIN, validation, Budget(minutes=0.05, max_states=3))
+    assert (best.num_train, best.num_validation, best.num_trained_on) == (60, 30, 60)
+    assert next_symbol_score(best.model, validation).bits_per_symbol == pytest.approx(best.bits)
+    families = {family.family: family for family in best.families}
+    assert {"n-gram", "SP", "PFA", "HMM"} <= set(families)
+    per_string = best.bits * (validation.words.lengths + 1) @ validation.counts / validation.num_strings
+    chosen = next(family for family in best.families if family.family != "n-gram")  # n-grams are a baseline
+    assert chosen.bits == best.bits and chosen.perplexity == pytest.approx(2**per_string)
+    assert [family.bits for family in best.families] == sorted(family.bits for family in best.families)
+
+
+def test_each_part_is_learned_again_from_its_recipe() -> None:
+    train, _ = hold_out(TRAIN, 0)
+    for part in LEARNED.components:
+        if isinstance(part.recipe, EMRecipe):
+            again = fit_em(part.recipe, train, TRAIN)
+            np.testing.assert_array_equal(again.weights(TEST.words), part.model.weights(TEST.words))
+
+
+def test_a_stopped_search_gives_the_best_so_far() -> None:
+    stop = threading.Event()
+    seen: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.loss is not None:
+            stop.set()
+
+    best = search(strings(3000, 2), budget=Budget(minutes=5, max_states=20), stop=stop, report=report)
+    assert best.stopped and not best.converged and best.num_trained_on == best.num_train == 2700
+    assert np.isfinite(best.bits) and best.num_states <= 20
+    assert all(progress.total == 300 for progress in seen)
+
+
+def test_a_mixture_counts_all_its_states() -> None:
+    best = search(strings(400, 3), budget=Budget(minutes=0.1, max_states=4))
+    assert best.num_states == sum(part.num_states for part in best.components) <= 4
+    assert best.shares.sum() == pytest.approx(1)
+
+
+def test_searches_that_can_not_be_made_are_refused() -> None:
+    one = Sample.of(Words.of([(0,)]), AB)
+    for message, arguments in (
+        ("at least 2 strings are needed, .*; got 1", {"train": one}),
+        ("needs training strings; got none", {"train": Sample.of(Words.of([]), AB)}),
+        ("needs validation strings; got none", {"train": one, "validation": Sample.of(Words.of([]), AB)}),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            search(**arguments)  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="clock must be one of wall, processor; got 'sun'"):
+        Budget(clock="sun")
+
+
+# EM in turns
+
+
+@pytest.mark.parametrize("recipe", [EMRecipe("PFA", 3), EMRecipe("PFA", 4, "split", 2), EMRecipe("HMM", 3, seed=1)])
+def test_turns_make_no_difference(recipe: EMRecipe) -> None:
+    trees = MoveTree(TRAIN), MoveTree(TEST)
+    once, turns = EMTraining(recipe), EMTraining(recipe)
+    once.advance(TRAIN, trees, 12)
+    for number in (5, 1, 6):
+        turns.advance(TRAIN, trees, number)
+    assert once.losses == turns.losses and len(once.losses) == 12
+    bits = next_symbol_score(fit_em(replace(recipe, iterations=12), TRAIN), TEST).bits_per_symbol
+    assert bits == pytest.approx(once.losses[-1], rel=1e-5)
+
+
+def test_em_of_an_hmm_as_a_pfa_is_that_of_the_hmm() -> None:
+    """One iteration from the same HMM, by the two E steps that the library has."""
+    start = fit_em(EMRecipe("HMM", 3, seed=3, iterations=0), TRAIN)
+    after = fit_em(EMRecipe("HMM", 3, seed=3, iterations=1), TRAIN)
+    from nlwfa_core.learning.hmm import HMM
+
+    emissions = np.vstack((start.transitions.sum(axis=2), start.termination))
+    hmm = HMM(start.initial, start.transitions[0] / emissions[0][:, None], emissions)
+    other = PrefixTree(TRAIN).expect(hmm).maximised(0.1).automaton()
+    np.testing.assert_allclose(after.weights(TEST.words), other.weights(TEST.words), rtol=1e-4)
+
+
+def test_recipes_of_em_are_checked() -> None:
+    with pytest.raises(RecipeError, match="EM of an HMM starts at random probabilities only; got the start 'split'"):
+        EMRecipe("HMM", 3, "split")
+    with pytest.raises(RecipeError, match="the recipe has 2 iterations on all strings: pass them, too"):
+        fit_em(EMRecipe("PFA", 2, iterations=1, iterations_on_all=2), TRAIN)
