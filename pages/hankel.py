@@ -1,5 +1,7 @@
 """Hankel page: shows the matrix, its approximation by a truncated SVD or a model, and its singular values."""
 
+from functools import partial
+
 import streamlit as st
 
 from nlwfa_core.experiment.pipeline import basis_notes
@@ -27,7 +29,7 @@ screen.follow("block", "hankel.block", {symbol: number for number, symbol in enu
 symbol = left.selectbox(
     "Block",
     [-1, *range(len(symbols))],
-    format_func=lambda symbol: "H_λ: rows u" if symbol < 0 else f"H_σ: rows uσ, σ = {symbols[symbol]}",
+    format_func=partial(view.block_title, symbols),  # a lambda would keep this page's data until the session ends
     key="hankel.block",
     persist_state="session",
 )

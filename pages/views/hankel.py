@@ -6,6 +6,7 @@ It reports clicks and zooms to the page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,11 @@ _lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
 # These send the lens what changes while the matrix stays the same.
 _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
 _points, _window, _chosen = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window", "chosen"))
+
+
+def block_title(symbols: Sequence[str], symbol: int) -> str:
+    """Write the title of a block of the matrix: that of a symbol's number, or H_λ for −1."""
+    return "H_λ: rows u" if symbol < 0 else f"H_σ: rows uσ, σ = {symbols[symbol]}"
 
 
 def approximations(recipe: Recipe) -> list[str]:
