@@ -9,6 +9,7 @@ sidebar.page_recipe(
     "try, which counts half. Then the solution opens. The address of the page holds the kinds and the number of the task: whoever "
     "opens it sees the same task. *Quiz* has eight items for each of five lessons, to be taken before and after it.",
 )
+sidebar.hide_recipe()
 with widgets.errors_as_messages():
     if view.mode() == view.QUIZ:
         view.quiz(*view.quiz_choice())

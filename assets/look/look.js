@@ -1,13 +1,28 @@
 // Scrolls to what a lesson's step points at, once for each visit of the step, when the page is drawn and only if it is out of sight.
 // Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
+// On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 10_000;
 const STEADY_MS = 300; // what stands above may still be drawn
 const SPACE = 16;
+
+const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
+
+function onKey(event) {
+  const button = document.querySelector(`.st-key-lesson-${KEYS[event.key]} button`);
+  const [target, ...around] = event.composedPath();
+  const isElsewhere = target.matches?.("input, textarea, select, canvas, [role], [contenteditable]:not([contenteditable=false])");
+  const isTaken = event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
+  if (!button || isTaken || isElsewhere || around.some((node) => node instanceof ShadowRoot)) return;
+  if (!document.querySelector(".st-key-slide")) return;
+  event.preventDefault();
+  button.click();
+}
 
 const elements = (keys) => keys.map((key) => document.querySelector(`.st-key-${CSS.escape(key)}`));
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
 function scrollTo(found) {
+  if (!found.length) return;
   const card = document.querySelector(".st-key-lesson")?.parentElement;
   const main = found[0].closest('[data-testid="stMain"]');
   if (!main || !card || getComputedStyle(card).position !== "fixed") return;
@@ -19,6 +34,8 @@ function scrollTo(found) {
 }
 
 export default function ({ data }) {
+  if (!window.nlwfaKeys) addEventListener("keydown", onKey);
+  window.nlwfaKeys = true;
   if (window.nlwfaVisit === data.visit) return;
   window.nlwfaVisit = data.visit;
   const begin = performance.now();

@@ -148,11 +148,23 @@ def panel(page: str) -> None:
                 _actions(step, page)
             with st.container(horizontal=True, width="content", key="lesson_move"):
                 _move(lesson, index)
-    if step.look and page_of(step) == page:
-        with st.container(key="look"):
-            keys = [re.sub("[^a-zA-Z0-9_-]", "-", key) for key in step.look]
-            visit = f"{lesson.name} {index} {st.session_state.get(VISIT, 0)}"
-            _look(key="nlwfa.look", data={"keys": keys, "visit": visit}, height=1)
+    keys = [re.sub("[^a-zA-Z0-9_-]", "-", key) for key in step.look if page_of(step) == page]
+    if keys:
+        _slide(keys)
+    with st.container(key="look"):
+        visit = f"{lesson.name} {index} {st.session_state.get(VISIT, 0)}"
+        _look(key="nlwfa.look", data={"keys": keys, "visit": visit}, height=1)
+
+
+def _slide(keys: list[str]) -> None:
+    """Hide everything on a slide but the page's title and the elements with these keys, if the first of them is there."""
+    shown = ", ".join(f".st-key-{key}" for key in (*keys, "lesson", "slide", "look"))
+    boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
+    inside = ", ".join(f"{selector} *" for selector in shown.split(", "))
+    st.html(
+        f"<style>.stApp:has(.st-key-slide):has(.st-key-{keys[0]}) .stMainBlockContainer "
+        f":is({boxes}):not({shown}):not(:has(h1, {shown})):not({inside}) {{ display: none; }}</style>"
+    )
 
 
 @st.fragment

@@ -192,14 +192,23 @@ def test_a_change_in_a_link_with_hidden_controls_stays_after_a_reload(page: Page
 def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK)
     size = heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
-    visit(page, lab, "hankel", **QUICK, view="slide", lesson="rank", step=2)
+    visit(page, lab, "hankel", **QUICK, view="slide")
     assert heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)") > 1.2 * size
+    visit(page, lab, "hankel", **QUICK, view="slide", lesson="rank", step=2)
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    expect(keyed(page, "hankel.singular_values")).to_be_visible()  # the one picture
+    expect(keyed(page, "hankel.block")).to_be_hidden()
+    text = keyed(page, "lesson").get_by_text("singular values", exact=True)
+    assert text.evaluate("node => getComputedStyle(node).fontSize") == "28px"
+    page.keyboard.press("ArrowRight")
+    step(page, "Now brackets")
+    page.keyboard.press("ArrowLeft")
+    step(page, "Reveal it")
     page.get_by_role("link", name="Data", exact=True).locator("visible=true").click()
     expect(heading(page, "data")).to_be_visible()
     settled(page)
-    assert asked(page).items() >= {"view": "slide", "lesson": "rank", "rank": "2"}.items()
+    assert asked(page).items() >= {"view": "slide", "lesson": "rank", "source": "tomita"}.items()
     press(page, "slide.leave")
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
     assert "view" not in asked(page)
