@@ -1,14 +1,14 @@
 """Searches for the best model within a number of minutes: families, numbers of states and starts, and a mixture at the end.
 
-The families are n-grams (a baseline, which has no states), spectral learning, PFA and HMM by EM, and NL-WFA refined by likelihood.
-All are compared by their bits per symbol on validation strings. First each family is tried with small effort and several numbers of
-states. Then time goes, in short turns, to the trainings of EM that promise the fewest bits: a training's promise is its loss now
-minus what the last half of its iterations gained, as in successive halving with a forecast. When few trainings promise anything, a
-new one begins: another seed, another start, or more states. Networks train for long if a short training was near the best model.
-At the end, a mixture of the best few models is chosen, with weights by EM.
+The families are n-grams (a baseline, which has no states), spectral learning, deterministic automata (PDFA) by merging states, PFA
+and HMM by EM, and NL-WFA refined by likelihood. All are compared by their bits per symbol on validation strings. First each family
+is tried with small effort and several numbers of states. Then time goes, in short turns, to the trainings of EM that promise the
+fewest bits: a training's promise is its loss now minus what the last half of its iterations gained, as in successive halving with a
+forecast. When few trainings promise anything, a new one begins: another seed, another start, or more states. Networks train for
+long if a short training was near the best model. At the end, a mixture of the best few models is chosen, with weights by EM.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
-learned again from its recipe: `em_training.fit_em`, `pipeline.fit_recipe`.
+learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_types
 from ..learning.em_training import EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
+from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, Progress, Report, silent
 from ..metrics.scores import next_symbol_score
@@ -73,13 +74,13 @@ class Candidate:
     Attributes
     ----------
     family : str
-        "n-gram", "SP", "PFA", "HMM" or "both.non".
+        "n-gram", "SP", "PDFA", "PFA", "HMM" or "both.non".
     model : Model
     bits : float
         Bits per symbol on the validation strings.
     seconds : float
         The time of its training.
-    recipe : EMRecipe or Recipe or int
+    recipe : EMRecipe or PDFATraining or Recipe or int
         What it was learned by; for an n-gram its order.
     """
 
@@ -87,7 +88,7 @@ class Candidate:
     model: Model
     bits: float
     seconds: float
-    recipe: EMRecipe | Recipe | int
+    recipe: EMRecipe | PDFATraining | Recipe | int
 
     @property
     def num_states(self) -> int:
@@ -102,6 +103,8 @@ class Candidate:
             return f"{recipe}-gram, Witten–Bell"
         if isinstance(recipe, EMRecipe):
             return em_title(recipe)
+        if isinstance(recipe, PDFATraining):
+            return f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from {recipe.min_count}"
         statistic = f", {recipe.hankel.statistic} statistic" if self.family == "SP" else ""
         return f"{self.family}, k = {self.num_states}{statistic}"
 
@@ -113,7 +116,7 @@ class Candidate:
             {"order": recipe}
             if isinstance(recipe, int)
             else asdict(recipe)
-            if isinstance(recipe, EMRecipe)
+            if isinstance(recipe, (EMRecipe, PDFATraining))
             else recipe.model_dump(mode="json", exclude={"data"})
         )
         return {"family": self.family, "states": self.num_states, "bits_per_symbol": float(self.bits), "recipe": fields}
@@ -388,6 +391,25 @@ class _Search:
             self._add(Candidate("SP", model, bits, self.timer() - started, recipe))
             started = self.timer()
 
+    def _merged(self, training: PDFATraining) -> None:
+        started = self.timer()
+
+        def cancelled() -> bool:
+            return self.clock.is_over() or self.timer() - started > LARGEST_SHARE * self.clock.seconds
+
+        try:
+            model = fit_pdfa(self.train, self._most_states(), training, cancelled=cancelled)
+        except (Cancelled, RecipeError):  # no time, or too large a tree
+            self.spent["PDFA"] = self.spent.get("PDFA", 0.0) + self.timer() - started
+            return
+        model = replace(model, alphabet=self.train.alphabet)
+        bits = next_symbol_score(model, self.validation).bits_per_symbol
+        self._add(Candidate("PDFA", model, bits, self.timer() - started, training))
+
+    def _most_states(self) -> int:
+        by_model = int((limits.most("transition_numbers") / self.train.num_symbols) ** 0.5)
+        return max(1, min(self.budget.max_states, by_model, limits.most("rank")))
+
     def _network(self, recipe: Recipe) -> None:
         started = self.timer()
         hankel = build_hankel(self.train, recipe.hankel)
@@ -475,6 +497,9 @@ class _Search:
         yield "n-gram", self._ngrams, ()
         for statistic in STATISTICS:
             yield "SP", self._spectral, (statistic,)
+        for penalty in PENALTIES:
+            for min_count in MIN_COUNTS:
+                yield "PDFA", self._merged, (PDFATraining(penalty, min_count),)
         most = self._largest_em()
         ladder = sorted({min(k, most) for k in LADDER} - {1} or {1})
         for k in ladder:
@@ -700,6 +725,12 @@ class _Search:
                 models, number = continued(recipe, best, tree, clock.is_over)
                 again = automaton(models, everything.alphabet)
                 return replace(one, model=again, recipe=replace(recipe, iterations_on_all=number)) if number else None
+            if isinstance(one.recipe, PDFATraining):
+                if one.seconds * share > clock.left:
+                    return None
+                most = self._most_states() if len(components) == 1 else one.num_states
+                merged = fit_pdfa(everything, most, one.recipe)
+                return replace(one, model=replace(merged, alphabet=everything.alphabet))
             hankel = build_hankel(everything, one.recipe.hankel)
             if one.family != "SP" and one.seconds * share > clock.left:
                 return None

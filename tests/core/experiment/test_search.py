@@ -57,7 +57,7 @@ def test_validation_strings_that_are_passed_are_only_chosen_by() -> None:
     assert (best.num_train, best.num_validation, best.num_trained_on) == (60, 30, 60)
     assert next_symbol_score(best.model, validation).bits_per_symbol == pytest.approx(best.bits)
     families = {family.family: family for family in best.families}
-    assert {"n-gram", "SP", "PFA", "HMM"} <= set(families)
+    assert {"n-gram", "SP", "PDFA", "PFA", "HMM"} <= set(families)
     per_string = best.bits * (validation.words.lengths + 1) @ validation.counts / validation.num_strings
     chosen = next(family for family in best.families if family.family != "n-gram")  # n-grams are a baseline
     assert chosen.bits == best.bits and chosen.perplexity == pytest.approx(2**per_string)
