@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
     from .experiment.selection import fit_best, select_rank
     from .files import FileShelf
+    from .files import __version__ as __version__
     from .hankel.basis import Basis, select_basis
     from .hankel.estimate import estimate_hankel
     from .hankel.matrix import HankelMatrix, exact_hankel
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from .strings.plain import as_sample
     from .strings.sample import Sample
     from .strings.words import Alphabet, Words
-    from .version import __version__ as __version__
 
 # Public name -> the module that holds it.
 HOMES = {
@@ -223,7 +223,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from .version import __version__
+        from .files import __version__
 
         return __version__
     if name not in HOMES:

@@ -24,6 +24,7 @@ import numpy as np
 from . import limits
 from .errors import RecipeError, check_types
 
+__version__ = "0.1.0"  # of the library and the lab; files that they write say it
 SHA256 = re.compile("[0-9a-f]{64}")  # in hexadecimal digits: names of uploaded files, keys of recipes
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20

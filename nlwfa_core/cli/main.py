@@ -13,6 +13,7 @@ from .. import limits
 from ..errors import RecipeError, check_between, plural
 from ..experiment.fields import with_fields
 from ..experiment.recipe import DataRecipe, Recipe
+from ..files import __version__
 from ..metrics.intervals import (
     CONFIDENCE,
     FEW_RESAMPLES,
@@ -32,7 +33,6 @@ from ..sources.pautomac import model_reading, read_pautomac_model, read_solution
 from ..sources.recognition import reading_of
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, Words
-from ..version import __version__
 from .compete import compete
 from .export import export, sample
 from .lab import lab

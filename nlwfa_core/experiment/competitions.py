@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecipeError, check_one_of, check_types, plural
-from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
+from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
 from ..learning.progress import Report, silent
 from ..metrics.ranking import Prefixes, prefix_score
 from ..metrics.scores import TestSet, evaluate
@@ -35,7 +35,6 @@ from ..sources.files import read_strings
 from ..sources.pautomac import read_solution
 from ..sources.prefixes import read_prefixes, read_targets, targets_of
 from ..strings.sample import Sample
-from ..version import __version__
 from .budget import DEFAULT_BUDGET, Budget
 from .search import search
 

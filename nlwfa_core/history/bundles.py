@@ -20,9 +20,8 @@ from typing import Any
 from .. import limits
 from ..errors import RecipeError
 from ..experiment.results import load_result
-from ..files import MAX_JSON_BYTES, SHA256, from_json, make_directory, read_capped, to_json, write_atomically, zipped
+from ..files import MAX_JSON_BYTES, SHA256, __version__, from_json, make_directory, read_capped, to_json, write_atomically, zipped
 from ..limits import check_at_most
-from ..version import __version__
 from .listing import get_runs
 from .runs import MAX_NAME, MAX_TAG, MAX_TAGS, History, Run, run_of_result
 

@@ -20,10 +20,9 @@ from typing_extensions import TypedDict
 from ..errors import check_extra
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
-from ..files import SHA256, plain
+from ..files import SHA256, __version__, plain
 from ..limits import check_at_most
 from ..metrics.scores import names_today
-from ..version import __version__
 from .database import FILE, connect, is_own, reading, set_aside
 
 if TYPE_CHECKING:

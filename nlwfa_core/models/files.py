@@ -16,9 +16,8 @@ from safetensors.numpy import load, save
 
 from .. import limits
 from ..errors import RecipeError, check_type, check_types, plural
-from ..files import MAX_JSON_BYTES, from_json, make_directory, read_capped, to_json, write_atomically
+from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
-from ..version import __version__
 from .mixture import Mixture
 from .model import Model, model_of
 from .nlwfa import NLWFA

@@ -18,11 +18,11 @@ from itertools import product
 from pathlib import Path
 
 from ..errors import RecipeError
+from ..files import __version__
 from ..lab.svg import Panel, line_chart
 from ..metrics.intervals import CONFIDENCE
 from ..metrics.scores import SCORE_OF, SCORES
 from ..metrics.seeds import Spread, badness
-from ..version import __version__
 from .claims import (
     CLAIMS,
     MIN_SEEDS,

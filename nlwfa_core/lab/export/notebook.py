@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from ...experiment.recipe import Recipe
+from ...files import __version__
 from ...metrics.scores import SCORE_OF
-from ...version import __version__
 from ..formulas.recipe import entries, marks, steps
 from ..tables import BETTER
 from .script import UPLOADS, import_line, recipe_code, shelf_line

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ...experiment.data import Data
 from ...experiment.results import Result
-from ...files import file_label
+from ...files import __version__, file_label
 from ...hankel.matrix import HankelMatrix
 from ...learning.progress import UNFINISHED
 from ...learning.spectral import linear_loss
@@ -18,7 +18,6 @@ from ...metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagno
 from ...metrics.intervals import string_scores
 from ...metrics.scores import SCORES, Scores
 from ...sources.recognition import reading_of
-from ...version import __version__
 from ..options import NO_EFFECT, options, with_title
 from ..pairs import COVERS, interval_text, run_intervals
 from ..strings import split_sentence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...experiment.recipe import Recipe, Record
-from ...version import __version__
+from ...files import __version__
 
 UPLOADS = "uploads"  # the folder in which a program looks for uploaded files
 RECORDS = ("DataRecipe", "HankelRecipe", "LearningRecipe", "Recipe", "RefinementRecipe")
