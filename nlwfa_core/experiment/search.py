@@ -28,7 +28,7 @@ from ..learning.em_training import EM_FAMILIES, EMRecipe, EMTraining, automaton,
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, Progress, Report, silent
-from ..metrics.scores import next_symbol_score
+from ..metrics.scores import SCORE_OF, next_symbol_score
 from ..models.mixture import fit_mixture, mixture
 from ..models.model import LogModel, Model
 from ..models.ngram import NGram
@@ -482,7 +482,7 @@ class _Search:
         if bits < self.best * (1 - SMALLEST_GAIN) or (bits < self.best and not np.isfinite(self.best)):
             self.best, self.without_gain = bits, 0
             if title != self.logged[0] or self.clock.spent > self.logged[1] + LOG_SECONDS:
-                self.log(f"{self.clock.spent:.1f} s: best so far: {title}: {bits:.4f} bits / symbol")
+                self.log(f"{self.clock.spent:.1f} s: best so far: {title}: {bits:.4f} {SCORE_OF['bits_per_symbol'].unit}")
                 self.logged = title, self.clock.spent
         for number, training in enumerate(self.trainings):
             if training.has_converged and number not in self.counted:
