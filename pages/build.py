@@ -8,7 +8,7 @@ from pages.views import build as view
 sidebar.page_recipe(
     "Build an automaton",
     "Draw states and arrows, and see what they compute: $f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_t} "
-    "\\alpha_\\infty$, the sum over all paths that read $x$ of the products of their weights.",
+    "\\alpha_\\infty$, the sum, over all paths that read the string, of the products of their weights.",
 )
 sidebar.hide_recipe()
 with widgets.errors_as_messages():
