@@ -111,7 +111,15 @@ def _trim(due: int) -> None:
     trim_memory()
 
 
+def trim_after_session() -> None:
+    """Call `trim_later` when this session's browser leaves. To be called in each run; only the first has an effect.
+
+    Nor has it an effect outside a server, as where `multiprocessing` imports app.py into another process.
+    """
+    if st.runtime.exists():
+        _until_the_session_ends()
+
+
 @st.cache_resource(scope="session", show_spinner=False, on_release=trim_later)
-def trim_after_session() -> object:
-    """Call `trim_later` when this session's browser leaves. To be called in each run; only the first has an effect."""
+def _until_the_session_ends() -> object:
     return object()
