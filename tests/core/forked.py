@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any
 
 from nlwfa_core.jobs import worker
@@ -29,7 +30,12 @@ class ForkedWorker:
         orders, own_orders = PROCESSES.Pipe(duplex=False)
         own_messages, messages = PROCESSES.Pipe(duplex=False)
         self._process = PROCESSES.Process(target=_work, args=(orders, messages, dict(env)), daemon=True)
-        self._process.start()
+        # A new process imports the script of its parent again. After a test of a page that is the page, which no worker needs.
+        script, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:
+            self._process.start()
+        finally:
+            sys.modules["__main__"] = script
         orders.close()
         messages.close()
         self.pid = self._process.pid
