@@ -8,6 +8,7 @@ sidebar.page_recipe(
     "A session collects what a class answers, without accounts: students join with a code, and the teacher sees who is where, "
     "reveals the answers to a question, and collects what is handed in.",
 )
+sidebar.hide_recipe()
 with widgets.errors_as_messages():
     if view.is_teacher():
         view.invitation()
