@@ -2,7 +2,7 @@
 
 A session has a short code, with which students join, and a teacher's token. Whoever has the token can read everything in the
 session, reveal answers, close and delete it; the database holds only a hash of it. Members are pseudonyms (see `owners`), with
-the nicknames that they choose, or without. Each answer is a transaction of its own, so a server that dies loses none that it has
+the nicknames that they choose, or without. Each answer is committed at once, so a server that dies loses none that it has
 acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 """
 

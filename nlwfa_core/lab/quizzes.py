@@ -48,7 +48,7 @@ class Quiz:
     def tasks(self, when: str) -> tuple[Task, ...]:
         """Make the items with their numbers. Raises RecipeError unless `when` is "before" or "after"."""
         check_one_of("when", when, SEEDS)
-        return tuple(kind.task(SEEDS[when] + number) for number, kind in enumerate(self.items))  # each has strings of its own
+        return tuple(kind.task(SEEDS[when] + number) for number, kind in enumerate(self.items))  # different strings for each
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,7 @@ class EarlyStopping(Generic[M]):
     """
 
     def __init__(self, validation: Sample | None, num_symbols: int, patience: int) -> None:
-        if validation and (validation.num_symbols != num_symbols or not len(validation.words)):
-            raise RecipeError(
-                f"the validation sample must have strings over the training sample's {plural(num_symbols, 'symbol')}; "
-                f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
-            )
+        check_validation(validation, num_symbols)
         self.validation = validation
         self.trie = Trie.of(validation.words, num_symbols) if validation else None
         self.patience = patience
@@ -93,3 +89,12 @@ class EarlyStopping(Generic[M]):
         if self._best.value is None:
             raise ValueError("no model was offered")
         return self._best.value
+
+
+def check_validation(validation: Sample | None, num_symbols: int) -> None:
+    """Raise RecipeError if there is a validation sample that is empty, or that has another number of symbols than `num_symbols`."""
+    if validation and (validation.num_symbols != num_symbols or not len(validation.words)):
+        raise RecipeError(
+            f"the validation sample must have strings over the training sample's {plural(num_symbols, 'symbol')}; "
+            f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
+        )

@@ -27,6 +27,7 @@ from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray
+from .early_stopping import check_validation
 from .names import PSEUDO_COUNT
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
@@ -110,11 +111,7 @@ def fit_pdfa(
     limits.check_at_most("symbols × rank²", train.num_symbols * max_states**2, limits.most("transition_numbers"))
     if not len(train.words):
         raise RecipeError("the sample has no strings: there is no prefix tree whose states could be merged")
-    if validation and (validation.num_symbols != train.num_symbols or not len(validation.words)):
-        raise RecipeError(
-            f"the validation sample must have strings over the training sample's {plural(train.num_symbols, 'symbol')}; "
-            f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
-        )
+    check_validation(validation, train.num_symbols)
     penalties = PENALTIES if training.penalty is None else (training.penalty,)
     min_counts = MIN_COUNTS if training.min_count is None else (training.min_count,)
     if validation is None:

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_one_of, plural
+from ..errors import RecipeError, check_at_least, check_between, check_one_of
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..models.conversion import to_string_probabilities
@@ -29,6 +29,7 @@ from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray
 from ..threads import on_one_thread
+from .early_stopping import check_validation
 from .names import EM_STARTS, PSEUDO_COUNT
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 from .spectral import fit_spectral, truncated_svd, weighted_block
@@ -319,11 +320,7 @@ def fit_pfas(
     limits.check_at_most("symbols × rank²", train.num_symbols * num_states**2, limits.most("transition_numbers"))
     if not len(train.words):
         raise RecipeError("the sample has no strings: EM has nothing to learn from")
-    if validation and (validation.num_symbols != train.num_symbols or not len(validation.words)):
-        raise RecipeError(
-            f"the validation sample must have strings over the training sample's {plural(train.num_symbols, 'symbol')}; "
-            f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
-        )
+    check_validation(validation, train.num_symbols)
     check_cancelled(cancelled)
     tree, held_out = MoveTree(train), MoveTree(validation) if validation else None
     rng = np.random.default_rng(training.seed)
