@@ -244,13 +244,15 @@ def check_type(name: str, value: object, hint: Any) -> None:
     TypeError: seed must be a whole number; got None
     """
     wanted = _classes(hint)
+    if _is_plain(value, wanted):  # the usual case, which has to be fast: records are made in inner loops
+        return
     if isinstance(value, tuple):
         for entries in (get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is tuple):
             if ... not in entries and len(entries) == len(value):
                 for index, (entry, entry_hint) in enumerate(zip(value, entries, strict=True)):
                     check_type(f"{name}[{index}]", entry, entry_hint)
             elif ... not in entries:
-                raise TypeError(f"{name} must be a tuple of {len(entries)} values; got {len(value)}")
+                raise TypeError(f"{name} must be a tuple of {len(entries)} values; got {len(value)} values")
     if wanted and not any(_is_instance(value, kind) for kind in wanted):
         names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
         phrases = [
@@ -271,8 +273,10 @@ def check_entries(name: str, values: object, hint: Any) -> None:
     TypeError: ranks[1] must be a whole number; got '2'
     """
     check_type(name, values, Sequence)
+    wanted = _classes(hint)
     for index, value in enumerate(cast(Sequence[object], values)):
-        check_type(f"{name}[{index}]", value, hint)
+        if not _is_plain(value, wanted):
+            check_type(f"{name}[{index}]", value, hint)
 
 
 @cache
@@ -281,6 +285,7 @@ def _hints(annotated: Any) -> dict[str, Any]:
     return {name: hint for name, hint in get_type_hints(annotated).items() if name != "return" and _classes(hint)}
 
 
+@cache
 def _classes(hint: Any) -> tuple[type, ...]:
     """Return the classes that an annotation allows; none if `isinstance` can't tell."""
     if hint is None:
@@ -292,6 +297,11 @@ def _classes(hint: Any) -> tuple[type, ...]:
     kind = origin or hint
     protocol = getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False)
     return (kind,) if isinstance(kind, type) and kind not in (Any, object) and not protocol else ()
+
+
+def _is_plain(value: object, wanted: tuple[type, ...]) -> bool:
+    """Return whether a value's own class is wanted, and it is not a tuple, whose entries have types of their own."""
+    return type(value) in wanted and type(value) is not tuple
 
 
 def _is_instance(value: object, kind: type) -> bool:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from nlwfa_core.lab.options import ranking
 from nlwfa_core.metrics.scores import RANK_METRICS, SCORE_OF
-from pages.shared import cache, sidebar, widgets
+from pages.shared import cache, score_tables, sidebar, widgets
 from pages.views import compare as view
 
 recipe = sidebar.page_recipe(
@@ -23,7 +23,7 @@ with widgets.errors_as_messages():
     grid = view.possible(recipe, sweep)
 outcomes = view.train(grid)
 if not outcomes:
-    widgets.score_table(references, "compare.references")
+    score_tables.score_table(references, "compare.references")
     st.stop()
 with widgets.errors_as_messages():
     view.curves(recipe, sweep, outcomes)
@@ -51,15 +51,17 @@ with verdict:
 st.subheader("Two models on the same test strings", anchor=False)
 view.pair(recipe, named, by)
 
-st.subheader("One model, several perplexities", anchor=False)
-st.markdown("An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities.")
-model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
-if cache.result(model_recipe) is not None:
-    widgets.draw_table(
-        cache.conventions(model_recipe),
-        "compare.conventions",
-        "Perplexity of one model by each convention",
-        {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
-        row_height=106,  # above 64, text wraps; the longest source has five lines
-        height="content",
+with st.expander("Why programs print different perplexities", icon=":material/calculate:", key="compare.perplexities"):
+    st.markdown(
+        "An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities."
     )
+    model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
+    if cache.result(model_recipe) is not None:
+        widgets.draw_table(
+            cache.conventions(model_recipe),
+            "compare.conventions",
+            "Perplexity of one model by each convention",
+            {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
+            row_height=106,  # above 64, text wraps; the longest source has five lines
+            height="content",
+        )

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.shared import sidebar
-from pages.shared.server import ASSETS
 from pages.views import start as view
 
 sidebar.page_recipe(
@@ -13,15 +12,14 @@ sidebar.page_recipe(
     "and reads the automaton's states off the factors. **NL-WFA** (Li, Rabusseau, Precup 2018) replaces each linear map by a "
     "small neural network. This lab runs both on the same strings and shows each step, and it shows where each model fails.",
 )
-st.image(
-    ASSETS / "overview.svg", width="stretch", alt="Strings are counted into a Hankel matrix, factorised into states, and scored"
-)
+view.way_in()
 view.resume()
+view.picture()
 st.subheader("Lessons", anchor=False)
 view.lesson_cards()
 st.subheader("Or begin with an experiment", anchor=False)
 view.presets()
 st.caption(
-    "All settings are in the sidebar, and the address in your browser records them: *Share* makes a link, and anyone "
-    "who opens it here sees the same numbers."
+    "All settings are at the left of the other pages, and the address in your browser records them: *Share* makes a link, and "
+    "anyone who opens it here sees the same numbers."
 )

@@ -6,7 +6,8 @@ from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.pairs import COVERS, interval_sentence
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LBFGS_DEPENDENT, LEARNERS
-from pages.shared import cache, sidebar, training, widgets
+from nlwfa_core.metrics.tables import format_score
+from pages.shared import cache, score_tables, sidebar, training, widgets
 from pages.views import train as view
 
 recipe = sidebar.page_recipe("Train", "From the Hankel matrix to an automaton.")
@@ -38,10 +39,10 @@ if result.report.logs:
         st.caption(LBFGS_DEPENDENT)
 radius = None if kind.networks else result.report.spectral_radius
 if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
-    st.caption(f"The sum of all weights converges (spectral radius of ΣA {tables.format_score(radius)} < 1).")
+    st.caption(f"The sum of all weights converges (spectral radius of ΣA {format_score(radius)} < 1).")
 
 st.subheader("On the test strings", anchor=False)
-widgets.score_table({name: result.scores} | references, "train.scores")
+score_tables.score_table({name: result.scores} | references, "train.scores")
 st.caption(tables.time_sentence(result.seconds))
 
 st.subheader("All four learners on the same split", anchor=False)
@@ -51,5 +52,5 @@ results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
 if len(results) > 1:
     widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
     scores = {learner: entry.scores for learner, entry in results.items()}
-    widgets.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})
+    score_tables.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})
     st.caption(interval_sentence({learner: cache.score_intervals(entry.recipe) for learner, entry in results.items()}), help=COVERS)

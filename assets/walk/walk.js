@@ -347,7 +347,9 @@ class Walk {
     }
     if (!at) return;
     this.token.style.opacity = "";
-    const [x, y] = isLost ? at : [at[0] - 0.85 * radius, at[1] - 0.85 * radius];
+    // At the edge of its state; between several states it is beside them, where it covers none of their numbers.
+    const aside = steps[this.at].nodes.length > 1 ? 2.6 : 0.85;
+    const [x, y] = isLost ? at : [Math.max(at[0] - aside * radius, 14), at[1] - 0.85 * radius];
     this.token.style.transform = `translate(${x}px, ${y}px)`;
     this.token.lastChild.textContent = this.at && this.walk.word[this.at - 1].length < 3 ? this.walk.word[this.at - 1] : "";
     const paper = this.svg.parentElement;

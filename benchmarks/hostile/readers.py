@@ -26,10 +26,9 @@ import numpy as np
 
 from nlwfa_core import limits
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.fields import recipe_code, recipe_of, with_fields
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, recipe_code, recipe_of, with_fields
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.bundles import export_runs, import_runs

@@ -10,9 +10,8 @@ from time import monotonic
 
 import numpy as np
 
-from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.recipe import Recipe, with_fields
 from pages.shared import navigation
 from tests.quick import QUICK
 

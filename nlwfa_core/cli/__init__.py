@@ -1,10 +1,12 @@
 """Define the command line, `nlwfa`.
 
-- `main`: the table of commands; `generate`, `score`, `weights` and `next`.
+- `main`: the table of commands; `generate`, `weights` and `next`.
+- `score`: `score` and `compare`.
+- `history`: lists and exports the runs of a lab's folder.
 - `learn`: `fit` and `select-rank`.
 - `mix`: combines models.
 - `compete`: runs the problems of PAutomaC or SPiCe.
-- `export`: `export` and `sample`, which write files for other programs.
+- `export`: `export`, `import` and `sample`, for files of other programs.
 - `rank`: `rank`, for prefixes and targets of the SPiCe competition.
 - `values`: `fit-values` and `score-values`, for functions of strings that are not probabilities.
 - `lab`: starts the lab.

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import Cancelled, check_one_of
 from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES
-from ..experiment.fields import number_ranges
+from ..experiment.recipe import number_ranges
 from .terminal import Output, Seed, check_writable, log_line, progress_bar, stopped_by_signals
 
 NAMES = ("pautomac", "spice")

@@ -1,4 +1,4 @@
-"""Define the commands that write files for other programs: `export` writes a model as text, `sample` draws strings from a model."""
+"""Define the commands for other programs' files: `export` writes a model as text, `import` reads one, `sample` draws strings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ import typer
 
 from .. import limits
 from ..errors import RecipeError, check_between, check_one_of, plural
-from .terminal import Force, Model, Output, Seed, check_new_file, read_model, write_file
+from .terminal import (
+    Force,
+    Model,
+    Output,
+    Seed,
+    check_new_file,
+    check_new_model,
+    errors_naming,
+    file_name,
+    read_bytes,
+    read_model,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from ..models.sampling import Drawn
@@ -24,6 +36,7 @@ TARGETS = {
     "pautomac": "a PAutomaC model",
     "openfst": "OpenFst's text form",
 }
+SOURCES = ("auto", "json", "openfst", "pautomac")
 OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The file to write; by default the text goes to stdout.")]
 
 
@@ -31,17 +44,21 @@ def export(
     model: Model,
     to: Annotated[str, typer.Option(help="; ".join(f"{name}: {text}" for name, text in TARGETS.items()))],
     out: OutFile = None,
+    symbols: Annotated[Path | None, typer.Option(help="Also write OpenFst's table of symbols to this file.")] = None,
     force: Force = False,
 ) -> Output:
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
-    from ..lab.export.automata import dot, openfst, pautomac, weights_json
+    from ..lab.export.automata import dot, openfst, openfst_symbols, pautomac, weights_json
     from ..models.mixture import Mixture
     from ..models.wfa import WFA
 
     check_one_of("--to", to, TARGETS)
-    if force and out is None:
+    if symbols is not None and to != "openfst":
+        raise RecipeError(f"--symbols has no effect with --to {to}; it needs --to openfst")
+    if force and out is None and symbols is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")
-    check_new_file(out, force)
+    for path in (out, symbols):
+        check_new_file(path, force)
     saved = read_model(model)
     automaton = saved.model
     if not isinstance(automaton, WFA):
@@ -53,7 +70,53 @@ def export(
         text = weights_json(automaton, saved.alphabet)
     else:
         text = (pautomac if to == "pautomac" else openfst)(automaton)
+    if symbols is not None:
+        write_file(symbols, openfst_symbols(saved.alphabet))
     return _written(text, out, f"{plural(automaton.num_states, 'state')}, {plural(automaton.num_symbols, 'symbol')}")
+
+
+def import_model(
+    file: Annotated[Path, typer.Argument(help="An automaton as text: JSON, a PAutomaC model, or an acceptor of OpenFst.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
+    source: Annotated[str, typer.Option("--from", help=f"{', '.join(SOURCES)}; auto looks at the file.")] = "auto",
+    symbols: Annotated[Path | None, typer.Option(help="OpenFst's table of symbols; without it, label n is symbol n − 1.")] = None,
+    labels: Annotated[str, typer.Option(help="Whether OpenFst's arcs have the symbols' numbers or their names.")] = "numbers",
+    semiring: Annotated[str, typer.Option(help="What OpenFst's numbers are: log (−ln of a weight) or real (the weight).")] = "log",
+    force: Force = False,
+) -> Output:
+    """Read an automaton that another program wrote, and save it as a model for all commands."""
+    from ..models.files import SavedModel, save_model
+    from ..sources.exchange import LABELS, SEMIRINGS, automaton_format, read_openfst, read_symbol_table, read_weights_json
+    from ..sources.pautomac import read_pautomac_model
+
+    check_one_of("--from", source, SOURCES)
+    check_one_of("--labels", labels, LABELS)
+    check_one_of("--semiring", semiring, SEMIRINGS)
+    check_new_model(out, force)
+    data = read_bytes(file)
+    with errors_naming(file):
+        kind = (automaton_format(data) or "openfst") if source == "auto" else source
+    if kind != "openfst":
+        for option, is_used in (("symbols", symbols is not None), ("labels", labels != "numbers"), ("semiring", semiring != "log")):
+            if is_used:
+                raise RecipeError(f"--{option} has no effect with a file read as {kind}; it needs openfst")
+    if labels == "names" and symbols is None:
+        raise RecipeError("--labels names needs the table of symbols: --symbols")
+    table = None
+    if symbols is not None:
+        names = read_bytes(symbols)
+        with errors_naming(symbols):
+            table = read_symbol_table(names)
+    with errors_naming(file):
+        if kind == "openfst":
+            model = read_openfst(data, table, semiring, labels)
+        else:
+            model = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
+    alphabet = model.alphabet
+    assert alphabet is not None  # each reader sets it
+    save_model(out, SavedModel(model, alphabet, {"read from": file_name(file), "format": kind}))
+    size = f"{plural(model.num_states, 'state')}, {plural(model.num_symbols, 'symbol')}"
+    return Output(f"read as {kind}: {size}, written to {out}")
 
 
 def sample(

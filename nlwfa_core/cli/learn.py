@@ -13,9 +13,8 @@ import typer
 from .. import limits
 from ..errors import RecipeError, check_one_of, listed
 from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
-from ..experiment.fields import HELP, number_ranges, unmet_conditions, with_fields
 from ..experiment.presets import converged
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import HELP, Recipe, number_ranges, unmet_conditions, with_fields
 from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner, number_of_starts
 from ..metrics.scores import SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
@@ -30,6 +29,7 @@ from .terminal import (
     file_name,
     log_line,
     peak_memory,
+    print_notes,
     progress_bar,
     read_sample,
     read_words,
@@ -102,6 +102,7 @@ def fit(
     check_new_model(out, force)
     started = perf_counter()
     sample, held_out, notes = _read_strings(train, validation, format, max_distinct)
+    print_notes(notes)
     learned, text, fit_notes = _fit_recipe(recipe, (sample, held_out), perf_counter() - started)
     messages = learned.report.messages
     info = {
@@ -110,7 +111,7 @@ def fit(
         "messages": list(messages),
     }
     save_model(out, SavedModel(learned.model, sample.alphabet, info))
-    return Output(f"{text}\nmodel    {out}", (*notes, *fit_notes, *messages))
+    return Output(f"{text}\nmodel    {out}", (*fit_notes, *messages))
 
 
 def _budget(minutes: float | None, max_states: int | None, field_values: Mapping[str, Any]) -> Budget:
@@ -128,6 +129,7 @@ def _fit_best(train: Path, validation: Path | None, budget: Budget, reading: tup
     from ..models.files import SavedModel, save_model
 
     sample, held_out, notes = _read_strings(train, validation, *reading)
+    print_notes(notes)
     with stopped_by_signals() as stop, progress_bar() as report:
         best = search(sample, held_out, budget, stop=stop, report=report, log=log_line)
     info: dict[str, Any] = {
@@ -138,7 +140,7 @@ def _fit_best(train: Path, validation: Path | None, budget: Budget, reading: tup
         "messages": [],
     }
     save_model(out, SavedModel(cast("StoredModel", best.model), sample.alphabet, info))
-    return Output(f"{search_summary(best)}\nmodel    {out}", (*notes, *search_notes(best)))
+    return Output(f"{search_summary(best)}\nmodel    {out}", search_notes(best))
 
 
 def _read_strings(
@@ -232,6 +234,7 @@ def select_rank(
     if (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
         raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
+    check_one_of("metric", metric, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
@@ -240,13 +243,15 @@ def select_rank(
     if fold_seed is not None:
         raise no_effect("--fold-seed", "--validation", "--folds")
     sample, held_out, validation_notes = _with_validation(read, validation, format)
+    print_notes((*read_notes, *validation_notes))
     with progress_bar() as report:
         selection = best_of_ranks(sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report)
-    notes = (*read_notes, *validation_notes, *selection.notes)
     if not as_json:
-        return Output(ranks_summary(learner, selection), notes)
+        return Output(ranks_summary(learner, selection), selection.notes)
     scores = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]
-    return Output(json_text({"learner": learner, "metric": selection.metric, "rank": selection.rank, "scores": scores}), notes)
+    return Output(
+        json_text({"learner": learner, "metric": selection.metric, "rank": selection.rank, "scores": scores}), selection.notes
+    )
 
 
 def _select_by_folds(
@@ -255,10 +260,10 @@ def _select_by_folds(
     """Cross-validate every rank. `read` has the strings and notes on reading them, `folds` the number and the seed of the folds."""
     from ..experiment.cross_validation import cross_validate
 
-    check_one_of("metric", metric, SELECTION_METRICS)
+    print_notes(read[1])
     with progress_bar() as report:
         validated = cross_validate(read[0], recipe, folds[0], ranks=ranks, seed=folds[1], report=report)
-    notes, learner = (*read[1], *dict.fromkeys(validated.notes)), recipe.learning.learner
+    notes, learner = tuple(dict.fromkeys(validated.notes)), recipe.learning.learner
     if not as_json:
         return Output(folds_summary(learner, validated, metric), notes)
     scores = [{"rank": rank, "folds": [asdict(one) for one in by_fold]} for rank, by_fold in validated.scores]

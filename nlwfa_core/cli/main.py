@@ -1,9 +1,8 @@
-"""Define the table of commands, and the commands `generate`, `score`, `weights` and `next`."""
+"""Define the table of commands, and the commands `generate`, `weights` and `next`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,36 +10,21 @@ import typer
 
 from .. import limits
 from ..errors import RecipeError, check_between, plural
-from ..experiment.fields import with_fields
-from ..experiment.recipe import DataRecipe, Recipe
+from ..experiment.recipe import DataRecipe, Recipe, with_fields
 from ..files import __version__
-from ..metrics.intervals import (
-    CONFIDENCE,
-    FEW_RESAMPLES,
-    LEAST_CONFIDENCE,
-    MANY_STRINGS,
-    MAX_RESAMPLES,
-    MOST_CONFIDENCE,
-    NUM_RESAMPLES,
-    default_resamples,
-    intervals,
-    least_resamples,
-    paired_differences,
-    string_scores,
-)
-from ..models.wfa import WFA
-from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading, write_pautomac, write_solution
-from ..sources.recognition import reading_of
+from ..sources.pautomac import write_pautomac, write_solution
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, Words
+from ..strings.words import Words
 from .compete import compete
-from .export import export, sample
+from .export import export, import_model, sample
+from .history import history
 from .lab import lab
 from .learn import fit, select_rank
 from .mix import mix
 from .options import Options, takes_fields
 from .rank import rank
 from .reproduce import reproduce
+from .score import compare, score
 from .sweep import sweep
 from .terminal import (
     STRINGS,
@@ -50,24 +34,12 @@ from .terminal import (
     Model,
     Output,
     check_new_file,
-    errors_naming,
     execute,
-    file_name,
-    read_bytes,
     read_known_words,
     read_model,
     write_file,
 )
-from .text import (
-    against_record,
-    against_summary,
-    intervals_in_words,
-    json_text,
-    next_record,
-    next_summary,
-    score_summary,
-    weight_lines,
-)
+from .text import next_record, next_summary, weight_lines
 from .values import fit_values, score_values
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Learn weighted finite automata from strings.")
@@ -81,6 +53,8 @@ Solution = Annotated[Path | None, typer.Option(help="Also write each string's ex
 
 app.command()(fit)
 app.command("select-rank")(select_rank)
+app.command()(score)
+app.command()(compare)
 app.command()(rank)
 app.command()(mix)
 app.command()(compete)
@@ -89,7 +63,9 @@ app.command()(sweep)
 app.command("fit-values")(fit_values)
 app.command("score-values")(score_values)
 app.command()(export)
+app.command("import")(import_model)
 app.command()(sample)
+app.command()(history)
 app.command()(lab)
 
 
@@ -157,81 +133,6 @@ def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Outp
         write_file(solution, write_solution(source.model.weights(words)))
         lines.append(f"their probabilities written to {solution}")
     return Output("\n".join(lines))
-
-
-@app.command()
-def score(
-    model: Model,
-    test: Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")],
-    solution: Annotated[
-        Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file.")
-    ] = None,
-    true_model: Annotated[
-        Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model file, for next symbols too.")
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(help="The folder of another model to compare with: prints the differences of all scores with intervals."),
-    ] = None,
-    floor: Annotated[float, typer.Option(help="Raise normalised outputs below this number to this number.")] = 0.0,
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            help=f"Resamples of the test strings for the intervals, by default {NUM_RESAMPLES:,} "
-            f"({FEW_RESAMPLES} for more than {MANY_STRINGS:,} strings)."
-        ),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals, such as 0.9 for 90 %.")] = CONFIDENCE,
-    format: Format = "auto",
-    as_json: AsJson = False,
-) -> Output:
-    """Score a model on test strings, with intervals from resamples of these."""
-    from ..experiment.data import file_test_set
-    from ..metrics.diagnostics import diagnostics
-    from ..metrics.scores import evaluate
-
-    check_between("--confidence", confidence, LEAST_CONFIDENCE, MOST_CONFIDENCE)
-    if resamples is not None:
-        reason = f"an interval of {100 * confidence:g} % needs {least_resamples(confidence):,}"
-        check_between("--resamples", resamples, least_resamples(confidence), MAX_RESAMPLES, reason)
-    saved = read_model(model)
-    other = None if against is None else read_model(against)
-    file = read_known_words(test, format, saved.alphabet)
-    notes, values = file.notes, None
-    truth = None if true_model is None else _read_true_model(true_model, saved.alphabet)
-    if solution is not None:
-        data = read_bytes(solution)
-        with errors_naming(solution):
-            values = read_solution(data)
-        notes += (reading_of(file_name(solution), solution_reading(values)),)
-    if truth is not None and true_model is not None:
-        notes += (reading_of(file_name(true_model), model_reading(truth)),)
-    test_set = file_test_set(file, values, truth)
-    scores = evaluate(saved.model, test_set, floor)
-    health = diagnostics(saved.model, scores)
-    own = string_scores(saved.model, test_set, floor)
-    known = intervals(own, resamples, confidence=confidence)
-    meaning = intervals_in_words(confidence, resamples or default_resamples(own))
-    record = asdict(scores) | {"intervals": {field: (interval.low, interval.high) for field, interval in known.items()}}
-    record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
-    text = score_summary(scores, test_set.sample, health, known, meaning)
-    if against is not None and other is not None:
-        theirs = string_scores(other.model, test_set, floor)
-        differences = paired_differences(own, theirs, resamples, confidence=confidence)
-        record["against"] = against_record(str(against), theirs, differences)
-        text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
-    return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
-
-
-def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
-    """Read a PAutomaC model with the alphabet of the scored model. Raises RecipeError if that alphabet is not made of numbers."""
-    if alphabet != Alphabet.numbered(len(alphabet)):
-        raise RecipeError(
-            f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the model's alphabet has {alphabet.summary}"
-        )
-    data = read_bytes(path)
-    with errors_naming(path):
-        return read_pautomac_model(data, alphabet=alphabet)
 
 
 @app.command()

@@ -15,12 +15,11 @@ import typer
 from pydantic.fields import FieldInfo
 
 from ..errors import FieldError, RecipeError, alternatives
-from ..experiment.fields import FIELDS, HELP, PARTS, Condition, flat
 from ..experiment.presets import converged
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import FIELDS, HELP, PARTS, Condition, Recipe, flat
 from .terminal import Output
 
-# Python's name of an option -> the names of the fields that it sets (as in `experiment.fields`).
+# Python's name of an option -> the names of the fields that it sets (as in `experiment.recipe`).
 Options = Mapping[str, tuple[str, ...]]
 MATRIX: Options = {"prefixes": ("num_prefixes",), "suffixes": ("num_suffixes",)}
 NETWORKS: Options = {

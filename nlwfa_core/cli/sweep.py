@@ -14,7 +14,7 @@ from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..metrics.scores import SCORE_OF
 from ..sources.files import FORMATS
 from .sweep_files import check_files, read_sweep
-from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, progress_bar
+from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, print_notes, progress_bar
 
 MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
 
@@ -83,6 +83,7 @@ def sweep(
             return f"failed: {outcome}"
         return f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, {outcome.seconds.get('learning', 0.0):.1f} s"
 
+    print_notes(readings)
     present = [key for key in recipes if folders.has(key)]
     for key in present:
         add_row(key, None)
@@ -104,7 +105,7 @@ def sweep(
     notes = [f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()]
     if len(notes) > MAX_FAILURES_LISTED:
         notes[MAX_FAILURES_LISTED:] = [f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"]
-    return Output(f"{counts}\nwritten to {path}", (*readings, *notes), RUN_FAILED if failures else 0)
+    return Output(f"{counts}\nwritten to {path}", tuple(notes), RUN_FAILED if failures else 0)
 
 
 def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:
@@ -114,10 +115,11 @@ def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:
     lost = num_rows_of_others(path, recipes)
     if lost is None:
         raise RecipeError(
-            f"{path} exists and is not the table of a sweep; rename the sweep's file, or replace the table by --force"
+            f"{path} exists and can't be read as the table of a sweep; the table is named after the sweep's file: rename that, or "
+            f"overwrite {path.name} with --force"
         )
     if lost:
         raise RecipeError(
-            f"{path} has {plural(lost, 'row')} of runs that this sweep does not have; rename the sweep's file, or replace the "
-            "table by --force (the runs themselves stay)"
+            f"{path} has {plural(lost, 'row')} of runs that this sweep does not have; rename the sweep's file, or overwrite the "
+            "table with --force (the runs themselves stay)"
         )

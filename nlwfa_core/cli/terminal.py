@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ import typer
 from pydantic import ValidationError
 
 from .. import limits
-from ..errors import Cancelled, FormatError, MissingExtra, RecipeError, alternatives, did_you_mean, sentence_of
+from ..errors import Cancelled, FormatError, MissingExtra, RecipeError, alternatives, check_one_of, did_you_mean, sentence_of
 from ..files import MAX_JSON_BYTES, from_json, read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
@@ -45,8 +45,20 @@ STRINGS = "PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON 
 Seed = Annotated[int, typer.Option(help="The seed of all random numbers: equal seeds give equal results.")]
 Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens, csv or json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Model = Annotated[Path, typer.Option(help="The folder that `fit` or `fit-values` wrote.")]
+TableForm = Annotated[str | None, typer.Option("--table", help="Print a table: latex (booktabs), markdown, csv or json.")]
+Model = Annotated[Path, typer.Option(help="The folder that `fit` or `fit-values` wrote, or an automaton as JSON or of PAutomaC.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file or model that an earlier command wrote there.")]
+
+
+def table_form(table: str | None, as_json: bool) -> str | None:
+    """Return the form of `write_table` that an option asks for. Raises RecipeError if it is unknown, or --json is there too."""
+    from ..metrics.tables import TABLE_FORMATS
+
+    if table is not None:
+        check_one_of("--table", table, TABLE_FORMATS)
+        if as_json:
+            raise RecipeError(f"--json has no effect with --table {table}; use one of them")
+    return table
 
 
 @dataclass(frozen=True)
@@ -81,8 +93,8 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     Returns
     -------
     int
-        The exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 and one line on stderr for input that
-        can't be used; 130 after Ctrl-C.
+        The exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 for input that can't be used, with
+        the error as the last line on stderr; 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -143,8 +155,13 @@ def _print(output: Output) -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise RecipeError(f"can't write the output: {error.strerror}") from None
-    for note in output.notes:
-        print(_one_line(note), file=sys.stderr)
+    print_notes(output.notes)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr at once: a command that takes long says how it read its files before it computes."""
+    for note in notes:
+        print(_one_line(note), file=sys.stderr, flush=True)
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> int:
@@ -392,8 +409,19 @@ def check_new_file(path: Path | None, force: bool) -> None:
 
 
 def read_model(path: Path) -> SavedModel:
-    """Read a model from its folder, or from the path of a file in it. Raises RecipeError if the folder has no valid model."""
-    from ..models.files import MODEL_FILES, load_model
+    """Read a model from its folder, from the path of a file in it, or from an automaton's file as JSON or of PAutomaC.
+
+    Raises RecipeError if there is no valid model.
+    """
+    from ..models.files import MODEL_FILES, SavedModel, load_model
+    from ..sources.exchange import automaton_format, read_weights_json
+    from ..sources.pautomac import read_pautomac_model
+
+    if path.is_file() and path.name not in MODEL_FILES and (kind := automaton_format(data := read_bytes(path))):
+        with errors_naming(path):
+            automaton = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
+        assert automaton.alphabet is not None  # each reader sets it
+        return SavedModel(automaton, automaton.alphabet, {})
 
     directory = path.parent if path.name in MODEL_FILES else path
     if not (directory / "model.json").is_file():

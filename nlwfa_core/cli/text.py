@@ -16,6 +16,7 @@ from ..learning.names import LEARNERS
 from ..metrics.intervals import Interval, leader
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, SCORES, Scores
+from ..metrics.tables import Numbers
 from ..models.model import SMALLEST_NORMAL, next_distributions
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ..metrics.diagnostics import Diagnostics
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore
+    from ..metrics.tables import Table
     from ..strings.sample import Sample
     from ..strings.words import Alphabet, FloatArray, IntArray, Word
 
@@ -61,6 +63,12 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def aligned(columns: Table) -> str:
+    """Write a table of results for a terminal."""
+    texts = [column.texts if isinstance(column, Numbers) else column for column in columns.values()]
+    return table([tuple(columns), *zip(*texts, strict=True)])
 
 
 def as_text(value: float) -> str:

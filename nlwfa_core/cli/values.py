@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import check_one_of, plural
-from ..experiment.fields import HELP, Condition, unmet_conditions, with_fields
 from ..experiment.presets import converged
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import HELP, Condition, Recipe, unmet_conditions, with_fields
 from ..learning.names import HANKEL_LEARNERS, LEARNERS, VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
 from ..sources.files import read_as
 from ..sources.recognition import reading_of
@@ -26,6 +25,7 @@ from .terminal import (
     check_new_model,
     errors_naming,
     file_name,
+    print_notes,
     progress_bar,
     read_bytes,
     read_model,
@@ -123,6 +123,7 @@ def fit_values(
     }
     check_new_model(out, force)
     read = _read(train)
+    print_notes(read.notes)
     with progress_bar() as report:
         learned = learn(
             read.strings,
@@ -134,7 +135,7 @@ def fit_values(
     messages = learned.report.messages
     info = {"values": options, "training_file": file_name(train), "messages": list(messages)}
     save_model(out, SavedModel(learned.model, read.strings.alphabet, info))
-    return Output(f"{values_summary(read.strings, learned.report)}\nmodel    {out}", (*read.notes, *messages))
+    return Output(f"{values_summary(read.strings, learned.report)}\nmodel    {out}", tuple(messages))
 
 
 def score_values(

@@ -4,9 +4,9 @@ A recipe says everything that a run depends on: where the strings come from, whi
 is learned, and how it is refined. Equal recipes give equal results, so the recipe identifies its run in folders, queues and the
 history.
 
-- `recipe`: the recipe and its four parts, with their defaults, bounds and keys.
+- `recipe`: the recipe and its four parts, with their defaults, bounds and keys; its fields under flat names, for controls,
+  command-line options and lessons; and its short text in a link.
 - `presets`: recipes to start from.
-- `fields`: a recipe's fields under flat names, for controls, command-line options and lessons, and as the short text of a link.
 - `data`: makes training, validation and test strings from a recipe.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.

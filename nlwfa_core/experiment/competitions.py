@@ -405,14 +405,28 @@ def page(results: Sequence[ProblemResult]) -> str:
     parts = [
         "# Records",
         "What `nlwfa compete` reached on the problems of two competitions, beside published figures. Each model was learned and "
-        "chosen from the problem's training strings alone. *Minutes* are the wall time and the processor time of the search.",
+        "chosen from the problem's training strings alone. *Minutes* are the wall time and the processor time of the search. Rows "
+        "may differ in budget and version; problems that are not listed have not been run.",
     ]
     for name, competition in COMPETITIONS.items():
         if own := [one for one in results if one.competition == name]:
-            parts += [f"## {competition.title}", _explanation(name), _problem_table(competition, own), _summary(competition, own)]
+            parts += [
+                f"## {competition.title}",
+                f"{_budgets(own)} {_explanation(name)}",
+                _problem_table(competition, own),
+                _summary(competition, own),
+            ]
     if len(parts) == 2:
         parts.append("There are no results yet.")
     return "\n\n".join(parts) + "\n"
+
+
+def _budgets(results: Sequence[ProblemResult]) -> str:
+    """Say how many problems there are, and what each search could spend."""
+    spent = {(one.minutes * one.budget["threads"] if one.budget["clock"] == "processor" else one.minutes) for one in results}
+    minutes = f"{min(spent):g} to {max(spent):g}" if len(spent) > 1 else f"{min(spent):g}"
+    clocks = " or ".join(sorted({f"{one.budget['clock']} time" for one in results}))
+    return f"{plural(len(results), 'problem')}, each with a budget of {minutes} min of {clocks}."
 
 
 def _explanation(name: str) -> str:
@@ -424,8 +438,9 @@ def _explanation(name: str) -> str:
             "components of a mixture, which is one automaton."
         )
     return (
-        "NDCG5 on the public prefixes: 1 is best. The columns *private* are scores on other prefixes, and don't count for our "
-        "place. A mixture with an n-gram is not an automaton, and its states are those of its other components."
+        "NDCG5 on the public prefixes: 1 is best. *Our n-gram* is a Witten–Bell n-gram whose order was chosen with hindsight, on "
+        "these prefixes. The columns *private* are scores on other prefixes, and don't count for our place. A mixture with an "
+        "n-gram is not an automaton, and its states are those of its other components."
     )
 
 

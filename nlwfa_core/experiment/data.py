@@ -15,9 +15,8 @@ from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.prefixes import read_prefixes, read_targets, targets_of, targets_reading
 from ..sources.registry import SOURCES, Generator
-from ..strings.grouping import distinct
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, FloatArray, Words
+from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .recipe import DataRecipe
 
 # Largest share of a file's strings for validation, and for testing.

@@ -11,8 +11,7 @@ from time import perf_counter
 from ..errors import check_types
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
-from ..hankel.matrix import HankelMatrix, bounded_sample
-from ..hankel.transforms import transformed
+from ..hankel.matrix import HankelMatrix, bounded_sample, transformed
 from ..learning.learners import Fit, FitCache, FitReport, fit, fit_strings
 from ..learning.options import Options, Refinement
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent

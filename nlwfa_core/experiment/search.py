@@ -24,11 +24,11 @@ import numpy as np
 
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_types
-from ..learning.em_training import EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
+from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, Progress, Report, silent
-from ..metrics.scores import SCORE_OF, next_symbol_score
+from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import fit_mixture, mixture
 from ..models.model import LogModel, Model
 from ..models.ngram import NGram
@@ -53,10 +53,12 @@ LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one traini
 NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
 # The search ends when this many trainings of EM in a row have converged without lowering the best loss by this share.
 WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
+# How far the first automaton of merged states may be from the best model so that states are merged in other ways, too.
+MERGING_MARGIN = 0.05
 # How far a short training of networks may be from the best model (as a share of its bits) so that a long one follows.
 NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
 NETWORK_STATES = (10, 20, 50)
-NETWORK_SHARE = 0.1  # of the whole time, for the short training
+NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.3  # of the whole time: for the short training; until the long one, at the latest
 FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100  # networks are not tried with fewer strings than the second number
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # Components of a mixture, and the share by which each must lower the loss.
@@ -363,7 +365,7 @@ class _Search:
             if self.clock.is_over():
                 return
             model = NGram.fit(self.train, order)
-            bits = next_symbol_score(model, self.validation).bits_per_symbol
+            bits = bits_per_symbol(model, self.validation)
             self._add(Candidate("n-gram", model, bits, self.timer() - started, order))
             if bits > previous:
                 return
@@ -386,7 +388,7 @@ class _Search:
                 return
             recipe = Recipe(hankel=hankel_recipe, learning=LearningRecipe(learner="SP", rank=rank))
             model = fit_recipe(recipe, hankel, cache=cache).model
-            bits = next_symbol_score(model, self.validation).bits_per_symbol
+            bits = bits_per_symbol(model, self.validation)
             worse = 0 if bits <= self._best_of("SP") else worse + 1
             self._add(Candidate("SP", model, bits, self.timer() - started, recipe))
             started = self.timer()
@@ -403,7 +405,7 @@ class _Search:
             self.spent["PDFA"] = self.spent.get("PDFA", 0.0) + self.timer() - started
             return
         model = replace(model, alphabet=self.train.alphabet)
-        bits = next_symbol_score(model, self.validation).bits_per_symbol
+        bits = bits_per_symbol(model, self.validation)
         self._add(Candidate("PDFA", model, bits, self.timer() - started, training))
 
     def _most_states(self) -> int:
@@ -425,7 +427,7 @@ class _Search:
         except Cancelled:
             self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
             return
-        bits = next_symbol_score(model, self.validation).bits_per_symbol
+        bits = bits_per_symbol(model, self.validation)
         self._add(Candidate("both.non", model, bits, self.timer() - started, possible))
 
     def _advance(self, training: EMTraining, iterations: int) -> None:
@@ -443,6 +445,9 @@ class _Search:
 
     def _best_of(self, family: str) -> float:
         return min((one.bits for one in self.candidates if one.family == family), default=np.inf)
+
+    def _best_now(self) -> float:
+        return min([one.bits for one in self.candidates] + [one.loss for one in self.trainings])
 
     def run(self) -> SearchResult:
         threads = self.budget.number_of_threads
@@ -497,15 +502,17 @@ class _Search:
         yield "n-gram", self._ngrams, ()
         for statistic in STATISTICS:
             yield "SP", self._spectral, (statistic,)
-        for penalty in PENALTIES:
-            for min_count in MIN_COUNTS:
-                yield "PDFA", self._merged, (PDFATraining(penalty, min_count),)
+        merging = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
+        yield "PDFA", self._merged, (merging[0],)
         most = self._largest_em()
         ladder = sorted({min(k, most) for k in LADDER} - {1} or {1})
         for k in ladder:
             for learner in EM_FAMILIES:
-                if (training := self._new(EMRecipe(learner, k, seed=self.budget.seed))) is not None:
+                if (training := self._new(EMRecipe(learner, k, seed=self.budget.seed, acceleration=ACCELERATION))) is not None:
                     yield training, self._advance, (training, FIRST_ITERATIONS)
+        for other in merging[1:]:
+            if self._best_of("PDFA") <= self._best_now() * (1 + MERGING_MARGIN):
+                yield "PDFA", self._merged, (other,)
         yield from self._short_networks()
 
     def _largest_em(self) -> int:
@@ -543,9 +550,13 @@ class _Search:
             yield "both.non", self._network, (recipe,)
 
     def _long_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a long training of networks, once, if the short one was near the best and there is time."""
+        """Choose a long training of networks, once, if the short one was near the best and there is time.
+
+        What is near the best is known only when EM has converged once; networks wait for that, but not for long.
+        """
         networks = [one for one in self.candidates if one.family == "both.non"]
-        if not networks or self.network is not None:
+        early = not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
+        if not networks or self.network is not None or early:
             return None
         short = self.network = min(networks, key=lambda one: one.bits)
         if short.bits > self.best * (1 + NETWORK_MARGIN):
@@ -581,7 +592,7 @@ class _Search:
         return chosen, self._advance, (chosen, turn)
 
     def _another(self) -> EMTraining | None:
-        """Begin another training near the best: a new seed, another start, or another number of states."""
+        """Begin another training near the best: a new seed, another start, another number of states, or the other learner."""
         tried = [one for one in self.trainings if one.losses]
         if not tried:
             return None
@@ -596,7 +607,9 @@ class _Search:
                 recipe = replace(recipe, num_states=larger)
             elif turn == 2 and best.learner == "PFA":
                 recipe = replace(recipe, start="split")
-            elif turn == 3 and best.num_states > 3:
+            elif turn == 3:
+                recipe = replace(recipe, learner=next(name for name in EM_FAMILIES if name != best.learner))
+            elif turn == 4 and best.num_states > 3:
                 recipe = replace(recipe, num_states=max(2, round(best.num_states / 1.3)))
             if recipe not in kinds and (training := self._new(recipe)) is not None:
                 return training
@@ -685,7 +698,7 @@ class _Search:
             tried.add(key)
             members = [allowed[number] for number in picked]
             model, weights = fit_mixture([one.model for one in members], self.validation)
-            mixed = next_symbol_score(model, self.validation).bits_per_symbol
+            mixed = bits_per_symbol(model, self.validation)
             if mixed < bits:
                 chosen, shares, bits = [one for one, w in zip(members, weights, strict=True) if w > 0], weights[weights > 0], mixed
         return chosen, shares, bits

@@ -61,7 +61,8 @@ class SweepTable:
     recipes : mapping
         Key -> recipe, for every run of the sweep.
     files : callable, optional
-        SHA-256 of an uploaded file -> its bytes. If it is passed, rows have the intervals of their scores.
+        A function SHA-256 of an uploaded file -> its bytes. If it is passed, the test strings are loaded again, and two more
+        columns for each score hold the ends of its confidence interval.
     """
 
     def __init__(self, path: Path, recipes: Mapping[str, Recipe], files: Files | None = None) -> None:

@@ -21,9 +21,8 @@ from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import Scores
 from ..metrics.seeds import Spread, badness
 from ..sources.registry import SOURCES
-from .fields import FIELDS, FLAT_NAMES, PARTS, Condition, unmet_conditions
 from .presets import converged
-from .recipe import Recipe, Record, Seed
+from .recipe import FIELDS, FLAT_NAMES, PARTS, Condition, Recipe, Record, Seed, unmet_conditions
 from .results import Result
 
 MAX_RUNS = 100_000  # of a sweep

@@ -10,10 +10,9 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_fields, check_types
-from ..strings.grouping import distinct
 from ..strings.plain import SampleLike, as_sample
 from ..strings.trie import Trie, frequent_prefixes
-from ..strings.words import Alphabet, IntArray, Words, check_alphabet, check_symbols
+from ..strings.words import Alphabet, IntArray, Words, check_alphabet, check_symbols, distinct
 from .names import check_statistic
 
 

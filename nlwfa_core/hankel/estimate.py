@@ -10,11 +10,10 @@ from scipy import sparse
 
 from .. import limits
 from ..errors import RecipeError, check_types
-from ..strings.grouping import unique_keys
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import IntArray, Words
+from ..strings.words import IntArray, Words, unique_keys
 from .basis import Basis
 from .matrix import HankelMatrix
 from .names import check_statistic

@@ -1,15 +1,16 @@
-"""Define the Hankel matrix over a basis and its p-closure.
+"""Define the Hankel matrix over a basis and its p-closure, and the transforms of its entries before it is factorised.
 
 H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the suffixes S (Li, Rabusseau, Precup
 2018, §2.2 and §4.3). The *statistic* says what f is. The paper's is `string`: the relative frequency of uv as a whole string.
 
 All rows uσ that hold only zeros share one stored row, so that the memory is proportional to the number of other entries.
+`models.reading` undoes a transform in a model's outputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -78,7 +79,7 @@ class HankelMatrix:
     def alphabet(self) -> Alphabet | None:
         """Return the alphabet of the strings, without boundary symbols; None if the basis has none."""
         alphabet = self.basis.alphabet
-        return alphabet and Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks])
+        return Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks]) if alphabet and self.num_marks else alphabet
 
     @property
     def start_row(self) -> int:
@@ -189,3 +190,31 @@ def exact_hankel(
     index = {word: row for row, word in enumerate(rows)}
     shifted = np.array([index[word] for word in shifted_words], dtype=np.int32).reshape(-1, basis.num_symbols)
     return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic, bounded)
+
+
+def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
+    """Transform the entries of H.
+
+    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 do so; the squared error is then related to the
+    Hellinger distance between distributions.) "row" divides each row by the frequency of its prefix, which is in the λ-column if
+    there are boundary symbols, and otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
+    occurs has the weight 0.
+
+    Raises
+    ------
+    RecipeError
+        If the transform is unknown, or is not "none" and H has negative entries.
+    """
+    check_one_of("transform", transform, TRANSFORMS)
+    if transform == "none":
+        return hankel
+    if hankel.matrix.data.min(initial=0) < 0:
+        raise RecipeError(f"transform must be 'none', because H has negative entries; got {transform!r}")
+    if transform == "sqrt":
+        return replace(hankel, matrix=hankel.matrix.sqrt(), transform=transform)
+    seen = hankel.matrix[:, [0]].toarray() if hankel.bounded else hankel.matrix.sum(axis=1)
+    weights = np.asarray(seen, dtype=np.float64).ravel()
+    inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
+    return replace(
+        hankel, matrix=sparse.csr_array(sparse.diags_array(inverse) @ hankel.matrix), transform=transform, row_weights=weights
+    )

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import RecipeError, check_types
-from ..strings.grouping import distinct
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, FloatArray, Words, check_symbols, smallest
+from ..strings.words import Alphabet, FloatArray, Words, check_symbols, distinct, smallest
 from .basis import Basis, select_basis
 from .estimate import estimate_hankel
 from .matrix import HankelMatrix

@@ -12,7 +12,7 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)
 
 
 class Pace:
-    """Measures the speed of the current stage, without the time during which the run was held, and estimates when it ends.
+    """Measures how fast the current stage of a run advances, pauses not counted, and estimates when this stage ends.
 
     >>> pace = Pace()
     >>> for step in range(11):

@@ -19,8 +19,7 @@ from typing import Any, Self
 
 from .. import limits
 from ..errors import RecipeError
-from ..experiment.fields import check_allowed
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import Recipe, check_allowed
 from ..experiment.results import Result
 from ..history.recorder import Recorder
 from .folders import RunFolders

@@ -50,7 +50,7 @@ Group = dict[str, str]
 
 @dataclass(frozen=True)
 class Swept:
-    """Holds the outcome of a sweep.
+    """Holds the outcome of a sweep. Runs that are in none of the three attributes were not started, because the time was over.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Swept:
     new : tuple of str
         The keys of runs that were done in this call.
     failed : mapping
-        Key -> the reason why the run failed. A run in none of these three was not started, because the time was over.
+        Key -> the reason why the run failed.
     """
 
     present: tuple[str, ...]

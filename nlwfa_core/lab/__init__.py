@@ -10,6 +10,7 @@ In reading order:
 - `lens`: a Hankel matrix, its approximations and its singular values, encoded for the browser's components.
 - `layout`, `walk`: an automaton's graph, placed from left to right, and the walk of a string through it.
 - `panels`: H, Ĥ and H − Ĥ side by side, with the factors from which the browser computes Ĥ.
+- `story`: spectral learning on a sample in five scenes, from its strings to a prediction.
 - `figures`: Plotly figures and ECharts options.
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by hand.
 - `svg`, `export`: charts without a plotting library; programs, notebooks, reports and model files to download.
@@ -17,6 +18,7 @@ In reading order:
 - `tasks`: the bank of tasks, with fresh numbers from a seed.
 - `build`: automata that a person draws: tables and mistakes, what they are, challenges, learning them back, files.
 - `quizzes`: quizzes before and after a lesson, and the normalised gain; `class_board`: what a class has answered.
+- `markdown`: the form of the Markdown files that lessons, tasks, quizzes and automata to build are.
 - `lessons`, `shipped`: a reader of the lessons' Markdown files; training of the results that are shipped with the lab.
 - `teaching`: the plan for a class, step by step.
 - `glossary`: the field's terms, and those that a text uses.

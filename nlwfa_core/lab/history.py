@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,9 +18,9 @@ from ..files import SHA256, file_label
 from ..history.listing import NEWEST
 from ..history.runs import REASONS, STATE_WORDS, Run
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
-from ..metrics.scores import MAIN_SCORES, SCORE_OF, Scores, names_today
+from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Scores, names_today
+from ..metrics.tables import Numbers, Table, format_score
 from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
-from .tables import Numbers, Table, format_score
 
 MAX_DIFFERENCES = 3  # differing options that are listed beside a run's name
 SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
@@ -115,6 +116,26 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     if any(reasons := [reason(run) for run in runs]):
         table["why"] = reasons
     return {name: column for name, column in table.items() if name != "tags" or any(run.tags for run in runs)}
+
+
+def export_table(runs: Sequence[Run]) -> Table:
+    """Make a table with a row for each run for other programs: key, labels, the main options, seconds, and every score.
+
+    Titles are the names of fields. Moments are ISO 8601 in UTC.
+    """
+    table: Table = {name: [getattr(run, name) for run in runs] for name in ("key", "state", "name")}
+    table["tags"] = [", ".join(run.tags) for run in runs]
+    table |= {name: [getattr(run, name) for run in runs] for name in ("source", "learner")}
+    for name in ("rank", "num_strings", "seed"):
+        table[name] = Numbers.of((getattr(run, name), f"{getattr(run, name)}") for run in runs)
+    recipes = [options(recipe) if (recipe := recipe_of(run)) is not None else {} for run in runs]
+    table |= {name: [values.get(name, "") for values in recipes] for name in ("statistic", "transform")}
+    table["submitted"] = [datetime.fromtimestamp(run.submitted, UTC).isoformat(timespec="seconds") for run in runs]
+    table["version"] = [run.version for run in runs]
+    table["seconds"] = Numbers.written(map(total_seconds, runs), _format_duration)
+    for kind in SCORES:
+        table[kind.field] = Numbers.written((score(run, kind.field) for run in runs), partial(format_score, form=kind.form))
+    return table
 
 
 def _differences(runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: Mapping[str, str]) -> list[str]:

@@ -23,6 +23,7 @@ from scipy import sparse
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
 from ..learning.spectral import TruncatedSVD, weighted_block
+from ..metrics.tables import SUPERSCRIPTS
 from ..models.files import LearnedModel
 from ..strings.words import Alphabet, FloatArray, Word, Words
 from .palette import ACCENT, BLUES, MARK, MUTED, REDS
@@ -39,7 +40,6 @@ ROUNDING = 1e-14  # singular values below this share of the largest are rounding
 MOST_TICKS = 6
 LAYERS = ("H", "Ĥ", "H − Ĥ")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 # The matrix and its approximations
@@ -449,4 +449,4 @@ def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
 
 
 def _power(power: int) -> str:
-    return {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")
+    return {0: "1", 1: "10"}.get(power, f"10{str(power).translate(SUPERSCRIPTS)}")

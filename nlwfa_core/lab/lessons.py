@@ -4,7 +4,7 @@ A file begins with a heading between two lines of `---`: title, minutes and summ
 lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
 `recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question with its answer
 (see `questions`). The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
-A teacher finds all of this explained in docs/lessons.md.
+A teacher finds all of this explained in docs/lessons.md. Links to a lesson are made in `pages.shared.share_link`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..errors import FormatError, RecipeError
-from ..experiment.fields import FIELDS, with_fields
 from ..experiment.presets import PRESETS
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import FIELDS, Recipe, with_fields
+from .markdown import Section, named_values, read_folder, read_heading, read_parts
 from .questions import Question, read_question
 
 START = PRESETS["first-steps"][1]
@@ -103,6 +104,12 @@ class Lesson:
     strings: bytes
     steps: tuple[Step, ...]
 
+    @cached_property
+    def emphasised(self) -> frozenset[str]:
+        """What the steps' texts, questions and answers emphasise in Markdown, such as "KL" in "the column *KL*"."""
+        texts = [text for step in self.steps for text in (step.text, repr(step.question))]
+        return frozenset(word for text in texts for word in re.findall(r"\*([^*\s](?:[^*]{0,18}[^*\s])?)\*", text))
+
 
 def read_lessons(folder: Path) -> dict[str, Lesson]:
     """Read all lessons of a folder: name -> lesson, in the order of the file names.
@@ -114,14 +121,7 @@ def read_lessons(folder: Path) -> dict[str, Lesson]:
     RecipeError
         If a file has an error; the message names the file and the line.
     """
-    lessons = {}
-    for path in sorted(folder.glob("*.md")):
-        name = path.stem.split("-", 1)[1] if path.stem[0].isdigit() else path.stem
-        try:
-            lessons[name] = read_lesson(name, path.read_text(encoding="utf-8"))
-        except RecipeError as error:
-            raise RecipeError(f"{path.name}: {error}") from None
-    return lessons
+    return read_folder(folder, lambda name, text: [(name, read_lesson(name, text), 1)])
 
 
 def read_lesson(name: str, text: str) -> Lesson:
@@ -132,11 +132,8 @@ def read_lesson(name: str, text: str) -> Lesson:
     FormatError
         If the text has an error; it contains the number of the line.
     """
-    lines = text.split("\n")
-    if lines[0].strip() != "---" or "---" not in lines[1:]:
-        raise FormatError("a lesson must begin with its heading, between two lines of ---", 1)
-    end = lines.index("---", 1)
-    heading = {key: value for _, key, value in _pairs(lines[1:end], 2, HEADING)}
+    section = read_heading(text, "a lesson")
+    heading = {key: value for _, key, value in named_values(section, HEADING)}
     if missing := [key for key in HEADING[:3] if not heading.get(key)]:
         raise FormatError(f"the heading has no {missing[0]}", 1)
     if not re.fullmatch("[0-9]{1,3}", heading["minutes"]):
@@ -148,22 +145,17 @@ def read_lesson(name: str, text: str) -> Lesson:
     if base and strings:
         upload = {"source": "upload", "upload": hashlib.sha256(strings).hexdigest()}
         base = base.changed(data=base.data.changed(**upload, upload_test=upload["upload"]))
-    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
-    if not starts:
-        raise FormatError("a lesson needs at least one step: a line that begins with ##", end + 1)
-    if stray := [index for index in range(end + 1, starts[0]) if lines[index].strip()]:
-        raise FormatError("there is text before the first step", stray[0] + 1)
     steps: list[Step] = []
-    for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
-        steps.append(_step(lines[start:stop], start + 1, base, steps[-1].recipe if steps else base))
+    for part in read_parts(text, section, "a lesson", "step"):
+        steps.append(_step(part, base, steps[-1].recipe if steps else base))
     return Lesson(name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps))
 
 
-def _step(lines: list[str], first: int, base: Recipe | None, before: Recipe | None) -> Step:
-    blank = next((index for index, line in enumerate(lines) if not line.strip()), len(lines))
+def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
+    first, body = part.first, part.body.lines
     values: dict[str, str] = {}
     actions, models, recipe = [], [], None
-    for line, key, value in _pairs(lines[1:blank], first + 1, STEP):
+    for line, key, value in named_values(part.values, STEP):
         if key == "do":
             label, _, fields = value.partition("|")
             after = _set(base or START, fields, line)
@@ -181,26 +173,17 @@ def _step(lines: list[str], first: int, base: Recipe | None, before: Recipe | No
         raise FormatError("a step needs a page", first)
     if unknown := [name for name in show if name not in FIELDS]:
         raise FormatError(f"show: {unknown[0]!r} is not a control", first)
-    body = lines[blank:]
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) > 1:
-        raise FormatError("a step can ask only one question", first + blank + questions[1])
+        raise FormatError("a step can ask only one question", part.body.first + questions[1])
     cut = questions[0] if questions else len(body)
-    question = read_question(body[cut:], first + blank + cut) if questions else None
+    question = read_question(body[cut:], part.body.first + cut) if questions else None
     text = "\n".join(body[:cut]).strip()
     if not text:
         raise FormatError("a step needs text", first)
     recipe = recipe or (actions[0].recipe if actions else before)
     look = tuple(values.get("look", "").replace(",", " ").split())
-    return Step(lines[0][3:].strip(), pages, text, show, tuple(actions), tuple(models), recipe, look, question)
-
-
-def _pairs(lines: list[str], first: int, allowed: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
-    for line, text in enumerate(lines, first):
-        key, colon, value = text.partition(":")
-        if not colon or key.strip() not in allowed:
-            raise FormatError(f"expected one of these words, followed by a colon: {', '.join(allowed)}; got {text!r}", line)
-        yield line, key.strip(), value.strip()
+    return Step(part.title, pages, text, show, tuple(actions), tuple(models), recipe, look, question)
 
 
 def _fields(text: str, line: int) -> dict[str, str]:

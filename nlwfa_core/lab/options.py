@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from ..experiment.fields import FLAT_NAMES, ignored_fields
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import FLAT_NAMES, Recipe, ignored_fields
 from ..experiment.sweeps import Outcome
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..metrics.seeds import badness
+from ..metrics.tables import Column, Numbers, Table, format_score
 from ..sources.registry import SOURCES
-from .tables import Column, Numbers, Table, format_score, score_column
+from .tables import score_column
 
-# Name of a field of a recipe, as in `experiment.fields`, or "bounded" -> the option's label on pages, in tables and in reports.
+# Name of a field of a recipe, as in `experiment.recipe`, or "bounded" -> the option's label on pages, in tables and in reports.
 LABELS = {
     "source": "source",
     "num_strings": "training strings",

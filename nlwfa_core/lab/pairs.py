@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leader, paired_differences
 from ..metrics.scores import SCORE_OF, SCORES, Scores
-from .tables import Numbers, Table, format_score
+from ..metrics.tables import Numbers, Table, format_score
 
 # If a stored score differs by more than this from the same score computed now, it belongs to another test set.
 SAME_SCORE = 1e-6
@@ -21,12 +21,14 @@ COVERS = (
 )
 CAPTION = (
     f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings, the same for both models. Level: the interval holds 0, "
-    "so these test strings do not tell which model is better. Other training strings or another seed may change more than this."
+    "so these test strings do not tell which model is better. The p value is the level at which 0 leaves the interval; it is not "
+    "corrected for the number of scores. Other training strings or another seed may change more than this."
 )
 
 
 def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScores]) -> Table:
-    """Make a table with a row for each score: both models' values, their difference, its 95 % interval, and which model is ahead.
+    """Make a table with a row for each score: both models' values, their difference with its 95 % interval and p value, and
+    which model is ahead.
 
     Raises
     ------
@@ -44,9 +46,54 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
         (gap.estimate, _signed(gap.estimate, score.form)) for gap, score in zip(gaps, fields, strict=True)
     )
     table["95 % interval"] = [interval_text(gap, score.form, signed=True) for gap, score in zip(gaps, fields, strict=True)]
+    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
     leaders = {"first": names[0], "second": names[1], "level": "level"}
     table["ahead"] = [leaders[leader(score.field, gap)] for gap, score in zip(gaps, fields, strict=True)]
     return table
+
+
+def compared_table(
+    models: tuple[Mapping[str, Interval], Mapping[str, Interval]], differences: Mapping[str, Interval], together: bool
+) -> Table:
+    """Make a table of two models, A and B: each score with its interval, the difference A − B with interval and p value.
+
+    Parameters
+    ----------
+    models : pair of mappings
+        Field of `Scores` -> interval, of each model.
+    differences : mapping
+        From `paired_differences`.
+    together : bool
+        Whether an interval stands in brackets behind its number; otherwise its ends have columns of their own.
+    """
+    fields = [score for score in SCORES if score.field in differences]
+    table: Table = {"score": [score.column for score in fields]}
+    for name, known in zip(("A", "B", "A − B"), (*models, differences), strict=True):
+        write = _signed if name == "A − B" else format_score
+        if together:
+            table[name] = Numbers.of(
+                (one.estimate, f"{write(one.estimate, score.form)} [{write(one.low, score.form)}, {write(one.high, score.form)}]")
+                for score in fields
+                for one in (known[score.field],)
+            )
+            continue
+        for title, end in ((name, "estimate"), (f"{name} from", "low"), (f"{name} to", "high")):
+            values = [getattr(known[score.field], end) for score in fields]
+            table[title] = Numbers.of((value, write(value, score.form)) for value, score in zip(values, fields, strict=True))
+    gaps = [differences[score.field] for score in fields]
+    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
+    words = {"first": "A", "second": "B", "level": "level"}
+    table["ahead"] = [words[leader(score.field, gap)] for score, gap in zip(fields, gaps, strict=True)]
+    return table
+
+
+def p_value_text(value: float) -> str:
+    """Write a p value with two significant digits.
+
+    >>> p_value_text(0.0312), p_value_text(0.001), p_value_text(1.0), p_value_text(math.nan)
+    ('0.031', '0.0010', '1.0', 'undefined')
+    """
+    return format_score(value, "#.2g")
 
 
 def lead_sentence(names: tuple[str, str], scores: tuple[float, float], difference: Interval, field: str = "wer") -> str:

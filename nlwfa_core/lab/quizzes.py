@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import FormatError, RecipeError, check_between, check_one_of, did_you_mean
 from ..history.classes import Answer
 from ..metrics.intervals import CONFIDENCE, NUM_RESAMPLES, Interval, resamples
+from .markdown import read_folder
 from .tasks.bank import Kind, Task, read_kinds
 
 BEFORE, AFTER = "before", "after"
@@ -99,14 +100,7 @@ def read_quizzes(folder: Path, bank: Mapping[str, Kind]) -> dict[str, Quiz]:
     RecipeError
         If a file has an error; the message names the file.
     """
-    quizzes = {}
-    for path in sorted(folder.glob("*.md")):
-        name = path.stem.split("-", 1)[1] if path.stem[0].isdigit() else path.stem
-        try:
-            quizzes[name] = read_quiz(name, path.read_text(encoding="utf-8"), bank)
-        except RecipeError as error:
-            raise RecipeError(f"{path.name}: {error}") from None
-    return quizzes
+    return read_folder(folder, lambda name, text: [(name, read_quiz(name, text, bank), 1)])
 
 
 def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:

@@ -1,8 +1,7 @@
 """Turn numbers into the text of tables, captions and warnings: weights, scores, trajectories, drawn strings, perplexities.
 
-`format_score` writes a number in the same way on every page; titles and units of scores come from `metrics.scores.SCORES`, and
-diagnostics are written by `metrics.diagnostics`. A table maps titles to columns: `Numbers`, which sort by value and are exported
-with all digits, or text. Tables of runs are in `options` and `history`.
+`metrics.tables` defines what a table is, and writes it as LaTeX, Markdown, CSV or JSON; titles and units of scores come from
+`metrics.scores.SCORES`, and diagnostics are written by `metrics.diagnostics`. Tables of runs are in `options` and `history`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Self
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -22,8 +20,9 @@ from ..experiment.results import Result
 from ..experiment.sweeps import Grid, Point
 from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
-from ..metrics.scores import SCORE_OF, SCORES, Score, Scores
+from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
+from ..metrics.tables import Numbers, Table, format_score, format_significant
 from ..models.files import LearnedModel
 from ..models.model import LogModel, Model, scaled_next_scores
 from ..models.ngram import NGram
@@ -35,65 +34,14 @@ from ..strings.words import Alphabet, FloatArray, Word, Words
 from .states import prefix_states
 from .strings import prefixes_of, word_labels
 
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """A column of numbers: a table sorts by and exports `values`, and shows `texts`.
-
-    Attributes
-    ----------
-    values : tuple of (float or None)
-        A missing number is None; an undefined one is nan.
-    texts : tuple of str
-        One for each value.
-    """
-
-    values: tuple[float | None, ...]
-    texts: tuple[str, ...]
-
-    @classmethod
-    def written(cls, values: Iterable[float | None], write: Callable[[float | None], str]) -> Self:
-        """Make a column of values whose texts are made by the function `write`.
-
-        >>> Numbers.written([0.5, None], format_score).texts
-        ('0.500', '–')
-        """
-        numbers = tuple(values)
-        return cls(numbers, tuple(map(write, numbers)))
-
-    @classmethod
-    def of(cls, cells: Iterable[tuple[float | None, str]]) -> Self:
-        """Make a column from pairs of a value and its text."""
-        pairs = list(cells)
-        return cls(tuple(value for value, _ in pairs), tuple(text for _, text in pairs))
-
-
-Column = Numbers | list[str]
-Table = dict[str, Column]
-
+# A factorisation that took fewer seconds was not computed but reused: some learners share it and differ only in their second step.
+SHARED_SECONDS = 1e-3
 # A sentence for captions below scores.
-BETTER = "Lower is better, except for " + ", ".join(
-    f"{score.short_title} (1 is best)" for score in SCORES if score.higher_is_better
+BETTER = (
+    "Lower is better, except for "
+    + " and ".join(f"“{score.short_title}”" for score in SCORES if score.higher_is_better)
+    + ", of which 1 is best"
 )
-
-
-def format_score(value: float | None, form: str = ".3f") -> str:
-    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, and "–" for None.
-
-    `form` is a Python format specification, as in the field `form` of a `Score`.
-
-    >>> format_score(0.5), format_score(float("inf")), format_score(None), format_score(1234, ",.0f")
-    ('0.500', '∞', '–', '1,234')
-    >>> format_score(0.758, ".0%"), format_score(0.0004, ".0%"), format_score(0.0, ".0%")
-    ('76%', '<1%', '0%')
-    """
-    if value is None:
-        return "–"
-    if math.isnan(value):
-        return "undefined"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
 
 
 def scores_in(rows: Iterable[Scores]) -> tuple[Score, ...]:
@@ -106,22 +54,29 @@ def scores_in(rows: Iterable[Scores]) -> tuple[Score, ...]:
     )
 
 
+def shown_scores(rows: Iterable[Scores], named: Collection[str] = ()) -> tuple[Score, ...]:
+    """Select the scores that a table of these rows shows first: the main ones, and those that say where a model fails.
+
+    Parameters
+    ----------
+    rows : iterable of Scores
+    named : collection of str
+        Short titles of further scores to show, for example because a text beside the table speaks of them.
+    """
+    entries = list(rows)
+    return tuple(
+        score
+        for score in scores_in(entries)
+        if score in MAIN_SCORES
+        or score.field.startswith("prefix_")
+        or score.short_title in named
+        or (score.field.startswith("num_") and any(getattr(entry, score.field) for entry in entries))
+    )
+
+
 def score_column(scores: Iterable[Scores], score: Score) -> Numbers:
     """Make a column of one score, with one number for each `Scores`."""
     return Numbers.written((getattr(entry, score.field) for entry in scores), lambda value: format_score(value, score.form))
-
-
-def format_significant(value: float | None) -> str:
-    """Write a number with four significant digits.
-
-    >>> format_significant(0.123456), format_significant(float("-inf")), format_significant(None)
-    ('0.1235', '−∞', '–')
-    """
-    return format_score(value, ".4g")
-
-
-# A factorisation that took fewer seconds was not computed but reused: some learners share it and differ only in their second step.
-SHARED_SECONDS = 1e-3
 
 
 def as_sentence(text: str) -> str:
@@ -144,7 +99,7 @@ def weight_table(models: Mapping[str, Model], word: Word) -> Table:
         if log > -np.inf:  # too small for a double, but not 0
             cells.append((weight, f"2^{log:.1f}"))
         else:
-            cells.append((weight, format_score(weight, ".6g")))
+            cells.append((weight, format_significant(weight)))
             log = float(np.log2(weight)) if 0 < weight < np.inf else log
         logs.append((log, format_score(log)) if log > -np.inf or weight == 0 else (None, "none"))
     return {"model": list(weights), "f(x)": Numbers.of(cells), "log₂ f(x)": Numbers.of(logs)}
@@ -360,7 +315,7 @@ def drawn_table(draws: Drawn, alphabet: Alphabet) -> Table:
     return {
         "string": [alphabet.decode(word) for word in draws.words],
         "count": Numbers.written(draws.counts.tolist(), lambda number: f"{number}"),
-        "expected": Numbers.written(expected, lambda number: format_score(number, ".2f")),
+        "expected": Numbers.written(expected, format_significant),
         "f(x)": Numbers.written(draws.weights.tolist(), format_significant),
     }
 

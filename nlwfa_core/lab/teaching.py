@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..errors import FormatError, plural
 from .answers import ChoiceKey, Key
 from .lessons import Lesson, Step
+from .markdown import sections
 
 NAMES = ("minutes", "say", "wrong")
 INTRODUCTION = ""  # the name of the note with the sections that belong to no step
@@ -43,17 +44,14 @@ def read_notes(text: str) -> dict[str, Note]:
         With the number of the line that has the error.
     """
     notes, introduction = {}, []
-    lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines) if line.startswith("## ")]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        name = lines[start][3:].strip()
-        body = [line for line in lines[start + 1 : end] if line.strip()]
+    for part in sections(text):
+        name, body = part.title, [line for line in part.lines[1:] if line.strip()]
         if "/" not in name:
-            introduction += ["", f"### {name}", *lines[start + 1 : end]]
+            introduction += ["", f"### {name}", *part.lines[1:]]
             continue
         values = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in body)}
         if tuple(values) != NAMES or not values["minutes"].isdecimal():
-            raise FormatError(f"{name} needs the lines minutes: (a whole number), say: and wrong:", start + 1)
+            raise FormatError(f"{name} needs the lines minutes: (a whole number), say: and wrong:", part.first)
         notes[name] = Note(int(values["minutes"]), values["say"], values["wrong"])
     return {INTRODUCTION: Note(0, "\n".join(introduction).strip(), ""), **notes}
 

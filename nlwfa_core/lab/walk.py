@@ -53,6 +53,9 @@ _NUMBERS = ("nothing", "one", "two", "three", "four", "five", "six", "seven", "e
 # The string, and strings that go deeper
 
 
+TWO_NESTED: Word = (dyck.OPEN, dyck.OPEN, dyck.CLOSE, dyck.CLOSE)
+
+
 def is_bracketed(alphabet: Alphabet) -> bool:
     """Return whether strings are made of [ and ], so that states can be compared with the number of open brackets."""
     return alphabet.symbols == dyck.ALPHABET.symbols
@@ -484,7 +487,11 @@ def spelled(alphabet: Alphabet, word: Word, truth: float | None) -> dict[str, An
 
 
 def stage_payload(data: Data) -> dict[str, Any]:
-    """Make what all drawings share: the ladder, the symbols if they fit on keys, and the colours."""
+    """Return what is the same in the drawings of all models, as values that JSON can hold.
+
+    `ladder`: the strings whose weights are compared, with what they are compared with; `keys`: the symbols, if each can have a
+    button (at most `MAX_KEYS` symbols of one character); `colours`.
+    """
     return {"ladder": ladder_payload(data)} | _surroundings(data.alphabet)
 
 
@@ -503,6 +510,4 @@ def _surroundings(alphabet: Alphabet) -> dict[str, Any]:
 
 def first_word(data: Data) -> Word:
     """Choose the string that walks first: [[]] if strings are made of brackets, otherwise the most frequent of length 3 or more."""
-    if is_bracketed(data.alphabet):
-        return (dyck.OPEN, dyck.OPEN, dyck.CLOSE, dyck.CLOSE)
-    return word_to_follow(data.train)[:MAX_SYMBOLS]
+    return TWO_NESTED if is_bracketed(data.alphabet) else word_to_follow(data.train)[:MAX_SYMBOLS]

@@ -2,6 +2,9 @@
 
 `pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead. The E step is that of `pfa`; an HMM is a PFA whose moves do not depend on
 the symbol. Iterations compute in float32, which takes less than half the time; sums of logarithms are in float64.
+
+Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis 2003) goes further in the direction
+of each M step, by a length that grows as long as the likelihood does. Where the likelihood falls, EM goes on from the last M step.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_at_least, check_one_of
+from ..errors import RecipeError, check_at_least, check_between, check_one_of
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray
@@ -27,6 +30,9 @@ FIRST_SHARE, ITERATIONS_BEFORE_SPLIT = 8, 30
 # the share of iterations since the best one is too large.
 FEWEST_ITERATIONS, TOLERANCE = 40, 6e-4
 PATIENCE, SHARE_WITHOUT_GAIN = 10, 0.15
+# Over-relaxed EM: by what factor the step grows in the search, the longest step, and the largest change of a probability
+# that is continued, as a factor.
+ACCELERATION, LONGEST_STEP, LARGEST_FACTOR = 1.2, 10, 100.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,9 @@ class EMRecipe:
     iterations : int
         Iterations of EM on the training strings without the validation strings.
     iterations_on_all : int
-        Iterations after these on all strings.
+        Iterations after these on all strings; these are plain EM.
+    acceleration : float
+        The factor by which the step of over-relaxed EM grows with each iteration that raised the likelihood; 1 for plain EM.
 
     Raises
     ------
@@ -61,6 +69,7 @@ class EMRecipe:
     pseudo_count: float = PSEUDO_COUNT
     iterations: int = 0
     iterations_on_all: int = 0
+    acceleration: float = 1.0
 
     def __post_init__(self) -> None:
         check_one_of("learner", self.learner, EM_FAMILIES)
@@ -69,6 +78,7 @@ class EMRecipe:
             raise RecipeError(f"EM of an HMM starts at random probabilities only; got the start {self.start!r}")
         for name, least in (("num_states", 1), ("seed", 0), ("pseudo_count", 0), ("iterations", 0), ("iterations_on_all", 0)):
             check_at_least(name, getattr(self, name), least)
+        check_between("acceleration", self.acceleration, 1, LONGEST_STEP)
 
 
 def never_over() -> bool:
@@ -77,15 +87,72 @@ def never_over() -> bool:
 
 
 @dataclass(eq=False)
+class _Course:
+    """The course of EM: the model at hand, and the next step.
+
+    Attributes
+    ----------
+    recipe : EMRecipe
+    result : PFAs
+        The model of the last M step.
+    position : PFAs
+        Where the next E step is: the model of the last M step, or a point beyond it.
+    step : float
+        How many times as far as EM the next iteration goes.
+    log_likelihood : float
+        Of the training strings, at the last position from which EM went on; −∞ if none is known.
+    """
+
+    recipe: EMRecipe
+    result: PFAs
+    position: PFAs
+    step: float = 1.0
+    log_likelihood: float = -np.inf
+
+    def advance(self, tree: MoveTree) -> bool:
+        """Run an iteration. Returns whether there is a new result; there is none if the last step went too far."""
+        expected = tree.expect(self.position)
+        reached = float(expected.log_likelihoods[0])
+        if self.position is not self.result and not reached > self.log_likelihood:
+            self.position, self.step, self.log_likelihood = self.result, 1.0, -np.inf
+            return False
+        self.log_likelihood, before = reached, self.position
+        self.result = self.position = maximised(self.recipe, expected)
+        if self.step > 1:
+            self.position = over_relaxed(before, self.result, self.step)
+        self.step = min(self.step * self.recipe.acceleration, LONGEST_STEP)
+        return True
+
+
+def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
+    """Go further from one model in the direction of another: probabilities in proportion to after · (after / before)^(step − 1).
+
+    With a step of 1, it is the model after the M step. Source: Salakhutdinov, Roweis (2003), "Adaptive overrelaxed bound
+    optimization methods", §3.
+    """
+
+    def beyond(old: FloatArray, new: FloatArray) -> FloatArray:
+        tiny = np.finfo(new.dtype).tiny
+        factors = np.clip(np.maximum(new, tiny) / np.maximum(old, tiny), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+        product: FloatArray = new * factors ** new.dtype.type(step - 1)
+        return product
+
+    names = ("initial", "transitions", "termination")
+    return PFAs.of_counts(*(beyond(getattr(before, name), getattr(after, name)) for name in names))
+
+
+@dataclass(eq=False)
 class EMTraining:
-    """A training: the current model, the best one by the validation strings, and how the loss fell.
+    """A training: the course of EM, the best model by the validation strings, and how the loss fell.
 
     Attributes
     ----------
     recipe : EMRecipe
         Without iterations; `result_recipe` has those of the best model.
-    models, best : PFAs or None
-        The current and the best model; None before the first iteration.
+    course : object or None
+        The current model and the next step; None before the first iteration.
+    best : PFAs or None
+        The best model; None before the first iteration.
     losses : list of float
         The bits per symbol on the validation strings after each iteration.
     seconds : float
@@ -95,7 +162,7 @@ class EMTraining:
     """
 
     recipe: EMRecipe
-    models: PFAs | None = None
+    course: _Course | None = None
     best: PFAs | None = None
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
@@ -149,15 +216,18 @@ class EMTraining:
         """
         tree, held_out = trees
         started = self.timer()
-        if self.models is None:
-            self.models = _single(_start(self.recipe, train, tree, is_over))
+        if self.course is None and (start := _single(_start(self.recipe, train, tree, is_over))) is not None:
+            self.course = _Course(self.recipe, start, start)
         for _ in range(iterations):
-            if self.models is None or self.has_converged or is_over():
+            if self.course is None or self.has_converged or is_over():
                 break
-            self.models = maximised(self.recipe, tree.expect(self.models))
-            loss = float(-held_out.log_likelihoods(self.models)[0] / held_out.num_predictions)
+            if not self.course.advance(tree) and self.losses:
+                self.losses.append(self.losses[-1])
+                continue
+            models = self.course.result
+            loss = float(-held_out.log_likelihoods(models)[0] / held_out.num_predictions)
             if self.best is None or loss < self.loss:
-                self.best = self.models
+                self.best = models
             self.losses.append(loss if np.isfinite(loss) else np.inf)
         self.seconds += self.timer() - started
         return self
@@ -226,8 +296,10 @@ def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) ->
     tree = MoveTree(train)
     models = _single(_start(recipe, train, tree, never_over))
     assert models is not None  # there is no end of time here
+    course = _Course(recipe, models, models)
     for _ in range(recipe.iterations):
-        models = maximised(recipe, tree.expect(models))
+        course.advance(tree)
+    models = course.result
     if everything is not None:
         models, _ = continued(recipe, models, MoveTree(everything))
     return automaton(models, train.alphabet)

@@ -212,7 +212,7 @@ class Epochs:
         self.losses: list[float] = []
         self.lowest: list[float] = []  # of the losses so far
         self.best = Best(self._weights())
-        self.gradient, self.stopped = float("nan"), "epochs"
+        self.stopped = "epochs"
         self.diverged_at: int | None = None
 
     def __call__(self) -> torch.Tensor:
@@ -233,11 +233,11 @@ class Epochs:
             self.diverged_at, self.stopped = epoch, "diverged"
             raise StopTraining
         loss.backward()  # type: ignore[no-untyped-call]
-        for layer in self.layers:  # torch's L-BFGS needs gradients that lie in memory as their tensors do
-            layer.grad = None if layer.grad is None else layer.grad.contiguous()
+        if self.descent.optimizer == "lbfgs":  # torch's L-BFGS needs gradients that lie in memory as their tensors do
+            for layer in self.layers:
+                layer.grad = None if layer.grad is None else layer.grad.contiguous()
         self.losses.append(value)
-        if self.best.offer(value, self._weights):
-            self.gradient = float(sum(layer.grad.square().sum() for layer in self.layers if layer.grad is not None) ** 0.5)
+        self.best.offer(value, self._weights)
         self.lowest.append(self.best.loss)
         self.report(Progress(self.stage, epoch, self.descent.epochs, value, look=self.look))
         if epoch >= self.descent.epochs:
@@ -252,12 +252,16 @@ class Epochs:
     @torch.no_grad()
     def finish(self) -> TrainingLog:
         """Give the layers their best weights, and return the log."""
-        for layer, weight in zip(self.layers, self.best.value, strict=True):
+        weights, gradients = self.best.value
+        for layer, weight in zip(self.layers, weights, strict=True):
             layer.copy_(weight)
-        return TrainingLog(self.stage, np.array(self.losses), self.diverged_at, stopped=self.stopped, gradient=self.gradient)
+        norm = float(sum(gradient.square().sum() for gradient in gradients) ** 0.5) if gradients else float("nan")
+        return TrainingLog(self.stage, np.array(self.losses), self.diverged_at, stopped=self.stopped, gradient=norm)
 
-    def _weights(self) -> list[torch.Tensor]:
-        return [layer.detach().clone() for layer in self.layers]
+    def _weights(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Return copies of the weights, and their gradients, which need no copy: every evaluation makes new ones."""
+        gradients = [layer.grad for layer in self.layers if layer.grad is not None]
+        return [layer.detach().clone() for layer in self.layers], gradients
 
 
 def _adamax(epochs: Epochs, first_step: Callable[[], None] | None) -> None:

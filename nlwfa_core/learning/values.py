@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import RecipeError, check_one_of, check_types, listed
 from ..hankel.basis import Basis
-from ..hankel.transforms import transformed
+from ..hankel.matrix import transformed
 from ..hankel.values import ValuedStrings, observed_hankel, observed_transitions
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA

@@ -6,6 +6,7 @@
 - `scores`: `evaluate`, which computes all scores of a model on a test set, and the titles, units and meanings of the scores.
 - `intervals`: how much scores would change with other test strings, and whether two models differ by more than that.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
+- `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.
 - `seeds`: summaries of scores over several seeds, the choice of the best model, and differences between two models.
 
 `experiment` makes the test strings.

@@ -21,9 +21,10 @@ intervals are too short: docs/method-notes.md has their measured coverage.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -71,11 +72,15 @@ class Interval:
         The score or difference itself, on the test strings or over the seeds. The difference of two infinite scores is 0.
     low, high : float
         The ends of the interval, which includes them. They are ∞ if the score is ∞, and nan if it is nan.
+    p_value : float
+        For a difference from `paired_differences`: the smallest 1 − confidence at which its interval still excludes 0, two-sided.
+        It is the chance of a difference as large as this if the models were level; nan for a score. Equality ignores it.
     """
 
     estimate: float
     low: float
     high: float
+    p_value: float = dataclasses.field(default=math.nan, compare=False, repr=False)
 
     @property
     def level(self) -> bool:
@@ -355,6 +360,10 @@ def paired_differences(
     contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). The
     difference of two infinite scores is 0.
 
+    Each difference has a p value: the level at which 0 leaves the BCa interval (DiCiccio and Efron, *Bootstrap confidence
+    intervals*, Statistical Science 1996, §2). It is at least 2 / (number of resamples + 1), and is not corrected for the number of
+    scores that are compared.
+
     >>> from nlwfa_core import WFA, Alphabet, TestSet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
     >>> scores = string_scores(half, TestSet.empirical(["a", "aa", ""]))
@@ -381,12 +390,10 @@ def paired_differences(
     differences = {}
     for field in one.keys() & other.keys():
         without = _difference(left_out[field], other_left_out[field]) if left_out else None
-        differences[field] = _interval(
-            _difference(one[field], other[field]),
-            float(_difference(own[field], other_own[field])),
-            confidence,
-            _acceleration(without, first.counts),
-        )
+        values, estimate = _difference(one[field], other[field]), float(_difference(own[field], other_own[field]))
+        acceleration = _acceleration(without, first.counts)
+        interval = _interval(values, estimate, confidence, acceleration)
+        differences[field] = replace(interval, p_value=_p_value(values, estimate, acceleration))
     return {field: differences[field] for field in one if field in differences}
 
 
@@ -521,10 +528,33 @@ def _bca_tails(share_below: float, acceleration: float, tail: float, number: int
     """
     if share_below == 0.5 and acceleration == 0:
         return tail, tail
-    normal = NormalDist()
-    bias = normal.inv_cdf(min(max(share_below, 0.5 / number), 1 - 0.5 / number))
+    normal, bias = NormalDist(), _quantile(share_below, number)
     ends = []
     for quantile in (normal.inv_cdf(tail), -normal.inv_cdf(tail)):
         stretched = 1 - acceleration * (bias + quantile)
         ends.append(normal.cdf(bias + (bias + quantile) / stretched) if stretched > 0 else normal.cdf(2 * bias + quantile))
     return ends[0], 1 - ends[1]
+
+
+def _quantile(share: float, number: int) -> float:
+    """Return the normal quantile of a share of resamples, which half a resample keeps away from 0 and 1."""
+    return NormalDist().inv_cdf(min(max(share, 0.5 / number), 1 - 0.5 / number))
+
+
+def _p_value(values: FloatArray, estimate: float, acceleration: float) -> float:
+    """Compute the level at which 0 leaves the BCa interval of resampled differences, shape (num_resamples,).
+
+    It solves equation 14.10 of Efron and Tibshirani for the tail that ends at 0.
+
+    >>> _p_value(np.zeros(99), 0.0, 0.0), round(_p_value(np.linspace(-0.5, 1.5, 1_000), 0.5, 0.0), 3)
+    (1.0, 0.5)
+    """
+    if math.isnan(estimate) or np.isnan(values).any():
+        return math.nan
+    number = len(values)
+    bias, at_zero = (_quantile(float((values < value).mean() + (values == value).mean() / 2), number) for value in (estimate, 0.0))
+    stretched = 1 + acceleration * (at_zero - bias)
+    if stretched <= 0:  # beyond the end of the transformation
+        return 2 / (number + 1)
+    tail = NormalDist().cdf(-abs((at_zero - bias) / stretched - bias))
+    return min(1.0, max(2 * tail, 2 / (number + 1)))

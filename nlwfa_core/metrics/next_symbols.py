@@ -97,6 +97,40 @@ def score_next(
     right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
     right_inner = _followed(inner, trie, begins, ends) / np.maximum(np.count_nonzero(inner, axis=1), 1)
 
+    bits, num_impossible = _total_bits(magnitudes, normaliser, trie, counts)
+    true_gains = None
+    if truth is not None:
+        gains, largest = _true_gains(guesses, truth)
+        true_gains = begins * gains / largest
+    return NextSymbolScore(
+        wer=float(1 - right.sum() / num_predictions),
+        wer_without_end=float(1 - right_inner.sum() / num_symbols) if (num_symbols := num_predictions - num_ends) else float("nan"),
+        share_tied=float(begins[num_likeliest > 1].sum() / num_predictions),
+        bits_per_symbol=bits / num_predictions,
+        num_predictions=num_predictions,
+        num_impossible=num_impossible,
+        num_negative=int((scores < 0).sum()),
+        ndcg5=float(_gains(guesses, trie, begins, ends).sum() / num_predictions),
+        ndcg5_true=None if true_gains is None else float(true_gains.sum() / num_predictions),
+        next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
+    )
+
+
+def total_bits(scores: FloatArray, trie: Trie, counts: IntArray) -> float:
+    """Compute the sum that `NextSymbolScore.bits_per_symbol` is the mean of, without any other score (see `score_next`)."""
+    magnitudes = np.abs(scores)
+    return _total_bits(magnitudes, magnitudes.sum(axis=1), trie, counts)[0]
+
+
+def _total_bits(magnitudes: FloatArray, normaliser: FloatArray, trie: Trie, counts: IntArray) -> tuple[float, int]:
+    """Add up −log₂ of the probabilities of what followed, and count how often that has the score 0.
+
+    Parameters
+    ----------
+    magnitudes, normaliser : arrays, shapes (num_nodes, num_symbols + 1) and (num_nodes,)
+        As in `_Guesses`.
+    """
+    begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
     parents, symbols = trie.parent[1:], trie.symbol[1:]
     followed = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
     total = np.concatenate((normaliser[parents], normaliser))
@@ -109,23 +143,8 @@ def score_next(
     elif impossible.any():
         bits = float("inf")
     else:
-        bits = float(times @ (np.log2(total) - np.log2(followed)) / num_predictions)
-    true_gains = None
-    if truth is not None:
-        gains, largest = _true_gains(guesses, truth)
-        true_gains = begins * gains / largest
-    return NextSymbolScore(
-        wer=float(1 - right.sum() / num_predictions),
-        wer_without_end=float(1 - right_inner.sum() / num_symbols) if (num_symbols := num_predictions - num_ends) else float("nan"),
-        share_tied=float(begins[num_likeliest > 1].sum() / num_predictions),
-        bits_per_symbol=bits,
-        num_predictions=num_predictions,
-        num_impossible=int(times[impossible].sum()),
-        num_negative=int((scores < 0).sum()),
-        ndcg5=float(_gains(guesses, trie, begins, ends).sum() / num_predictions),
-        ndcg5_true=None if true_gains is None else float(true_gains.sum() / num_predictions),
-        next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
-    )
+        bits = float(times @ (np.log2(total) - np.log2(followed)))
+    return bits, int(times[impossible].sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -181,7 +181,7 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
     check_floor(floor)
     check_one_of("convention", convention, CONVENTIONS)
     if convention == "trigram" and substitutes is None:
-        raise RecipeError("the convention trigram needs the words' probabilities under a 3-gram")
+        raise RecipeError("the convention 'trigram' needs substitutes: the probability of each word under a 3-gram")
     if not np.isfinite(outputs).all():
         return np.full(len(outputs), np.nan)
     rule = CONVENTIONS[convention]

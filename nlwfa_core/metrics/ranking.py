@@ -7,7 +7,6 @@ how probable each next symbol was. `next_symbols` scores every prefix of whole s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,14 +15,13 @@ import numpy.typing as npt
 from ..errors import RecipeError, check_at_least, check_fields, check_types
 from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of, scaled_next_scores
 from ..rounding import RELATIVE_ERROR
-from ..strings.trie import Trie
+from ..strings.trie import batches
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, whole_numbers
 from ..threads import on_one_thread
 from .next_symbols import TOP, discounts, highest
 
 END = -1  # the end of the string, in targets and rankings
 NO_SYMBOL = -2  # fills a row of a ranking that has fewer symbols than others
-SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory together: 128 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,27 +196,11 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     own = model_of(model)
     words, num_next = prefixes.in_alphabet(alphabet_of(own), MODELS_ALPHABET), own.num_symbols + 1
     ranking = np.empty((len(words), min(count, num_next)), dtype=np.int64)
-    for rows, trie in _batches(words, own.num_symbols):
+    for rows, trie in batches(words, own.num_symbols):
         nodes, inverse = np.unique(trie.ends, return_inverse=True)
         ranking[rows] = _ranked(scaled_next_scores(own, trie)[0][nodes], ranking.shape[1])[inverse]
     ranking[ranking == own.num_symbols] = END
     return ranking
-
-
-def _batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
-    """Yield the numbers of some words, and their prefix tree, in batches whose scores fit into memory.
-
-    Words with a common prefix stay together.
-    """
-    trie = Trie.of(words, num_symbols)
-    nodes_at_once = max(1, SCORES_AT_ONCE // (num_symbols + 1))
-    if trie.num_nodes <= nodes_at_once:
-        yield np.arange(len(words)), trie
-        return
-    batches = trie.preorder[trie.ends] // nodes_at_once
-    order = np.argsort(batches, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(batches[order])) + 1):
-        yield rows, Trie.of(words.take(rows), num_symbols)
 
 
 def _ranked(scores: FloatArray, count: int) -> IntArray:

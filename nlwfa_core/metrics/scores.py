@@ -30,12 +30,13 @@ from ..models.model import (
 )
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
-from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
 from ..threads import on_one_thread
-from .next_symbols import NextSymbolScore, score_next
+from .next_symbols import NextSymbolScore, score_next, total_bits
 from .perplexity import divergence, magnitudes, pautomac_score, root_mean_square
 from .ranking import Prefixes, prefix_score
+from .tables import Numbers, Table, format_score, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,6 +239,16 @@ def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: Flo
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     trie = Trie.of(test.words, model.num_symbols)
     return score_next(scaled_next_scores(model, trie)[0], trie, test.counts, floor, truth)
+
+
+def bits_per_symbol(model: Model, test: Sample) -> float:
+    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so that many symbols need little memory."""
+    if (alphabet := alphabet_of(model)) is not None:
+        test = test.in_alphabet(alphabet, MODELS_ALPHABET)
+    bits = 0.0
+    for rows, trie in batches(test.words, model.num_symbols):
+        bits += total_bits(scaled_next_scores(model, trie)[0], trie, test.counts[rows])
+    return bits / int(test.counts @ (test.words.lengths + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,6 +511,52 @@ class Scores:
         import pandas as pd
 
         return pd.DataFrame([{**asdict(self), "perplexity": self.perplexity}], index=pd.Index([name], name="model"), dtype=float)
+
+    def to_table(self, name: str = "model") -> Table:
+        """Make a table with a row for each score that is known, for `metrics.tables.write_table`.
+
+        >>> from nlwfa_core.models.ngram import NGram
+        >>> evaluate(NGram.fit(["ab", "b"], 2), ["ab"]).to_table("bigram")["score"][0]
+        'WER (share)'
+
+        Parameters
+        ----------
+        name : str
+            The title of the column of scores.
+        """
+        check_type("name", name, str)
+        known = [score for score in SCORES if getattr(self, score.field) is not None]
+        values = [getattr(self, score.field) for score in known]
+        numbers = Numbers.of((value, format_score(value, score.form)) for value, score in zip(values, known, strict=True))
+        return {"score": [score.column for score in known], name: numbers}
+
+    def to_latex(self, name: str = "model") -> str:
+        """Write the scores as a table in LaTeX, which needs the package booktabs.
+
+        >>> from nlwfa_core.models.ngram import NGram
+        >>> print(evaluate(NGram.fit(["ab", "b"], 2), ["ab"]).to_latex("bigram").splitlines()[8])
+        WER (share) & 0.333 \\\\
+
+        Parameters
+        ----------
+        name : str
+            The title of the column of scores.
+        """
+        return write_table(self.to_table(name), "latex", self._heading)
+
+    def to_markdown(self, name: str = "model") -> str:
+        """Write the scores as a table in Markdown.
+
+        >>> from nlwfa_core.models.ngram import NGram
+        >>> evaluate(NGram.fit(["ab", "b"], 2), ["ab"]).to_markdown("bigram").splitlines()[0]
+        '| score | bigram |'
+
+        Parameters
+        ----------
+        name : str
+            The title of the column of scores.
+        """
+        return write_table(self.to_table(name), "markdown", self._heading)
 
     def _repr_html_(self) -> str:
         rows = "".join(

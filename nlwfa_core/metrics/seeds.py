@@ -25,8 +25,8 @@ class Spread:
     Attributes
     ----------
     mean, sd : float or None
-        The mean and standard deviation of the finite values; None without any. The standard deviation divides by n − 1, so it needs
-        two values.
+        The mean and standard deviation of the finite values; None if there are none. The standard deviation divides by n − 1, so it
+        needs two values.
     count, num_infinite : int
         The number of values, and how many of them are not finite.
     """
@@ -108,7 +108,10 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float
     """
     values, numbers = _scores("scores", scores), _scores("zeros", zeros)
     if not values or len(values) != len(numbers):
-        raise RecipeError(f"a score and a number of zeros are needed for every seed; got {len(values)} and {len(numbers)}")
+        raise RecipeError(
+            f"there must be at least one seed, with a score and a number of zeros each; got {len(values)} scores and "
+            f"{len(numbers)} numbers of zeros"
+        )
     value = mean(values)
     return value if math.isfinite(value) else math.inf, mean(numbers)
 

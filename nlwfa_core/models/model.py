@@ -8,12 +8,13 @@ into probabilities.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from ..errors import check_type
-from ..strings.trie import Trie, chain_log2_weights, chain_weights
+from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
 
 SMALLEST_NORMAL = 2.0**-1022  # smaller float64 numbers have fewer digits
@@ -87,13 +88,17 @@ class ChainModel(ABC):
 
     def weights(self, words: Words) -> FloatArray:
         """Compute P(x) of each word, shape (num_words,)."""
-        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
-        return chain_weights(self.next_scores(trie), trie)
+        return self._by_batch(chain_weights, model_words(words, self.alphabet))
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ P(x), shape (num_words,): finite for strings of any length."""
-        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
-        return chain_log2_weights(self.next_scores(trie), trie)
+        return self._by_batch(chain_log2_weights, model_words(words, self.alphabet))
+
+    def _by_batch(self, weights_of: Callable[[FloatArray, Trie], FloatArray], words: Words) -> FloatArray:
+        weights = np.empty(len(words))
+        for rows, trie in batches(words, self.num_symbols):
+            weights[rows] = weights_of(self.next_scores(trie), trie)
+        return weights
 
 
 def model_of(value: Model | HasModel, name: str = "model") -> Model:

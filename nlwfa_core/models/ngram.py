@@ -10,10 +10,13 @@ from scipy import sparse
 
 from ..errors import RecipeError, check_at_least, check_fields, check_type, check_types
 from ..strings.plain import SampleLike, as_sample
+from ..strings.sample import Sample
 from ..strings.trie import Trie, check_tree
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, check_symbols
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, check_symbols, unique_keys
 from .methods import Methods
 from .model import ChainModel
+
+LARGEST_KEY = 2**62  # below the largest int64
 
 
 @dataclass(frozen=True)
@@ -96,21 +99,11 @@ class NGram(ChainModel, Methods):
         sample = as_sample(sample)
         if not len(sample.words):
             raise RecipeError("the sample has no strings: an n-gram has nothing to count")
-        trie = Trie.of(sample.words, sample.num_symbols)
-        begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
-        histories = Trie.of(_histories(trie, order - 1), sample.num_symbols + 1)
-        # What follows each node's history: each child's symbol, and the end.
-        nodes = np.concatenate((trie.parent[1:], np.arange(trie.num_nodes)))
-        symbols = np.concatenate((trie.symbol[1:], np.full(trie.num_nodes, sample.num_symbols)))
-        counts_after = np.concatenate((begins[1:], ends))
-        observed = counts_after > 0
-        nodes, symbols, counts_after = nodes[observed], symbols[observed], counts_after[observed]
+        windows, totals = _windows(sample, order)
+        histories = Trie.of(_words_of_rows(windows[:, -2::-1] if order > 1 else windows[:, :0]), sample.num_symbols + 1)
         # A history also counts for its shorter, newer parts: for every node on its path.
-        lengths = np.diff(histories.starts)[nodes]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        rows = histories.paths[np.repeat(histories.starts[:-1][nodes], lengths) + within]
-        cells = (np.repeat(counts_after, lengths).astype(np.float64), (rows, np.repeat(symbols, lengths)))
+        lengths = np.diff(histories.starts)
+        cells = (np.repeat(totals, lengths), (histories.paths, np.repeat(windows[:, -1], lengths)))
         counts = sparse.coo_array(cells, shape=(histories.num_nodes, sample.num_symbols + 1)).tocsr()
         return cls(order, histories, counts, sample.alphabet)
 
@@ -139,6 +132,52 @@ def _histories(trie: Trie, length: int) -> Words:
     for _ in range(length):
         columns.append(np.where(nodes > 0, trie.symbol[nodes], np.where(nodes == 0, trie.num_symbols, -1)))
         nodes = np.where(nodes > 0, trie.parent[nodes], -1)
-    table = np.stack(columns, axis=1) if columns else np.empty((trie.num_nodes, 0), dtype=np.int64)
+    return _words_of_rows(np.stack(columns, axis=1) if columns else np.empty((trie.num_nodes, 0), dtype=np.int64))
+
+
+def _words_of_rows(table: IntArray) -> Words:
+    """Make a word of each row of a table, without its entries of −1."""
     filled = table >= 0
     return Words(table[filled], np.concatenate(([0], np.cumsum(filled.sum(axis=1)))).astype(np.int64))
+
+
+def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
+    """Count each symbol, and each end of a string, together with the `order` − 1 symbols before it.
+
+    Returns
+    -------
+    windows : array, shape (num_windows, order)
+        The distinct windows, the oldest symbol first. `num_symbols` stands for the end in the last column, and for the beginning of
+        the string in the others, in which −1 stands for what would be before it.
+    totals : array, shape (num_windows,)
+        How often each window occurs.
+    """
+    num_words, num_codes = len(sample.words), sample.num_symbols + 2
+    lengths, offsets, mark = sample.words.lengths, sample.words.offsets.astype(np.int64), sample.num_symbols + 1
+    # All strings in one row. Before each are order − 2 times 0 (nothing) and the mark of its beginning; after it that of its end.
+    starts = offsets[:-1] + order * np.arange(num_words) + order - 1  # of each string's first symbol
+    row = np.zeros(len(sample.words.symbols) + order * num_words, dtype=np.min_scalar_type(num_codes))
+    if order > 1:
+        row[starts - 1] = mark
+    row[starts + lengths] = mark
+    last = np.ones(len(row), dtype=bool)  # whether a window ends here
+    for distance in range(1, order):
+        last[starts - distance] = False
+    ends = np.flatnonzero(last)
+    last[starts + lengths] = False  # from here on: whether it is a symbol
+    row[last] = sample.words.symbols.astype(row.dtype) + row.dtype.type(1)
+    # A window is a number of `order` digits. Numbers that would be too large are replaced by their ranks.
+    keys, bound = np.zeros(len(row) - order + 1, dtype=np.int64), 1
+    for digit in range(order):
+        if bound * num_codes > LARGEST_KEY:
+            unique, keys = unique_keys(keys, bound)
+            bound = len(unique)
+        keys *= num_codes
+        keys += row[digit : len(row) - order + 1 + digit]
+        bound *= num_codes
+    unique, ranks = unique_keys(keys[ends - order + 1], bound)
+    totals = np.bincount(ranks, weights=np.repeat(sample.counts, lengths + 1), minlength=len(unique)).astype(np.float64)
+    examples = np.empty(len(unique), dtype=np.int64)
+    examples[ranks] = ends
+    windows: IntArray = row[examples[:, None] + np.arange(1 - order, 1)].astype(np.int64) - 1
+    return windows, totals

@@ -58,7 +58,10 @@ class Network(Protocol):
         """Return the last layer of φ', shape (decoder_width, num_outputs): see `NLWFA.output`."""
 
     def outputs(self, states: Array, columns: Array) -> Array:
-        """Compute φ' of each state for some columns of `output`: shape (n, num_columns)."""
+        """Decode states, shape (n, num_states), with some columns of `output` only; shape (n, num_columns).
+
+        `columns`, shape (decoder_width, num_columns), holds the columns themselves and not their indices.
+        """
 
     def side_by_side(self, columns: Iterable[Array], num_rows: int) -> Array:
         """Join columns of shape (num_rows,) into one array of shape (num_rows, num_columns)."""

@@ -228,7 +228,10 @@ class WFA(Methods):
 
     @check_types
     def in_symbols_of(self, other: WFA) -> WFA:
-        """Renumber the symbols by another alphabet. Raises RecipeError unless that has the same symbols."""
+        """Return this automaton with its symbols numbered as in `other`; unchanged if either has no alphabet.
+
+        Raises RecipeError if the two have different symbols.
+        """
         if self.num_symbols != other.num_symbols or (
             self.alphabet and other.alphabet and set(self.alphabet.symbols) != set(other.alphabet.symbols)
         ):

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import product
@@ -30,7 +31,8 @@ from ..experiment.presets import PRESETS
 from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from ..experiment.results import Result, load_result
 from ..files import FileShelf, make_directory, read_capped, write_atomically
-from ..jobs.sweep import run_missing
+from ..jobs.sweep import ATTEMPTS, run_missing
+from ..jobs.worker import died
 from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
 from ..learning.progress import UNFINISHED, Progress, Report, silent
 from ..metrics.ranking import Prefixes
@@ -290,7 +292,10 @@ class RunFile:
             ) from None
 
     def add(self, measured: Measured) -> None:
-        """Store a run in place of an older one with the same fields. The file is replaced as a whole, never left half-written."""
+        """Add a run's row, in place of an older row with the same settings, learner, rank, size and seed, if there is one.
+
+        The file is replaced as a whole, so that it is never left half-written.
+        """
         make_directory(self.path.parent)
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
         buffer = io.StringIO(newline="")
@@ -625,12 +630,23 @@ def _measure_others(
     """Do the runs that do not learn from a recipe: reference lines and squared functions."""
     from joblib import Parallel, delayed
 
-    in_time = (planned for planned in others if deadline is None or monotonic() < deadline)
-    if jobs == 1:
-        yield from (_measure(experiment, planned) for planned in in_time)
-    else:
+    remaining, deaths = list(others), 0
+    while remaining:
+        in_time = (planned for planned in tuple(remaining) if deadline is None or monotonic() < deadline)
+        if jobs == 1:
+            yield from (_measure(experiment, planned) for planned in in_time)
+            return
         parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch=jobs, batch_size=1)
-        yield from parallel(delayed(_measure)(experiment, planned) for planned in in_time)
+        try:
+            for planned, values in parallel(delayed(_measure)(experiment, planned) for planned in in_time):
+                remaining.remove(planned)
+                deaths = 0
+                yield planned, values
+            return
+        except BrokenExecutor:  # a process was killed; joblib then starts others
+            deaths += 1
+            if deaths == ATTEMPTS:
+                raise RunsFailed(died(ATTEMPTS)) from None
 
 
 def _measure(experiment: Experiment, planned: Planned) -> tuple[Planned, Mapping[str, Value]]:

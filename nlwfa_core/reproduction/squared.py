@@ -10,8 +10,7 @@ from itertools import product
 import numpy as np
 
 from ..hankel.basis import Basis
-from ..hankel.matrix import exact_hankel
-from ..hankel.transforms import transformed
+from ..hankel.matrix import exact_hankel, transformed
 from ..learning.learners import fit
 from ..learning.spectral import truncated_svd
 from ..sources.automata import random_automaton

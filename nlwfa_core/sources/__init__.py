@@ -8,6 +8,7 @@
 - `files`: reads strings from the bytes of a file, in any of five formats.
 - `values`: reads CSV files of strings and values.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
+- `exchange`: reads automata from OpenFst's text form and from JSON.
 - `prefixes`: reads and writes prefixes, targets and rankings of the SPiCe competition.
 - `counting`: counts the strings of files that do not fit into memory, with a proven bound on the error.
 

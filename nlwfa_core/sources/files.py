@@ -675,6 +675,7 @@ def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tu
 
 
 def _symbols_of(cell: str, tokens: bool) -> Sequence[str]:
+    """Split a cell into symbols: at white space if `tokens`, otherwise into characters."""
     if cell in ("", LAMBDA):
         return ()
     if tokens and len(cell) > BLOCK_BYTES and (length := num_tokens(cell)) > limits.most("string_length"):

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..errors import FormatError, check_types
 from ..hankel.values import ValuedStrings
-from ..strings.grouping import distinct
-from ..strings.words import Alphabet, FloatArray, Words
+from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .files import CsvCells, bytes_of, clean, encode_cells, finite, new_symbol_notes, quoted
 
 CONSTANTS = ("inf", "infinity", "nan")  # words that are numbers

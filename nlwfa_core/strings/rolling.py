@@ -14,8 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..rounding import candidates, largest_gain, sizes, vanishing
-from .grouping import unique_keys
-from .words import FloatArray, IntArray, Words, check_symbols
+from .words import FloatArray, IntArray, Words, check_symbols, unique_keys
 
 # A function (states (n, num_states), symbol) -> the states after that symbol, (n, num_states).
 Transition = Callable[[FloatArray, int], FloatArray]

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError, check_at_least, check_entries, check_extra, check_type, check_types, plural
-from .grouping import distinct
-from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, smallest, whole_numbers
+from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct, smallest, whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

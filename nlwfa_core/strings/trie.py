@@ -7,6 +7,7 @@ factors, and to compute the state after each distinct prefix only once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,12 +18,12 @@ import numpy.typing as npt
 
 from ..errors import check_type
 from ..rounding import sizes
-from .grouping import by_symbol, unique_keys
 from .rolling import Transition
-from .words import FloatArray, IntArray, Words, check_symbols
+from .words import FloatArray, IntArray, Words, by_symbol, check_symbols, unique_keys
 
 # A tree with at most this many pairs of a node and a symbol finds children in a table (32 MB); a larger tree uses binary search.
 MAX_TABLE_CELLS = 2**22
+SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory together: 128 MB
 
 
 def check_tree(trie: Trie, num_symbols: int) -> None:
@@ -347,6 +348,22 @@ class _Levels:
 def _sums_at(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
     """Sum the counts at each node, shape (num_nodes,). The sums are exact in float64, because they are whole and below 2⁵³."""
     return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)
+
+
+def batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
+    """Yield the numbers of some words, and their prefix tree, in batches whose scores of next symbols fit into memory.
+
+    Words with a common prefix stay together.
+    """
+    trie = Trie.of(words, num_symbols)
+    nodes_at_once = max(1, SCORES_AT_ONCE // (num_symbols + 1))
+    if trie.num_nodes <= nodes_at_once:
+        yield np.arange(len(words)), trie
+        return
+    numbers = trie.preorder[trie.ends] // nodes_at_once
+    order = np.argsort(numbers, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+        yield rows, Trie.of(words.take(rows), num_symbols)
 
 
 def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:

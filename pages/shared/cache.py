@@ -38,7 +38,8 @@ from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.lab.pairs import lead_sentence, run_intervals
 from nlwfa_core.lab.quizzes import Quiz, read_quizzes
-from nlwfa_core.lab.tables import Table, conventions_of
+from nlwfa_core.lab.story import story_payload
+from nlwfa_core.lab.tables import conventions_of
 from nlwfa_core.lab.tasks.bank import Kind, read_bank
 from nlwfa_core.lab.teaching import Note, read_notes
 from nlwfa_core.learning.names import LEARNERS
@@ -46,6 +47,7 @@ from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_b
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.metrics.intervals import Interval, StringScores, paired_differences, string_scores
 from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.metrics.tables import Table
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.words import Words
 from pages.shared.server import ASSETS, SHIPPED, home, trim_later, trim_memory
@@ -284,6 +286,12 @@ def grouped_graph(recipe: Recipe, number: int) -> walk.Graph:
 def prefixes(recipe: DataRecipe, number: int) -> Words:
     """Find the most frequent prefixes of the training strings, for any statistic of the Hankel matrix."""
     return select_basis(data(recipe).train, number, 1).prefixes
+
+
+@st.cache_data(max_entries=32, show_spinner="Reading the strings…", hash_funcs=KEYED)
+def story(recipe: DataRecipe) -> dict[str, Any]:
+    """Make the payload of the story of a recipe's training strings. Raises RecipeError if they have none."""
+    return {"id": recipe.key()} | story_payload(data(recipe).train)
 
 
 def reference_models(recipe: DataRecipe) -> dict[str, Model]:

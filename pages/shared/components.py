@@ -15,7 +15,7 @@ def _component(name: str) -> Any:
     return st.components.v2.component(f"nlwfa.{name}", **files)
 
 
-_walk, _cut, _panels = (_component(name) for name in ("walk", "cut", "panels"))
+_walk, _cut, _panels, _story = (_component(name) for name in ("walk", "cut", "panels", "story"))
 # Sends the walk of another string while the drawings stay the same.
 _steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
 
@@ -46,3 +46,8 @@ def cut(key: str, data: dict[str, Any], on_rank: Callable[[], None]) -> None:
 def panels(key: str, data: dict[str, Any]) -> None:
     """Draw H, Ĥ and H − Ĥ. They follow the rank of the cut whose "id" is their "basis"."""
     _panels(key=key, data=data)
+
+
+def story(key: str, data: dict[str, Any]) -> None:
+    """Tell the story of a sample in five scenes; it begins to play when its "id" is new."""
+    _story(key=key, data=data)

@@ -12,8 +12,8 @@ from typing import Any
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.fields import FIELDS
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.lab.glossary import terms_in
 from nlwfa_core.lab.lessons import Action, Lesson, Step
 from nlwfa_core.lab.questions import Question
@@ -107,6 +107,12 @@ def controls_of_step() -> tuple[str, ...]:
     """Return the names of the controls that the open step shows; empty for all."""
     position = current()
     return position[0].steps[position[1]].show if position else ()
+
+
+def emphasised() -> frozenset[str]:
+    """Return what the open lesson's texts emphasise, for example the titles of columns that it speaks of."""
+    position = current()
+    return position[0].emphasised if position else frozenset()
 
 
 def next_lesson(name: str) -> str:

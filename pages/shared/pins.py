@@ -6,7 +6,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.experiment.fields import recipe_code, recipe_of
+from nlwfa_core.experiment.recipe import recipe_code, recipe_of
 from pages.shared import cache, sidebar, training, url_parameters
 from pages.shared.widgets import error_toast, escape_markdown, notes
 

@@ -24,7 +24,8 @@ SHIPPED = ASSETS / "results"
 TRIM_SECONDS = (2.0, 125.0, 140.0)
 TRIM_EVERY = 10.0  # seconds: when a whole class leaves, memory is not freed for each browser
 DROP_SECONDS = 5.0  # how long to wait for Streamlit's own thread
-ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
+ARENA_MAX, TRIM_THRESHOLD, MMAP_THRESHOLD = -8, -1, -3  # M_ARENA_MAX, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc's malloc.h
+LARGE_BLOCK = 2**21  # bytes
 
 _guard = Lock()
 _due: set[int] = set()  # when memory will be freed, in units of TRIM_EVERY
@@ -44,6 +45,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 def prepare() -> None:
     """Exclude all objects that exist now from garbage collection, because they stay in memory. To be called once by a server."""
     share_one_heap()
+    return_large_blocks()
     gc.collect()
     gc.freeze()
 
@@ -55,10 +57,24 @@ def share_one_heap() -> bool:
     every page in its own thread holds tens of megabytes that are never used. Python's threads take turns anyway, so one heap costs
     no time.
     """
+    return _set_allocator(ARENA_MAX, 1)
+
+
+def return_large_blocks() -> bool:
+    """Make freed blocks of `LARGE_BLOCK` bytes or more go back to the system at once; False if the C library has no such setting.
+
+    By default, glibc raises both limits to the size of the largest array that was freed. Strings of an uploaded file then come from
+    a heap, which shrinks only at its end, and `trim_memory` does not reach the ends of heaps that threads had before
+    `share_one_heap`.
+    """
+    return _set_allocator(MMAP_THRESHOLD, LARGE_BLOCK) and _set_allocator(TRIM_THRESHOLD, LARGE_BLOCK)
+
+
+def _set_allocator(parameter: int, value: int) -> bool:
     if os.name != "posix":
         return False
     library = ctypes.CDLL(None)
-    return hasattr(library, "mallopt") and bool(library.mallopt(ARENA_MAX, 1))
+    return hasattr(library, "mallopt") and bool(library.mallopt(parameter, value))
 
 
 def trim_memory() -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from nlwfa_core.experiment.fields import FIELDS
+from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.lab.addresses import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.lab.options import LABELS
 from pages.shared import class_session, lessons, pins, url_parameters

@@ -13,8 +13,8 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
-from nlwfa_core.experiment.fields import FIELDS, HELP, clamped, differences, flat, over_limit, whole_numbers, with_fields
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import FIELDS, HELP, clamped, differences, flat, over_limit, whole_numbers, with_fields
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS

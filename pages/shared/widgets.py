@@ -15,9 +15,8 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.tables import BETTER, Column, Numbers, format_score, score_column, scores_in, verdicts
 from nlwfa_core.learning.progress import UNFINISHED
-from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
+from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
 from pages.shared.server import ASSETS
 
 MAX_TYPED = 1000  # characters
@@ -27,6 +26,8 @@ TRAINING_HELP = (
     "a version of the lab that did not record it."
 )
 MISSING = "–"  # is shown in place of a number that is not known
+TABLE_TITLES = {"latex": "LaTeX", "markdown": "Markdown", "csv": "CSV"}
+TABLE_HELPS = {"latex": " for the package booktabs", "csv": " with all digits"}
 
 log = logging.getLogger(__name__)
 
@@ -123,40 +124,6 @@ def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
         st.warning("\n\n".join(unfinished), icon=":material/hourglass_bottom:")
 
 
-def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str] | None = None) -> None:
-    """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them.
-
-    Parameters
-    ----------
-    training : mapping of str to str, optional
-        Model -> text on whether its training is finished, shown in a column beside its name.
-    """
-    scores = list(rows.values())
-    table: dict[str, Column] = {"model": list(rows)}
-    if training is not None:
-        table["training"] = [training[name] for name in rows]
-    table |= {score.short_title: score_column(scores, score) for score in scores_in(scores)}
-    columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
-    columns["training"] = st.column_config.Column(help=TRAINING_HELP)
-    with st.container(key=f"{key}.table"):
-        draw_table(table, key, "Scores of the models on the test strings", columns)
-    for sentence in verdicts(rows):
-        st.markdown(f"**{escape_markdown(sentence)}**")
-    first = scores[0]
-    has_truth = first.true_log2_pauto is not None
-    strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
-    st.caption(
-        f"{BETTER}. "
-        f"{'' if has_truth else '– means that it needs the true model. '}"
-        f"{'' if len(strings) == 1 else 'For the first row: '}"
-        f"{first.num_words:,} {'' if has_truth else 'distinct '}test strings, weighted by their "
-        f"{'true probabilities' if has_truth else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
-        f"{SCORE_OF['log2_pauto'].short_title} would be {format_score(first.uniform_log2_pauto)} if all test strings had the same "
-        "weight"
-        f"{f', and is {format_score(first.true_log2_pauto)} at best' if has_truth else ''}. No output is floored."
-    )
-
-
 def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
     """Draw a table whose first column stays visible while scrolling. Returns what `st.dataframe` returns.
 
@@ -175,6 +142,33 @@ def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping
     return st.dataframe(
         written_table(table), hide_index=True, key=key, alt=alt, column_config=config, placeholder=MISSING, **options
     )
+
+
+def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: str, caption: str = "") -> None:
+    """Draw a button for each form in which a table can be downloaded.
+
+    Parameters
+    ----------
+    tables : mapping
+        One of `metrics.tables.TABLE_FORMATS` -> the table that is written in this form.
+    name : str
+        The name of the files, without an ending.
+    caption : str
+        Stands in LaTeX and Markdown with the table.
+    """
+    with st.container(horizontal=True, gap="small", key=key):
+        for form, table in tables.items():
+            st.download_button(
+                TABLE_TITLES[form],
+                write_table(table, form, caption),
+                f"{name}.{TABLE_FORMATS[form]}",
+                "text/plain",
+                key=f"{key}.{form}",
+                type="tertiary",
+                icon=":material/download:",
+                on_click="ignore",
+                help=f"This table as {TABLE_TITLES[form]}{TABLE_HELPS.get(form, '')}",
+            )
 
 
 def written_table(table: Mapping[str, Column]) -> Styler:

@@ -20,7 +20,7 @@ from nlwfa_core.lab import walk
 from nlwfa_core.lab.build import facts
 from nlwfa_core.lab.build.challenges import Challenge
 from nlwfa_core.lab.build.draft import MAX_LINK, ArrowRow, Draft, StateRow, draft_of_link, edited
-from nlwfa_core.lab.build.examples import BY_SEED, EMPTY, EXAMPLES, example
+from nlwfa_core.lab.build.examples import BY_SEED, EMPTY, EXAMPLES, FIRST, example
 from nlwfa_core.lab.build.files import automaton_files, read_automaton
 from nlwfa_core.lab.build.learning_back import NUM_SEEDS, SIZES, curve_sentence, source_files, source_recipe
 from nlwfa_core.lab.figures.learning_back import learning_back_figure
@@ -53,8 +53,13 @@ LENGTH = 3  # of the prefixes and suffixes at first
 
 
 def _draft() -> Draft:
-    draft: Draft = st.session_state.setdefault(DRAFT, EMPTY)
+    draft: Draft = st.session_state.setdefault(DRAFT, _first())
     return draft
+
+
+def _first() -> Draft:
+    """Return what the page begins with: an empty automaton for a task, otherwise an example, so that there is something to see."""
+    return _empty() if st.session_state.get(TASK) else example(FIRST)
 
 
 def _set(draft: Draft, from_tables: bool = False) -> None:
@@ -85,7 +90,7 @@ def _give_rows(draft: Draft) -> None:
 def begin() -> None:
     """Draw the choice of a task or an example, undo and redo; and the task, if there is one. Write both into the address."""
     draft = _draft()
-    text = "" if draft == EMPTY else draft.link_text()
+    text = "" if draft == _first() else draft.link_text()
     screen.write("automaton", text if len(text) <= MAX_LINK else "")
     screen.write("build", st.session_state.get(TASK) or "")
     challenges = cache.challenges()
@@ -307,8 +312,8 @@ def _typed(wfa: WFA) -> tuple[str, Word, str]:
     typed = st.session_state.get(WALK, {}).get("typed")
     if isinstance(typed, dict) and isinstance(typed.get("text"), str):
         st.session_state[TEXT] = typed["text"][: widgets.MAX_TYPED]
-    first = alphabet.separator.join((alphabet.symbols[0], alphabet.symbols[-1], alphabet.symbols[0]))
-    text = st.session_state.get(TEXT, first)
+    first = walk.TWO_NESTED if walk.is_bracketed(alphabet) else (0, len(alphabet) - 1, 0)
+    text = st.session_state.get(TEXT, alphabet.decode(first))
     try:
         word = alphabet.encode(text)
     except RecipeError as error:

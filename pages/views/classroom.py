@@ -15,8 +15,8 @@ from nlwfa_core.lab.addresses import qr_code, shared_link
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.figures.bars import guesses_figure
 from nlwfa_core.lab.questions import Question
-from nlwfa_core.lab.tables import Column
 from nlwfa_core.lab.teaching import lesson_plan
+from nlwfa_core.metrics.tables import Column
 from pages.shared import cache, class_session, lessons, share_link, widgets
 from pages.shared.navigation import title
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
@@ -112,7 +112,7 @@ def _quiz_links() -> None:
 
 
 def invitation() -> None:
-    """Draw what the class needs to join: the code, the link and its QR code."""
+    """Draw what the class needs to join: the code, the link to a lesson, and its QR code."""
     code = class_session.code()
     with st.container(key="class_code"):
         st.markdown(f"## {code}")

@@ -25,8 +25,9 @@ from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run
 from nlwfa_core.lab.pairs import CAPTION, paired_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
-from pages.shared import cache, pins, runs, training, uploads, url_parameters, widgets
+from pages.shared import cache, pins, runs, score_tables, training, uploads, url_parameters, widgets
 from pages.shared.widgets import error_toast, escape_markdown
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
@@ -62,7 +63,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     if finished:
         if len({one.recipe.data for one in finished.values()}) > 1:
             widgets.notes("These runs use different strings: each is scored on its own test strings.")
-        widgets.score_table({name: one.scores for name, one in finished.items()}, "compare.in_play.scores")
+        score_tables.score_table({name: one.scores for name, one in finished.items()}, "compare.in_play.scores")
     every = st.toggle("All options, not only the differences", key="compare.in_play.every", persist_state="session")
     table = difference_table(recipes, every, uploads.titles(*recipes.values()))
     if table["option"]:
@@ -266,11 +267,11 @@ def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
         )
         return
     if all(len(scores) == 1 for scores in best_scores.values()):
-        widgets.score_table({name: scores[0] for name, scores in best_scores.items()} | references, "compare.winners")
+        score_tables.score_table({name: scores[0] for name, scores in best_scores.items()} | references, "compare.winners")
         return
     table = spread_table(best_scores | {name: [scores] for name, scores in references.items()})
     widgets.draw_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
-    st.caption(f"Mean ± standard deviation (n − 1) over seeds, on the test strings. {BETTER}.")
+    st.caption(f"Mean ± standard deviation (divisor: seeds − 1) over seeds, on the test strings. {BETTER}.")
 
 
 def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mapping[str, Recipe]) -> dict[str, Outcome]:
@@ -309,30 +310,37 @@ def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     widgets.draw_table(table, "compare.pair", f"Difference of {first} and {second}, with its interval, for each score")
+    widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "difference", "compare.pair.files", CAPTION)
     st.caption(f"{CAPTION} {BETTER}.")
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     """Draw all runs with their differing options, scores and diagnostics, as a table and as parallel coordinates."""
-    every = st.toggle("All options, not only the differences", key="compare.every", persist_state="session")
+    every = st.toggle("All options and diagnostics", key="compare.every", persist_state="session")
+    table = run_table(named, by, every)
+    hidden = () if every else {SCORE_OF["share_tied"].short_title, *DIAGNOSTIC_TITLES.values()}
     widgets.draw_table(
-        run_table(named, by, every),
+        table,
         "compare.runs",
         "All runs, the best on validation strings first",
         {"training": st.column_config.Column(help=widgets.TRAINING_HELP)},
+        column_order=[title for title in table if title not in hidden],
     )
+    widgets.table_downloads(dict.fromkeys(("latex", "markdown"), table), "runs", "compare.runs.files")
     st.caption(
-        f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores, and the shares of zero and negative "
-        "outputs, are on the test strings. Radius and total mass have a closed form in linear models only."
+        f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores are on the test strings."
+        f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
     warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
     widgets.warning_list(warnings)
     if len(named) > 2:
-        st.markdown(
-            "**One line for each run**: drag along an axis to keep some of them. "
-            f"{'Brighter' if widgets.dark() else 'Darker'} lines have a lower word error rate."
-        )
-        figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
-        st.plotly_chart(figure, key="compare.parallel", alt="Parallel coordinates of all runs; the table above has the numbers")
+        with st.expander("One line for each run", icon=":material/stacked_line_chart:", key="compare.lines"):
+            st.markdown(
+                "Drag along an axis to keep some of the runs. "
+                f"{'Brighter' if widgets.dark() else 'Darker'} lines have a lower word error rate."
+            )
+            figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
+            alt = "Parallel coordinates of all runs; the table above has the numbers"
+            st.plotly_chart(figure, key="compare.parallel", alt=alt)
     rows = {name: one.scores for name, one in named.items()}
     st.download_button("All numbers as CSV", scores_csv(rows), "scores.csv", "text/csv", key="compare.csv", on_click="ignore")

@@ -26,7 +26,7 @@ from nlwfa_core.lab.pairs import COVERS, interval_table
 from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.intervals import Interval
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
-from pages.shared import cache, pins, runs, server, sidebar, uploads, visitor, widgets
+from pages.shared import cache, pins, runs, score_tables, server, sidebar, uploads, visitor, widgets
 from pages.shared.navigation import switch
 from pages.shared.training import linear_loss, loss_charts
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
@@ -174,6 +174,8 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
         on_select="rerun",
         selection_mode="multi-row",
     )
+    files = {"csv": history_tables.export_table(page.runs), "latex": columns, "markdown": columns}
+    widgets.table_downloads(files, "runs", "history.runs.files")
     _pager(page)
     return [page.runs[row] for row in state["selection"]["rows"] if row < len(page.runs)]
 
@@ -228,7 +230,7 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
 def _results(run: Run) -> None:
     """Draw a run's scores, times, loss curves, diagnostics and warnings."""
     if scores := history_tables.scores_of(run):
-        widgets.score_table({history_tables.run_name(run): scores}, "history.scores")
+        score_tables.score_table({history_tables.run_name(run): scores}, "history.scores")
         if intervals := _intervals(run):
             with st.expander("95 % intervals of the scores"):
                 widgets.draw_table(interval_table(intervals), "history.intervals", "Intervals of the run's scores")

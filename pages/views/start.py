@@ -6,17 +6,54 @@ import streamlit as st
 
 from nlwfa_core import Recipe
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared import cache, lessons, runs, sidebar
+from pages.shared import cache, components, lessons, runs, sidebar
 from pages.shared.navigation import switch
-from pages.shared.widgets import escape_markdown
+from pages.shared.server import ASSETS
+from pages.shared.widgets import errors_as_messages, escape_markdown
 
 CARDS_A_ROW = 3
 MAX_RUNS = 5
 CLASS = (
-    "The first three fill a class of 50 minutes, and nobody waits: the models are already trained. *Share* in the sidebar makes a "
-    "link that opens the same step for everyone, with only the controls you choose, or as a slide."
+    "The first three fill a class of 50 minutes, and nobody waits: the models are already trained. *Share*, on every other page, "
+    "makes a link that opens the same step for everyone, with only the controls you choose, or as a slide."
 )
+STORY = "start.story_open"
 STATES = {"queued": "waiting", "running": "running", "done": "finished"}
+
+
+def way_in() -> None:
+    """Draw the large button that opens the first lesson, and the button that plays the story."""
+    first = next(iter(cache.lessons().values()))
+    with st.container(horizontal=True, key="start_way", vertical_alignment="center"):
+        st.button(
+            "Begin with lesson 1",
+            key="start.begin",
+            type="primary",
+            icon=":material/school:",
+            on_click=lessons.open_lesson,
+            args=(first.name,),
+        )
+        label, icon = ("Close the story", "close") if st.session_state.get(STORY) else ("Play the story", "play_circle")
+        st.button(label, key="start.story", icon=f":material/{icon}:", on_click=_toggle_story)
+        st.caption(f"{first.title} {first.minutes} minutes, nothing to know before.", width="content")
+
+
+def _toggle_story() -> None:
+    st.session_state[STORY] = not st.session_state.get(STORY)
+
+
+def picture() -> None:
+    """Draw the method as a picture or, when it has been asked for, as a story on the recipe's strings."""
+    if st.session_state.get(STORY):
+        with errors_as_messages():
+            components.story("start_story", cache.story(sidebar.current().data))
+        st.caption(
+            "These are the training strings of *Data*, your own if you have uploaded some. For the story the matrix has only the "
+            "most frequent beginnings and endings."
+        )
+        return
+    alt = "Strings are counted into a Hankel matrix, factorised into states, and scored"
+    st.image(ASSETS / "overview.svg", width="stretch", alt=alt)
 
 
 def lesson_cards() -> None:
@@ -29,9 +66,8 @@ def lesson_cards() -> None:
                 st.markdown(lesson.summary)
                 st.caption(f"{len(lesson.steps)} steps · {lesson.minutes} minutes")
                 st.button("Begin", key=f"start.lesson.{lesson.name}", on_click=lessons.open_lesson, args=(lesson.name,))
-    with columns[-1].container(key="for_a_class"):
-        st.markdown("##### For a class")
-        st.markdown(CLASS)
+    with st.container(key="for_a_class"):
+        st.markdown(f"**For a class.** {CLASS}")
 
 
 def presets() -> None:

@@ -17,7 +17,7 @@ from nlwfa_core.history.runs import STATES, Run
 from nlwfa_core.jobs.runner import Overview
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import machine
-from nlwfa_core.lab.tables import Column, Numbers
+from nlwfa_core.metrics.tables import Column, Numbers
 from pages.shared import cache, runs, server, visitor, widgets
 from pages.shared.widgets import errors_as_messages, escape_markdown
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.experiment.fields import recipe_code
+from nlwfa_core.experiment.recipe import recipe_code
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import zipped
 from nlwfa_core.hankel.matrix import HankelMatrix

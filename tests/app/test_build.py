@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core.lab.build.draft import ArrowRow, Draft, StateRow
-from nlwfa_core.lab.build.examples import EMPTY, EXAMPLES, example
+from nlwfa_core.lab.build.examples import EXAMPLES, FIRST, example
 from nlwfa_core.lab.build.files import automaton_files
 from nlwfa_core.models.algebra import equivalent
 from pages.shared import cache
@@ -26,14 +26,17 @@ def linked(draft, **more):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_example_is_drawn_with_what_it_is(name):
     app = open_lab("build")
+    if name == FIRST:  # the page begins with it; so first to something else
+        app.button(key="build.empty").click().run()
+        assert numbers(app)["rank"] == "0" and "automaton" in app.query_params
     app.selectbox(key="build.example").set_value(name).run()
     assert not complaints(app)
     draft = example(name)
     assert numbers(app)["states"] == numbers(app)["rank"] == str(len(draft.states))
     assert [node["label"] for node in given_to(app, "nlwfa.walk")["views"][0]["nodes"]] == list(draft.names)
-    assert app.query_params["automaton"] == draft.link_text()
-    app.button(key="build.undo").click().run()
-    assert app.session_state["build.draft"] == EMPTY and "automaton" not in app.query_params
+    assert app.query_params.get("automaton", "") == ("" if name == FIRST else draft.link_text())
+    before = app.button(key="build.undo").click().run().session_state["build.draft"]
+    assert before != draft and ("automaton" not in app.query_params) == (before == example(FIRST))
     app.button(key="build.redo").click().run()
     assert app.session_state["build.draft"] == draft and not complaints(app)
 
@@ -106,7 +109,7 @@ def test_weights_are_scaled_to_a_distribution_and_learned_back():
 
 def test_links_that_are_damaged_and_files_that_are_no_automata():
     app = open_lab("build", automaton="nonsense", build="evena")
-    assert app.session_state["build.draft"] == EMPTY
+    assert app.session_state["build.draft"] == example(FIRST)
     assert [text.split(":")[0] for text in complaints(app)] == ["build", "the automaton in this link is damaged"]
     app.file_uploader(key="build.upload").set_value(("x.txt", b"hello", "text/plain")).run()
     assert [text[:44] for text in complaints(app)] == ["x.txt: the file is no automaton; got 'hello'"]

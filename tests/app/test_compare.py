@@ -8,14 +8,14 @@ import numpy as np
 
 from nlwfa_core import run
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.fields import recipe_code
+from nlwfa_core.experiment.recipe import recipe_code
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.lab.pairs import interval_text
-from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
+from nlwfa_core.metrics.tables import format_score
 from pages.shared import cache
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained, written
 
@@ -175,6 +175,8 @@ def test_two_models_are_compared_on_the_same_test_strings():
     wer = pair.set_index("score").loc["WER"]
     gap = paired_differences(*models)["wer"]
     assert (wer["difference"], wer["95 % interval"]) == (gap.estimate, interval_text(gap, signed=True))
+    assert wer["p value"] == gap.p_value
+    assert [button.label for button in app.get("download_button")][:3] == ["LaTeX", "Markdown", "All numbers as CSV"]
     app.selectbox(key="compare.second").set_value("true model").run()
     pair = next(entry.value for entry in app.dataframe if "ahead" in entry.value)
     assert not complaints(app) and set(pair["ahead"]) <= {"true model", "level"}

@@ -15,7 +15,7 @@ from nlwfa_core import Recipe, run
 from nlwfa_core.history.listing import Query, list_runs
 from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.lab.palette import LINEAR_LOSS
-from nlwfa_core.lab.tables import format_score
+from nlwfa_core.metrics.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained, written
@@ -123,6 +123,7 @@ def test_one_run_at_length() -> None:
     recipe = made(302, "fac.non")
     app = tick(find(open_lab("history"), recipe), 0)
     assert not complaints(app)
+    assert [button.label for button in app.get("download_button")][:3] == ["CSV", "LaTeX", "Markdown"]
     scores = table_with(app, "model")
     assert scores["WER"].iloc[0] == run(recipe).scores.wer
     (chart,) = app.get("echarts_chart")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from nlwfa_core.experiment.fields import FIELDS
+from nlwfa_core.experiment.recipe import FIELDS
 from pages.shared import cache, lessons, runs, sidebar
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Limits are read when a process starts.
 CODE = """
 import json
-from nlwfa_core.experiment.fields import flat
+from nlwfa_core.experiment.recipe import flat
 from nlwfa_core.experiment.presets import PRESETS
 from tests.app.lab import open_lab
 found = []

@@ -9,10 +9,10 @@ import pytest
 
 from nlwfa_core import run
 from nlwfa_core.lab.formulas.recipe import steps
-from nlwfa_core.lab.tables import format_score
 from nlwfa_core.learning.names import HANKEL_LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
 from nlwfa_core.metrics.scores import SCORE_OF
+from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS
 from pages.shared import cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.fields import recipe_code, recipe_of
+from nlwfa_core.experiment.recipe import recipe_code, recipe_of
 from pages.shared import pins
 from pages.shared.widgets import escape_markdown
 from tests.app.lab import QUICK, complaints, go, learned, open_lab

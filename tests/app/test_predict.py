@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core.lab.formulas.by_hand import by_hand
+from nlwfa_core.metrics.tables import format_significant
 from nlwfa_core.models import sampling
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
@@ -26,7 +27,7 @@ def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
     for name, run in (("A: SP, k = 2", recipe.with_learner("SP", 2)), ("SP", recipe)):
         model = cache.result(run).model  # type: ignore[union-attr]
         weight = model.weights(Words.of([(0, 0, 1, 1)]))[0]
-        assert table.loc[name, "f(x)"] == weight and text.loc[name, "f(x)"] == f"{weight:.6g}"
+        assert table.loc[name, "f(x)"] == weight and text.loc[name, "f(x)"] == format_significant(weight)
     bars = figure(app, "predict.next")["data"]
     assert [trace["name"] for trace in bars] == list(table.index)
     assert bars[0]["marker"]["pattern"]["shape"] and not bars[1]["marker"]["pattern"]["shape"]

@@ -43,6 +43,26 @@ print(first <= addresses[0] < last)
         assert run.stdout.strip() == expected
 
 
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the setting is glibc's")
+def test_large_blocks_come_from_the_system_even_after_larger_ones_were_freed() -> None:
+    """By default, freeing 16 MB makes glibc take the next 8 MB from a heap."""
+    program = """
+import ctypes, sys
+from pages.shared.server import return_large_blocks
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+library.free.argtypes = [ctypes.c_void_p]
+if sys.argv[1] == "large":
+    assert return_large_blocks()
+library.free(library.malloc(2**24))
+block = library.malloc(2**23)
+print(library.malloc_usable_size(ctypes.c_void_p(block)) % 4096 == 4096 - 16)  # a mapping of its own: whole pages less its header
+"""
+    for setting, expected in (("large", "True"), ("usual", "False")):
+        run = subprocess.run([sys.executable, "-c", program, setting], capture_output=True, text=True, check=True, cwd=ROOT)
+        assert run.stdout.strip() == expected
+
+
 def test_memory_is_freed_soon_and_after_two_minutes_once_for_all_browsers_that_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds: list[float] = []
 

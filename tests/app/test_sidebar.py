@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
-from nlwfa_core.experiment.fields import FIELDS, HELP, flat
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import FIELDS, HELP, flat
 from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary

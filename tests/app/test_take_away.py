@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import LearningRecipe, Recipe, RecipeError, load_model, run
-from nlwfa_core.experiment.fields import recipe_code
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import recipe_code
 from pages.shared import cache, sidebar
 from pages.views import take_away
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained

@@ -192,3 +192,13 @@ def test_settings_without_a_result_lead_back_to_the_last_one() -> None:
     app.number_input(key="rank").set_value(3).run()
     app.button(key="train.last").click().run()
     assert recipe_of(app).learning.rank == 2 and not complaints(app)
+
+
+def test_three_scores_are_shown_first_with_what_says_that_a_model_fails_and_a_switch_shows_all() -> None:
+    app = open_lab("train", learner="SP", rank=3)  # a preset's, with results
+    assert list(app.dataframe[0].proto.column_order) == ["model", "WER", "log₂ Pautomac", "bits / symbol", "zero", "impossible"]
+    app.toggle(key="train.scores.every").set_value(True).run()
+    assert not app.dataframe[0].proto.column_order and "KL" in app.dataframe[0].value
+    lesson = open_lab("train", lesson="dyck", step=1, learner="SP", rank=5)
+    assert {"TV", "tied", "negative"} <= set(lesson.dataframe[0].proto.column_order)
+    assert not complaints(app) and not complaints(lesson)

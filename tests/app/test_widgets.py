@@ -9,7 +9,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df, convert_p
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from nlwfa_core.lab.tables import Numbers, format_score
+from nlwfa_core.metrics.tables import Numbers, format_score
 from pages.shared.widgets import written_table
 from tests.app.lab import QUICK, complaints, open_lab
 

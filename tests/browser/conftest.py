@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from tests.browser.screen import DESKTOP
-from tests.waiting import PATIENCE_SECONDS, wait_for
+from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update")
@@ -31,7 +31,7 @@ CALM = """addEventListener("DOMContentLoaded", () => {
     document.head.append(style);
 });"""
 
-expect.set_options(timeout=PATIENCE_SECONDS * 1000)
+expect.set_options(timeout=DRAWING_SECONDS * 1000)
 
 
 def free_port() -> int:
@@ -72,9 +72,15 @@ def is_healthy(address: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the server that most tests share."""
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="session")
+def lab(lab_home: Path) -> Iterator[str]:
     """The address of the server that most tests share."""
-    with serving(tmp_path_factory.mktemp("lab")) as address:
+    with serving(lab_home) as address:
         yield address
 
 
@@ -118,7 +124,7 @@ class People:
         """The browser of one person."""
         while len(self._contexts) <= number:
             context = self._browser.new_context(viewport=DESKTOP)
-            context.set_default_timeout(PATIENCE_SECONDS * 1000)
+            context.set_default_timeout(DRAWING_SECONDS * 1000)
             context.add_init_script(CALM)
             empty = context.new_page()
             empty.route("**", lambda route: route.fulfill(body=""))

@@ -14,11 +14,11 @@ from urllib.parse import urlencode, urlsplit
 from playwright.sync_api import Error, Locator, Page, Request, ViewportSize, WebSocket, expect
 
 from nlwfa_core.lab.answers import SEPARATOR, ChoiceKey, Key
-from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.scores import SCORES
+from nlwfa_core.metrics.tables import format_score
 from tests import quick
 from tests.quick import TITLES
-from tests.waiting import wait_for
+from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for
 
 T = TypeVar("T")
 
@@ -26,6 +26,25 @@ DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 WIDE: ViewportSize = {"width": 1920, "height": 1080}
 LAPTOP: ViewportSize = {"width": 1366, "height": 768}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+
+# Nothing is wider than the page.
+FITS = """width => innerWidth === width
+    && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""
+MOST_TABS = 60  # through the bar of pages, the whole sidebar, and what stands above
+INSIDE = "box => box.contains(box.getRootNode().activeElement)"
+ACTIVE = """() => {
+    let found = document.activeElement;
+    while (found.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return found;
+}"""
+INK = """node => {
+    const seen = [];
+    for (let i = 0; i < 5 && node instanceof Element; i++, node = node.parentElement ?? node.getRootNode().host) {
+        const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor } = getComputedStyle(node);
+        seen.push(outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor);
+    }
+    return seen.join('; ');
+}"""
 
 # The addresses of the pages: Start has none of its own.
 PATHS = ("", *(name for name in TITLES if name != "start"))
@@ -39,6 +58,15 @@ def visit(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
     page.goto(f"{lab}/{path}?{urlencode(parameters, doseq=True)}")
     expect(heading(page, path)).to_be_visible()
     settled(page)
+
+
+def visit_first(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
+    """Opens the first link to a fresh server: it shows its page with the sidebar and the bar of pages."""
+    visit(page, lab, path, **parameters)
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(keyed(page, "rank").locator("input")).to_have_value(str(parameters["rank"]))
+    expect(page.get_by_role("link", name="Compare", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def go(page: Page, path: str) -> None:
@@ -136,7 +164,7 @@ def train(page: Page, key: str = "train") -> None:
     """Presses the button that trains what is missing, and waits until nothing is."""
     press(page, f"{key}.start")
     expect(keyed(page, f"{key}.start")).to_have_count(0)
-    expect(keyed(page, f"{key}.cancel")).to_have_count(0)
+    expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # a worker starts and trains
     settled(page)
 
 
@@ -144,6 +172,23 @@ def train_if_missing(page: Page, key: str = "train") -> None:
     """As `train`, but another test may have trained the same on the same server. The page has to be drawn to its end."""
     if keyed(page, f"{key}.start").count():
         train(page, key)
+
+
+def tabbed_to(page: Page, box: Locator) -> Locator:
+    """Presses Tab from where the keyboard is, at first the top, until it is inside; its place must then be seen."""
+    page.add_style_tag(content="* { transition: none !important; }")
+    expect(box).to_be_visible()
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if box.evaluate(INSIDE):
+            break
+    assert box.evaluate(INSIDE)
+    active = page.evaluate_handle(ACTIVE)
+    focused = active.evaluate(INK)
+    active.evaluate("node => node.blur()")
+    page.wait_for_function(f"([node, focused]) => ({INK})(node) !== focused", arg=[active, focused])
+    active.evaluate("node => node.focus({ focusVisible: true })")
+    return box
 
 
 def chart(page: Page, key: str) -> Locator:
@@ -203,22 +248,35 @@ def _cells(page: Page, table: int, row: str, role: str) -> list[list[str]]:
 
 
 def sort(page: Page, table: int, title: str) -> None:
-    """Clicks the heading of a column, lowest values first. Headings are drawn, not elements, so it is looked for from the left."""
+    """Clicks the heading of a column, lowest values first. Headings are drawn, not elements, so its place is bisected."""
     canvas = page.locator(".stDataFrame canvas").nth(table)
     canvas.scroll_into_view_if_needed()
     still(canvas)  # it measures its columns first
     box = canvas.bounding_box()
     assert box is not None
-    for x in range(40, int(box["width"]), 40):
-        before = canvas.locator("[role=columnheader]").all_text_contents()
+    headings = canvas.locator("[role=columnheader]")
+    texts = headings.all_text_contents()
+    wanted = [text.lstrip("↑↓ ") for text in texts].index(title)
+    left, right, x = 0.0, box["width"], box["width"] * (wanted + 0.5) / len(texts)
+    for _ in range(20):
         page.mouse.click(box["x"] + x, box["y"] + 17)
         for _ in range(20):  # what screen readers see follows a little later
             page.wait_for_timeout(50)
-            if canvas.locator("[role=columnheader]").all_text_contents() != before:
+            if (now := headings.all_text_contents()) != texts:
                 break
-        if f"↑ {title}" in canvas.locator("[role=columnheader]").all_text_contents():
+        if now[wanted] == f"↑ {title}":
             return
-    raise AssertionError(canvas.locator("[role=columnheader]").all_text_contents())
+        arrows = [place for place, text in enumerate(now) if text.startswith(("↑", "↓"))]
+        # The third click on a heading takes its arrow away, and one between two headings does nothing.
+        changed = arrows or [place for place, text in enumerate(now) if text != texts[place]]
+        if changed and changed[0] < wanted:
+            left = x
+        if changed and changed[0] > wanted:
+            right = x
+        if not changed or changed[0] != wanted:
+            x = (left + right) / 2 if changed else x + 10
+        texts = now
+    raise AssertionError(texts)
 
 
 def download_csv(page: Page, table: int = 0) -> list[dict[str, str]]:
@@ -255,7 +313,7 @@ def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
         return any(wanted(found) if callable(wanted) else found == wanted for found in last)
 
     try:
-        wait_for(is_seen)
+        wait_for(is_seen, DRAWING_SECONDS)
     except AssertionError as error:
         raise AssertionError(f"{error}; seen last: {last}") from None
     return last[0]

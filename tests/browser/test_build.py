@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.browser.screen import DESKTOP, PHONE, choose, keyed, press, settled, still, visit
-from tests.waiting import wait_for
+from tests.waiting import DRAWING_SECONDS, wait_for
 
 
 def line(page: Page) -> Locator:
@@ -89,7 +89,7 @@ def test_an_even_number_of_a_from_nothing(page: Page, lab: str) -> None:
     settled(page)
     cells = keyed(page, re.search(r"build-arrows-\d+", page.content())[0].replace("-", ".")).locator("canvas").first  # type: ignore[index]
     for text in ("half", "1/2"):
-        wait_for(lambda: opens(page, cells))
+        wait_for(lambda: opens(page, cells), DRAWING_SECONDS)
         page.locator("#portal textarea").fill(text)
         page.keyboard.press("Enter")
         if text == "half":

@@ -7,9 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import PHONE, heading, keyed, press, settled, visit, watched
-from tests.browser.test_accessibility import serious
-from tests.browser.test_lessons import FITS
+from tests.browser.screen import FITS, PHONE, heading, keyed, press, settled, visit, watched
+from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 
 QUESTION = "exercise.rank_1_0"
 
@@ -59,11 +58,11 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         students[0].reload()
         expect(students[0].get_by_text("Right at the second try.")).to_be_visible()
         page.reload()
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(keyed(page, "class.reveal")).to_be_visible()
+        for scheme in SCHEMES:
+            in_scheme(page, scheme)
             expect(keyed(page, "class.reveal")).to_be_visible()
-            settled(page)
-            assert not serious(page)
+            assert not serious(page), scheme
         page.get_by_role("tab", name="Who is where").click()
         expect(page.get_by_text("Handed in (0)")).to_be_visible()
         keyed(page, "class.delete").get_by_role("button").first.click()

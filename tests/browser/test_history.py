@@ -9,7 +9,21 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import serving
-from tests.browser.screen import QUICK, eventually, go, heading, keyed, press, rows, settled, tick, train, visit, watched
+from tests.browser.screen import (
+    QUICK,
+    eventually,
+    go,
+    heading,
+    keyed,
+    press,
+    rows,
+    settled,
+    tick,
+    train,
+    visit,
+    visit_first,
+    watched,
+)
 
 
 def names(page: Page) -> list[str]:
@@ -38,7 +52,7 @@ def test_delete_undo_and_a_bundle_from_one_lab_to_another(page: Page, lab: str, 
         eventually(lambda: names(page)[:5], before[:5])
         expect(keyed(page, "history.delete")).to_have_count(0)  # what is back is not ticked
 
-        visit(page, fresh_lab, "history", **QUICK)
+        visit_first(page, fresh_lab, "history", **QUICK | {"rank": 4})
         expect(page.get_by_text("No run yet")).to_be_visible()
         keyed(page, "history.bring").locator("summary").click()
         keyed(page, "history.bundle").locator("input[type=file]").set_input_files(tmp_path / "runs.zip")

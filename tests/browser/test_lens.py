@@ -10,8 +10,8 @@ from playwright.sync_api import Page, WebSocket, expect
 
 from nlwfa_core import Recipe
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.recipe import with_fields
 from tests.browser.screen import PHONE, QUICK, drawn, eventually, keyed, settled, visit, watched, write
 
 LENS = QUICK | {"data_seed": 41}

@@ -17,9 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.sources.automata import random_automaton, sample_words
-from tests.browser.conftest import serving
 from tests.browser.screen import (
-    PATHS,
     QUICK,
     WIDE,
     choose,
@@ -35,6 +33,7 @@ from tests.browser.screen import (
     rows,
     scores,
     settled,
+    tabbed_to,
     traces,
     train,
     visit,
@@ -47,21 +46,6 @@ KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
 SCORES, ALL_FOUR = 0, 1  # tables on the Train page
 PAUTO = "log₂ Pautomac"
 RUNS = 1  # on the Compare page, with nothing pinned
-MOST_TABS = 60  # through the bar of pages, the whole sidebar, and what stands above
-INSIDE = "box => box.contains(box.getRootNode().activeElement)"
-ACTIVE = """() => {
-    let found = document.activeElement;
-    while (found.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
-    return found;
-}"""
-INK = """node => {
-    const seen = [];
-    for (let i = 0; i < 5 && node instanceof Element; i++, node = node.parentElement ?? node.getRootNode().host) {
-        const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor } = getComputedStyle(node);
-        seen.push(outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor);
-    }
-    return seen.join('; ');
-}"""
 
 
 @pytest.fixture
@@ -307,21 +291,15 @@ def race(student: Student) -> None:
     student.answers()
 
 
-@pytest.fixture(scope="module")
-def class_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("class")
-
-
-@pytest.fixture(scope="module")
-def class_lab(class_home: Path) -> Iterator[str]:
-    """A server on which nobody has trained anything."""
-    with serving(class_home) as address:
-        yield address
+def runs(home: Path) -> set[str]:
+    """The runs of a server."""
+    return {folder.name for folder in (home / "runs").glob("*")}
 
 
 @contextmanager
 def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[Student]:
     """A teacher's link with few knobs opens it; all that it needs is there, and nobody trains anything."""
+    before = runs(home)
     with watched(page) as seen:
         visit(page, lab, path, lesson=name, step=1, show=",".join(KNOBS))
         for knob in set(KNOBS) - {"grammar"}:
@@ -330,25 +308,25 @@ def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[S
             expect(keyed(page, knob)).to_be_hidden()
         yield Student(page, name)
     assert seen == {"requests": [], "errors": [], "dialogs": []}
-    assert not (home / "runs").exists()
+    assert runs(home) == before
 
 
-def test_the_50_minute_lesson_begins_with_ten_strings(wide: Page, class_lab: str, class_home: Path) -> None:
-    with lesson(wide, class_lab, class_home, "data", "hankel-matrix") as student:
+def test_the_50_minute_lesson_begins_with_ten_strings(wide: Page, lab: str, lab_home: Path) -> None:
+    with lesson(wide, lab, lab_home, "data", "hankel-matrix") as student:
         hankel_by_hand(student)
         student.begins_the_next("rank")
 
 
-def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, class_lab: str, class_home: Path) -> None:
-    with lesson(wide, class_lab, class_home, "data", "rank") as student:
+def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, lab: str, lab_home: Path) -> None:
+    with lesson(wide, lab, lab_home, "data", "rank") as student:
         rank_revealed(student)
         student.begins_the_next("dyck")
 
 
 def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
-    wide: Page, new_page: Callable[[], Page], class_lab: str, class_home: Path
+    wide: Page, new_page: Callable[[], Page], lab: str, lab_home: Path
 ) -> None:
-    with lesson(wide, class_lab, class_home, "train", "dyck") as student:
+    with lesson(wide, lab, lab_home, "train", "dyck") as student:
         race(student)
         keyed(wide, "share").get_by_role("button").first.click()
         code = wide.get_by_test_id("stCode")
@@ -390,7 +368,8 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         settled(page)
         go(page, "compare")
         assert rows(page, 1) == [["rank k", "2", "3"]]
-        assert scores(page, SCORES) == {"A: SP, k = 2": baseline, "B: SP, k = 3": changed}
+        both = scores(page, SCORES)  # with a column of zeros or negative outputs if only one of them has some
+        assert baseline.items() <= both["A: SP, k = 2"].items() and changed.items() <= both["B: SP, k = 3"].items()
         keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
         settled(page)
         for rank in ("5", "10"):
@@ -422,24 +401,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
     assert re.search("upload='[0-9a-f]{64}'", code) and "num_prefixes=30" in code
 
 
-def tabbed_to(page: Page, box: Locator) -> Locator:
-    """Presses Tab from where the keyboard is, at first the top, until it is inside; its place must then be seen."""
-    page.add_style_tag(content="* { transition: none !important; }")
-    expect(box).to_be_visible()
-    for _ in range(MOST_TABS):
-        page.keyboard.press("Tab")
-        if box.evaluate(INSIDE):
-            break
-    assert box.evaluate(INSIDE)
-    active = page.evaluate_handle(ACTIVE)
-    focused = active.evaluate(INK)
-    active.evaluate("node => node.blur()")
-    page.wait_for_function(f"([node, focused]) => ({INK})(node) !== focused", arg=[active, focused])
-    active.evaluate("node => node.focus({ focusVisible: true })")
-    return box
-
-
-def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
+def test_a_model_is_trained_and_a_cell_is_chosen_by_keyboard_alone(page: Page, lab: str) -> None:
     recipe = QUICK | {"data_seed": 61}
     visit(page, lab, "train", **recipe)
     tabbed_to(page, keyed(page, "train.start"))
@@ -455,19 +417,3 @@ def test_every_page_is_reached_by_keyboard_alone(page: Page, lab: str) -> None:
         expect(page.locator(".lens .said")).to_contain_text(said)
     page.keyboard.press("Enter")
     expect(keyed(page, "hankel.chosen")).to_contain_text("uv is []")
-    controls = {
-        "": "start.lesson.hankel-matrix",
-        "data": "own_strings",
-        "states": "states.learner",
-        "predict": "predict.string",
-        "compare": "learners",
-        "take_away": "take_away.run.py",
-        "history": "history.filter",
-        "practice": "practice.next",
-        "build": "build.empty",
-        "classroom": "class.code",
-    }
-    assert {*controls, "train", "hankel", "status"} == set(PATHS)  # Status has nothing to press
-    for path, key in controls.items():
-        go(page, path or "start")  # the keyboard is then in the bar: the sidebar above it is the same on every page
-        tabbed_to(page, keyed(page, key))

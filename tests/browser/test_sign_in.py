@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import free_port, serving
-from tests.browser.screen import QUICK, eventually, go, heading, keyed, press, rows, train, visit
+from tests.browser.screen import QUICK, eventually, go, heading, keyed, press, rows, train, visit, visit_first
 
 SECRETS = """[auth]
 redirect_uri = "{lab}/oauth2callback"
@@ -44,7 +44,7 @@ def sign_in(page: Page, name: str) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the provider's own, in a thread of this process
 def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(new_page: Callable[[], Page], lab: str) -> None:
     first = new_page()
-    visit(first, lab, **QUICK | {"data_seed": 54})
+    visit_first(first, lab, **QUICK | {"data_seed": 54})
     sign_in(first, "ada")
     expect(first.get_by_text("Signed in as Ada <b>L</b>", exact=True)).to_be_visible()  # as text
     visit(first, lab, "train", **QUICK | {"data_seed": 54})

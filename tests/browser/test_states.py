@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.screen import (
     DESKTOP,
+    FITS,
     PHONE,
     QUICK,
     chart,
@@ -21,7 +22,6 @@ from tests.browser.screen import (
     visit,
     watched,
 )
-from tests.browser.test_lab import FITS
 
 RECIPE = QUICK | {"data_seed": 31, "rank": 3}
 

@@ -82,6 +82,7 @@ def test_what_if_two_runs_side_by_side_and_a_sweep_over_seeds(page: Page, lab: s
     settled(page)
     train(page, "compare")
     eventually(lambda: {trace["name"] for trace in traces(page, "compare.curves")}, {"SP", "fac.non", "fac.non, 95% interval"})
+    keyed(page, "compare.lines").locator("summary").click()
     expect(chart(page, "compare.parallel").locator(".gl-container canvas").first).to_be_attached()
     keyed(page, "against").get_by_text("strings", exact=True).click()
     settled(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,9 @@ def states(home: Path) -> dict[str, str]:
     found = {run.key: run.state for run in all_runs(history)}
     history.close()
     return found
+
+
+def children(pid: int) -> list[int]:
+    """Processes below one, of those that work."""
+    found = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True, check=False).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "resource_tracker" not in line and "loky" in line]

@@ -12,8 +12,17 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import Cancelled, FormatError, RecipeError
-from nlwfa_core.experiment.fields import check_allowed, clamped, flat, over_limit
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import (
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    RefinementRecipe,
+    check_allowed,
+    clamped,
+    flat,
+    over_limit,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,7 +111,7 @@ def test_a_process_uses_the_file_it_was_started_with(tmp_path: Path) -> None:
 from nlwfa_core import limits
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.fields import check_allowed
+from nlwfa_core.experiment.recipe import check_allowed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import *
 from nlwfa_core.sources.files import read_strings

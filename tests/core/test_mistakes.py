@@ -270,7 +270,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a count beyond int64": (
         lambda: Sample.of(TWO, AB, np.array([1, 2**63], dtype=np.uint64)),
         RecipeError,
-        "counts must be below 2⁶³",
+        "counts must be between −2⁶³ and 2⁶³ − 1",
     ),
     "a WFA of rows of different lengths": (
         lambda: WFA([1.0, 0.0], [[[1.0], [0.0, 1.0]]], [1.0, 0.0]),

@@ -176,6 +176,10 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Sample.merged": (Sample.merged, {"parts": [TWO], "alphabet": AB, "counts": None}),
         "Sample.in_alphabet": (SAMPLE.in_alphabet, {"alphabet": AB}),
         "Sample.split": (SAMPLE.split, {"sizes": [1, 1], "seed": 0}),
+        **{
+            f"Scores.{name}": (getattr(nlwfa_core.evaluate(LINEAR, TEST), name), {"name": "SP"})
+            for name in ("to_table", "to_latex", "to_markdown")
+        },
         "Scores.to_frame": (nlwfa_core.evaluate(LINEAR, TEST).to_frame, {"name": "SP"}),
         "WFA.in_symbols_of": (HALVES.in_symbols_of, {"other": HALVES}),
         **{f"{kind}.next": (model.next, {"prefix": "a"}) for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))},

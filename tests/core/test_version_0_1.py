@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from nlwfa_core import Recipe, run
-from nlwfa_core.experiment.fields import recipe_code, recipe_of
+from nlwfa_core.experiment.recipe import recipe_code, recipe_of
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.history.bundles import import_runs
 from nlwfa_core.history.listing import Query, list_runs

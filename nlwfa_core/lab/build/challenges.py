@@ -22,10 +22,12 @@ from ...models.algebra import counterexample, minimise
 from ...models.wfa import WFA
 from ...strings.words import Alphabet
 from ..answers import Verdict
+from ..markdown import Section, read_folder, read_heading, read_parts, required_values
 from .draft import Draft, read_draft
 from .facts import all_words, longest_within, written
 
 FENCE = "```"
+FILE = "a file of automata to build"
 MOST_COMPARED = 40  # strings that partial credit counts
 NEARLY = 0.01  # relative error of a weight that was rounded
 
@@ -119,43 +121,20 @@ def read_challenges(folder: Path) -> dict[str, Challenge]:
     RecipeError
         If a file has an error, or two challenges have the same name; the message names the file and the line.
     """
-    challenges: dict[str, Challenge] = {}
-    for path in sorted(folder.glob("*.md")):
-        try:
-            for challenge, line in _read_file(path.read_text(encoding="utf-8")):
-                if challenge.name in challenges:
-                    raise FormatError(f"another task is called {challenge.name!r} already", line)
-                challenges[challenge.name] = challenge
-        except RecipeError as error:
-            raise RecipeError(f"{path.name}: {error}") from None
-    return challenges
+    return read_folder(folder, lambda _, text: _read_file(text))
 
 
-def _read_file(text: str) -> list[tuple[Challenge, int]]:
-    lines = text.split("\n")
-    if lines[0].strip() != "---" or "---" not in lines[1:]:
-        raise FormatError("a file of automata to build must begin with its heading, between two lines of ---", 1)
-    end = lines.index("---", 1)
-    heading = re.fullmatch(r"title:\s*(.+)", "\n".join(lines[1:end]).strip())
-    if not heading:
-        raise FormatError("the heading must be a line title:", 2)
-    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
-    if not starts:
-        raise FormatError("a file needs at least one task: a line that begins with ##", end + 1)
-    return [
-        (_challenge(lines[start:stop], start + 1, heading[1].strip()), start + 1)
-        for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True)
-    ]
+def _read_file(text: str) -> list[tuple[str, Challenge, int]]:
+    heading = read_heading(text, FILE)
+    topic, parts = required_values(heading, ("title",))["title"], read_parts(text, heading, FILE, "task")
+    challenges = [_challenge(part, topic) for part in parts]
+    return [(challenge.name, challenge, part.first) for challenge, part in zip(challenges, parts, strict=True)]
 
 
-def _challenge(lines: list[str], first: int, topic: str) -> Challenge:
-    values = dict[str, str]()
-    for line, text in enumerate(lines[1:3], first + 1):
-        name, _, value = (part.strip() for part in text.partition(":"))
-        if name not in ("name", "symbols") or not value:
-            raise FormatError(f"expected name: and symbols: with their values below the title; got {text[:40]!r}", line)
-        values[name] = value
-    if len(values) < 2 or not re.fullmatch("[a-z0-9-]+", values["name"]):
+def _challenge(part: Section, topic: str) -> Challenge:
+    lines, first = part.lines, part.first
+    values = required_values(part.values, ("name", "symbols"))
+    if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError("name: only small letters, digits and hyphens, and symbols: with spaces between them", first + 1)
     fences = [index for index, line in enumerate(lines) if line.strip() == FENCE]
     if len(fences) != 2:
@@ -164,10 +143,10 @@ def _challenge(lines: list[str], first: int, topic: str) -> Challenge:
     solution = read_draft("\n".join(lines[fences[0] + 1 : fences[1]]), first + fences[0] + 1)
     challenge = Challenge(
         name=values["name"],
-        title=lines[0][3:].strip(),
+        title=part.title,
         topic=topic,
         symbols=tuple(values["symbols"].split()),
-        text="\n".join(lines[3 : min([*hints, fences[0]])]).strip(),
+        text="\n".join(lines[part.body.first - first : min([*hints, fences[0]])]).strip(),
         hints=tuple(lines[index].removeprefix("hint:").strip() for index in hints),
         solution=solution,
         explanation="\n".join(lines[fences[1] + 1 :]).strip(),

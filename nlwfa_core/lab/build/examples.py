@@ -16,6 +16,7 @@ from ...strings.words import Alphabet
 from .draft import Draft, StateRow, read_draft
 
 EMPTY = Draft((StateRow("1", "1", "0"),), (), ("a", "b"))
+FIRST = "dyck-2"  # the example that the page begins with
 BY_SEED = "random"  # the example that needs a seed
 
 

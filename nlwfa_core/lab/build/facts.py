@@ -15,12 +15,12 @@ from scipy.sparse.csgraph import connected_components
 from ...errors import RecipeError, check_at_least, check_between, plural
 from ...hankel.basis import Basis
 from ...hankel.matrix import HankelMatrix, exact_hankel
+from ...metrics.tables import format_score
 from ...models.algebra import counterexample, minimise, trim
 from ...models.wfa import WFA
 from ...sources.automata import ROUNDING
 from ...strings.words import Alphabet, Words
 from ..panels import MAX_SIDE
-from ..tables import format_score
 
 MAX_LENGTH = 8  # of the strings of a block
 MAX_TRIED = 2_000  # strings among which a negative weight is looked for

@@ -63,7 +63,10 @@ def source_files(wfa: WFA, num_strings: int, seed: int, name: str = "drawn") -> 
     if missing := [alphabet.symbols[symbol] for symbol in np.flatnonzero(emitted).tolist() if symbol not in present]:
         raise RecipeError(f"no drawn string has the symbol {listed(missing)}; draw more strings, or give its arrows more weight")
     if not present:
-        raise RecipeError("every drawn string is empty, so there is nothing to learn from; give an arrow some weight")
+        raise RecipeError(
+            "every drawn string is empty, so there is nothing to learn from; give some weight to an arrow that "
+            "leaves a state in which a string can begin"
+        )
     files = {
         "upload": SourceFile(f"{name}, strings.jsonl", _json_lines(train, alphabet)),
         "upload_test": SourceFile(f"{name}, test strings.jsonl", _json_lines(test, alphabet)),

@@ -13,6 +13,7 @@ from ...strings.words import Alphabet
 
 # How far sums of probabilities may be from 1 (files hold 12 digits), and how far rounding may take a probability below 0.
 SUM_TOLERANCE, NEGATIVE_TOLERANCE = 1e-6, 1e-12
+EPSILON = "<eps>"  # ε in a table of symbols
 REFUSED = "Not a probabilistic automaton: PAutomaC's format needs"
 
 
@@ -64,10 +65,28 @@ def openfst(wfa: WFA) -> str:
     if not (lowest >= -NEGATIVE_TOLERANCE and all(np.isfinite(part).all() for part in parts)):
         raise RecipeError(f"OpenFst's log semiring has no negative weights; the lowest here is {lowest:.3g}.")
     lines = [f"0\t{i + 1}\t0\t{-np.log(p):.17g}" for i, p in enumerate(wfa.initial.tolist()) if p > 0]
+    lines = lines or ["0\tInfinity"]  # the first line begins with the initial state: one that never ends
     for i, a, j in np.argwhere(wfa.transitions.transpose(1, 0, 2) > 0).tolist():
         lines.append(f"{i + 1}\t{j + 1}\t{a + 1}\t{-np.log(wfa.transitions[a, i, j]):.17g}")
     lines += [f"{i + 1}\t{-np.log(p):.17g}" for i, p in enumerate(wfa.termination.tolist()) if p > 0]
     return "\n".join(lines) + "\n"
+
+
+def openfst_symbols(alphabet: Alphabet) -> str:
+    """Write the table of symbols for the file of `openfst`: `fstcompile --isymbols`, `fstprint --isymbols`.
+
+    >>> openfst_symbols(Alphabet(("a", "b"))).split()
+    ['<eps>', '0', 'a', '1', 'b', '2']
+
+    Raises
+    ------
+    RecipeError
+        If a symbol has white space in it, or is that of ε.
+    """
+    for symbol in alphabet.symbols:
+        if symbol == EPSILON or len(symbol.split()) != 1:
+            raise RecipeError(f"OpenFst's tables of symbols have no symbol {symbol!r}: it is that of ε, or has white space in it")
+    return "".join(f"{symbol}\t{number}\n" for number, symbol in enumerate((EPSILON, *alphabet.symbols)))
 
 
 def weights_json(wfa: WFA, alphabet: Alphabet) -> str:

@@ -17,12 +17,13 @@ from ...learning.spectral import linear_loss
 from ...metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
 from ...metrics.intervals import string_scores
 from ...metrics.scores import SCORES, Scores
+from ...metrics.tables import format_score
 from ...sources.recognition import reading_of
 from ..options import NO_EFFECT, options, with_title
 from ..pairs import COVERS, interval_text, run_intervals
 from ..strings import split_sentence
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
-from ..tables import BETTER, as_sentence, format_score, verdicts
+from ..tables import BETTER, as_sentence, verdicts
 
 LIBRARIES = ("numpy", "scipy", "torch")
 RADIUS_NOTE = "The weights of all strings have a finite sum, the total mass, if the spectral radius of ΣA is below 1."

@@ -13,10 +13,10 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
+from ...metrics.tables import Numbers, Table, format_significant
 from ...models.wfa import WFA
 from ...strings.words import Alphabet, FloatArray
 from ..palette import ACCENT, GREY, MARK, MONOSPACE
-from ..tables import Numbers, Table, format_significant
 from . import layout
 
 MAX_STATES = 15  # a graph with more states is not drawn: its lines would hide each other whatever the threshold

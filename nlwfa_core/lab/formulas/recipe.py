@@ -19,10 +19,11 @@ MARKED = {
     "factor": "${\\vdash}\\,x\\,{\\dashv}$: its beginning and its end then count as ordinary symbols",
 }
 
+A_SIGMA = r"\mathbf{A}_\sigma=(\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V}"
 SVD = (
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad "
     r"\alpha_0^\top = \mathbf{H}[\lambda,:]\,\mathbf{V},\\ "
-    r"\mathbf{A}_\sigma = (\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V},\quad "
+    rf"{A_SIGMA},\quad "
     r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top\end{gathered}"
 )
 LINEAR_MAPS = (

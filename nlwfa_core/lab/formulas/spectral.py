@@ -185,10 +185,11 @@ def _ends(result: Spectral) -> Step:
 
 
 def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
+    """Write the equation of A_σ with the numbers of one symbol."""
     maps, hankel = result.maps, result.hankel
     name, A = text(alphabet.symbols[symbol]), maps.transitions[symbol]
     begin = r"\lambda" if hankel.num_marks < 2 else r"\vdash"
-    formula = r"\mathbf{A}_\sigma=(\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V}"
+    formula = formulas.A_SIGMA
     if not result.is_plain:
         weight = r"w_{u\sigma}" if hankel.row_weights is not None else ""
         formula = rf"\min_{{\mathbf{{A}}_\sigma}}\textstyle\sum_u {weight}"

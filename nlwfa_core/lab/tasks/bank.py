@@ -17,6 +17,7 @@ from random import Random
 
 from ...errors import FormatError, RecipeError, check_at_least, check_one_of, did_you_mean
 from ..answers import ChoiceKey
+from ..markdown import Section, read_folder, read_heading, read_parts, required_values
 from ..questions import Question, read_question
 from . import automata, languages, networks, probabilities, samples, scores
 
@@ -146,16 +147,7 @@ def read_bank(folder: Path) -> dict[str, Kind]:
     RecipeError
         If a file has an error, or two kinds have the same name; the message names the file and the line.
     """
-    bank: dict[str, Kind] = {}
-    for path in sorted(folder.glob("*.md")):
-        try:
-            for kind in read_kinds(path.read_text(encoding="utf-8"))[1]:
-                if kind.name in bank:
-                    raise FormatError(f"another kind is called {kind.name!r} already", kind.line)
-                bank[kind.name] = kind
-        except RecipeError as error:
-            raise RecipeError(f"{path.name}: {error}") from None
-    return bank
+    return read_folder(folder, lambda _, text: [(kind.name, kind, kind.line) for kind in read_kinds(text)[1]])
 
 
 def read_kinds(text: str, heading: tuple[str, ...] = HEADING) -> tuple[dict[str, str], list[Kind]]:
@@ -171,16 +163,9 @@ def read_kinds(text: str, heading: tuple[str, ...] = HEADING) -> tuple[dict[str,
     FormatError
         With the number of the line that has the error.
     """
-    lines = text.split("\n")
-    if lines[0].strip() != "---" or "---" not in lines[1:]:
-        raise FormatError("a file of tasks must begin with its heading, between two lines of ---", 1)
-    end = lines.index("---", 1)
-    values = _lines(lines[1:end], 2, heading)
-    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
-    if not starts:
-        raise FormatError("a file of tasks needs at least one kind: a line that begins with ##", end + 1)
-    ends = [*starts[1:], len(lines)]
-    return values, [_kind(lines[start:stop], start + 1, values["title"]) for start, stop in zip(starts, ends, strict=True)]
+    section = read_heading(text, "a file of tasks")
+    values = required_values(section, heading)
+    return values, [_kind(part, values["title"]) for part in read_parts(text, section, "a file of tasks", "kind")]
 
 
 def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> Task:
@@ -207,20 +192,19 @@ def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> 
     return bank[kinds[place]].task(number)
 
 
-def _kind(lines: list[str], first: int, topic: str) -> Kind:
-    blank = next((index for index, line in enumerate(lines) if not line.strip()), len(lines))
-    values = _lines(lines[1:blank], first + 1, KIND)
+def _kind(part: Section, topic: str) -> Kind:
+    first, body = part.first, part.body.lines
+    values = required_values(part.values, KIND)
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(f"name: only small letters, digits and hyphens; got {values['name']!r}", first)
     if values["generator"] not in GENERATORS:
         near = did_you_mean(values["generator"], GENERATORS)
         raise FormatError(f"there is no generator {values['generator']!r}{near}", first)
-    body = lines[blank:]
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) != 1:
         raise FormatError(f"a kind of task has exactly one question; got {len(questions)}", first)
     question, text = tuple(body[questions[0] :]), "\n".join(body[: questions[0]]).strip()
-    kind = Kind(values["name"], lines[0][3:].strip(), topic, values["generator"], text, question, first + blank + questions[0])
+    kind = Kind(values["name"], part.title, topic, values["generator"], text, question, part.body.first + questions[0])
     try:
         if kind.task(0).question.key is None:
             raise FormatError("a task's question needs a key, such as a line answer:", kind.line)
@@ -229,18 +213,6 @@ def _kind(lines: list[str], first: int, topic: str) -> Kind:
     except RecipeError as error:
         raise FormatError(str(error), first) from None
     return kind
-
-
-def _lines(lines: Sequence[str], first: int, names: tuple[str, ...]) -> dict[str, str]:
-    values = {}
-    for line, text in enumerate(lines, first):
-        name, _, value = (part.strip() for part in text.partition(":"))
-        if name not in names or not value:
-            raise FormatError(f"expected one of these words, a colon and a value: {', '.join(names)}; got {name!r}", line)
-        values[name] = value
-    if missing := [name for name in names if name not in values]:
-        raise FormatError(f"there is no line {missing[0]}:", first)
-    return values
 
 
 def _value(values: dict[str, str], match: re.Match[str]) -> str:

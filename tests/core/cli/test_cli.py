@@ -624,10 +624,32 @@ def places(folder: Path, tmp_path: Path) -> dict[str, Path]:
 def test_bad_input_is_one_line_and_exit_code_2(run: Run, places: dict[str, Path], arguments: str) -> None:
     answer = run(*(argument.format(**places) for argument in arguments.split()))
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("error: ")
-    assert answer.err.count("\n") == 1
+    *readings, error = answer.err.splitlines()
+    assert error.startswith("error: ") and all(": read as " in line for line in readings)
     assert "Traceback" not in answer.err
     assert not places["new"].exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "function"),
+    [
+        ("fit --train {train} --learner SP --rank 1 --out {new}", "nlwfa_core.experiment.pipeline.build_hankel"),
+        ("fit --train {train} --learner GRU --rank 1 --out {new}", "nlwfa_core.learning.learners.fit_strings"),
+        ("fit --train {train} --preset best --out {new}", "nlwfa_core.experiment.search.search"),
+        ("select-rank --train {train} --validation {train} --learner SP --ranks 1", "nlwfa_core.experiment.selection.select_rank"),
+        ("select-rank --train {train} --folds 2 --learner SP --ranks 1", "nlwfa_core.experiment.cross_validation.cross_validate"),
+    ],
+)
+def test_a_command_says_how_a_file_was_read_before_it_learns(
+    run: Run, places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, arguments: str, function: str
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(function, interrupt)
+    answer = run(*(argument.format(**places) for argument in arguments.split()))
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err == READ_TRAIN * answer.err.count(READ_TRAIN) + "interrupted\n" and READ_TRAIN in answer.err
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,17 @@ def test_the_table_has_intervals_where_they_are_asked_for(run: Run, folder: Path
     assert run("sweep", sweep, "--out", home)[0] == 0 and table.read_text(encoding="utf-8") == plain_table
 
 
+def test_a_sweep_says_how_its_files_were_read_before_it_runs(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nlwfa_core.jobs.sweep.run_missing", interrupt)
+    code, out, err = run("sweep", write(folder, train="train.csv", test="test.txt"), "--out", folder / "home")
+    lines = err.splitlines()
+    assert (code, out) == (130, "") and [line.split(":")[0] for line in lines] == ["train.csv", "test.txt", "interrupted"]
+    assert lines[1] == "test.txt: read as tokens: 4 symbols: a cat dog the"
+
+
 def test_a_sweep_names_its_files_by_path(run: Run, folder: Path) -> None:
     sweep = write(folder, train="train.csv", test="test.txt", solution="true.txt")
     code, out, err = run("sweep", sweep, "--out", folder / "home")

@@ -54,6 +54,30 @@ def test_a_linear_model_is_written_for_other_programs(run: Run, tmp_path: Path) 
     np.testing.assert_allclose(again.transitions, TWO.transitions, rtol=1e-15)
 
 
+def test_what_is_exported_is_imported_again(run: Run, tmp_path: Path) -> None:
+    assert run("export", "--model", "tokens", "--to", "openfst", "-o", "a.txt", "--symbols", "a.syms")[0] == 0
+    for to in ("json", "pautomac"):
+        assert run("export", "--model", "tokens", "--to", to, "-o", f"a.{to}")[0] == 0
+    cases = (("a.txt", "--symbols", "a.syms"), ("a.json",), ("a.pautomac",))
+    for number, (arguments, kind) in enumerate(zip(cases, ("openfst", "json", "pautomac"), strict=True)):
+        answer = run("import", *arguments, "--out", f"m{number}")
+        assert answer == (0, f"read as {kind}: 2 states, 2 symbols, written to m{number}\n", "")
+        saved = load_model(tmp_path / f"m{number}")
+        assert saved.alphabet == (SYMBOLS[0] if kind == "pautomac" else SYMBOLS[1])
+        np.testing.assert_allclose(saved.model.transitions, TWO.transitions, rtol=1e-14)
+    (tmp_path / "test.txt").write_text("run stop\nrun\n\n")
+    assert run("score", "--model", "a.json", "--test", "test.txt") == run("score", "--model", "tokens", "--test", "test.txt")
+    for arguments, message in (
+        (("a.json", "--semiring", "real"), "--semiring has no effect with a file read as json; it needs openfst"),
+        (("a.txt", "--labels", "names"), "--labels names needs the table of symbols: --symbols"),
+        (("test.txt",), "test.txt: line 1: a weight must be"),
+        (("a.txt", "--from", "xml"), "--from must be one of auto, json, openfst, pautomac; got 'xml'"),
+    ):
+        code, out, err = run("import", *arguments, "--out", "no")
+        assert (code, out) == (2, "") and message in err and not (tmp_path / "no").exists()
+    assert "m0 exists and holds a model" in run("import", "a.json", "--out", "m0")[2]
+
+
 def test_what_can_not_be_expressed_is_refused(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     shapes = ((3, 6), (2, 6), (6,), (2, 3), (3,))

@@ -39,8 +39,8 @@ MESSAGES = {
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'mse'",
     "learn": (
-        "No such command 'learn'; the commands are fit, select-rank, rank, mix, compete, reproduce, sweep, fit-values, "
-        "score-values, export, sample, lab, score, weights, next, generate. See nlwfa --help."
+        "No such command 'learn'; the commands are fit, select-rank, score, compare, rank, mix, compete, reproduce, sweep, "
+        "fit-values, score-values, export, import, sample, history, lab, weights, next, generate. See nlwfa --help."
     ),
     "generate english -o new": ("No such command 'english'; the commands are dyck, automaton, squared. See nlwfa generate --help."),
     "lab --port 0": "--port must be between 1 and 65,535; got 0",
@@ -232,7 +232,8 @@ def test_a_wrong_command_line_gets_one_clear_sentence(
     before = sorted((path, path.read_bytes()) for path in place.rglob("*") if path.is_file())
     code = main(arguments.split())
     out, err = capsys.readouterr()
-    assert (code, out, err.replace(str(place), "PLACE")) == (2, "", f"error: {message}\n")
+    *readings, error = err.replace(str(place), "PLACE").splitlines()
+    assert (code, out, error) == (2, "", f"error: {message}") and all(": read as " in line for line in readings)
     assert sorted((path, path.read_bytes()) for path in place.rglob("*") if path.is_file()) == before
 
 

@@ -17,10 +17,9 @@ from nlwfa_core.cli.main import app, main
 from nlwfa_core.cli.options import LEARNING, typed
 from nlwfa_core.cli.values import VALUE_OPTIONS, _unmet_conditions
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.fields import unmet_conditions, with_fields
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.presets import converged
-from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, unmet_conditions, with_fields
 from nlwfa_core.hankel.values import ValuedStrings
 from nlwfa_core.learning.learners import Fit
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STRING_LEARNERS

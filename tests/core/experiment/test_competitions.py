@@ -92,3 +92,5 @@ def test_an_infinite_score_is_last(data: Path, tmp_path: Path) -> None:
     worst = replace(one, score=None)
     assert worst.place == "3 of 3" and "**∞**" in page([worst])
     assert "There are no results yet." in page([])
+    longer = replace(one, problem=3, minutes=2.0, budget=one.budget | {"clock": "processor", "threads": 2})
+    assert "2 problems, each with a budget of 0.02 to 4 min of processor time or wall time." in page([one, longer])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
-from nlwfa_core.experiment.fields import FIELDS, HELP, MAX_LINK, MAX_TEXT, differences, flat, recipe_code, recipe_of, with_fields
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import FIELDS, HELP, MAX_LINK, MAX_TEXT, differences, flat, recipe_code, recipe_of, with_fields
 
 
 @pytest.mark.parametrize("name", PRESETS)

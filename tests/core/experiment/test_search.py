@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
 from nlwfa_core.experiment.search import hold_out, search
-from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em
+from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.hmm import PrefixTree
-from nlwfa_core.learning.pfa import MoveTree
+from nlwfa_core.learning.pfa import MoveTree, PFAs
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.sampling import draw
@@ -109,7 +110,9 @@ def test_searches_that_can_not_be_made_are_refused() -> None:
 # EM in turns
 
 
-@pytest.mark.parametrize("recipe", [EMRecipe("PFA", 3), EMRecipe("PFA", 4, "split", 2), EMRecipe("HMM", 3, seed=1)])
+@pytest.mark.parametrize(
+    "recipe", [EMRecipe("PFA", 3, acceleration=1.2), EMRecipe("PFA", 4, "split", 2), EMRecipe("HMM", 3, seed=1, acceleration=1.5)]
+)
 def test_turns_make_no_difference(recipe: EMRecipe) -> None:
     trees = MoveTree(TRAIN), MoveTree(TEST)
     once, turns = EMTraining(recipe), EMTraining(recipe)
@@ -133,7 +136,36 @@ def test_em_of_an_hmm_as_a_pfa_is_that_of_the_hmm() -> None:
     np.testing.assert_allclose(after.weights(TEST.words), other.weights(TEST.words), rtol=1e-4)
 
 
+def test_an_over_relaxed_step_multiplies_by_a_power_of_the_m_step() -> None:
+    before = PFAs(np.array([[0.5, 0.5]]), np.array([[[[0.2, 0.4], [0.1, 0.3]]]]), np.array([[0.4, 0.6]]))
+    after = PFAs(np.array([[0.8, 0.2]]), np.array([[[[0.1, 0.4], [0.2, 0.3]]]]), np.array([[0.5, 0.5]]))
+    one, three = over_relaxed(before, after, 1.0), over_relaxed(before, after, 3.0)
+    np.testing.assert_allclose(one.transitions, after.transitions)
+    np.testing.assert_allclose(three.initial, np.array([[0.8 * 1.6**2, 0.2 * 0.4**2]]) / (0.8 * 1.6**2 + 0.2 * 0.4**2))
+    first, second = np.array([0.1 * 0.5**2, 0.4, 0.5 * 1.25**2]), np.array([0.2 * 2**2, 0.3, 0.5 * (5 / 6) ** 2])
+    np.testing.assert_allclose(three.transitions[0, 0], [first[:2] / first.sum(), second[:2] / second.sum()])
+    np.testing.assert_allclose(three.termination[0], [first[2] / first.sum(), second[2] / second.sum()])
+
+
+@pytest.mark.parametrize("learner", ["PFA", "HMM"])
+def test_over_relaxed_em_is_ahead_of_em_after_as_many_iterations(learner: str) -> None:
+    """Each of its models is the result of an M step, so the likelihood of the training strings, without priors, hardly falls."""
+    recipe, tree = EMRecipe(learner, 4, pseudo_count=0), MoveTree(TEST)
+    plain, ahead = (replace(recipe, acceleration=one, iterations=40) for one in (1.0, 1.2))
+    bits = [next_symbol_score(fit_em(one, TEST), TEST).bits_per_symbol for one in (plain, ahead)]
+    assert bits[1] < bits[0]
+    training = EMTraining(ahead)
+    training.advance(TEST, (tree, tree), 40)
+    assert all(after <= before + 1e-6 for before, after in pairwise(training.losses))
+    if learner == "HMM":  # moves do not depend on the symbol
+        again = fit_em(EMRecipe(learner, 4, iterations=40, acceleration=1.2), TEST)
+        moves = again.transitions / again.transitions.sum(axis=2, keepdims=True)
+        np.testing.assert_allclose(moves[0], moves[1], atol=1e-6)
+
+
 def test_recipes_of_em_are_checked() -> None:
+    with pytest.raises(RecipeError, match="acceleration must be between 1 and 10; got 0.5"):
+        EMRecipe("PFA", 3, acceleration=0.5)
     with pytest.raises(RecipeError, match="EM of an HMM starts at random probabilities only; got the start 'split'"):
         EMRecipe("HMM", 3, "split")
     with pytest.raises(RecipeError, match="the recipe has 2 iterations on all strings: pass them, too"):

@@ -30,7 +30,7 @@ from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.sweep import Cluster, Swept, Waiting, run_missing
 from nlwfa_core.learning.progress import Progress
 from tests.core.here import Here, run_here
-from tests.core.small import posix, servers, states
+from tests.core.small import children, posix, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 SWEEP: dict[str, Any] = {
@@ -48,12 +48,6 @@ NUM_RUNS = 3 + 3 * 4
 def done(home: Path) -> dict[str, int]:
     """Finished runs, and when they were written."""
     return {path.parent.name: path.stat().st_mtime_ns for path in home.glob("runs/*/result.json")}
-
-
-def children(pid: int) -> list[int]:
-    """Processes below one, of those that work."""
-    found = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True, check=False).stdout
-    return [int(line.split()[0]) for line in found.splitlines() if "resource_tracker" not in line and "loky" in line]
 
 
 def table(home: Path, name: str = "ranks") -> list[dict[str, str]]:
@@ -210,7 +204,7 @@ def test_a_table_of_other_runs_is_replaced_by_force_only(tmp_path: Path, capsys:
     assert len(table(home)) == 1
     (home / "sweeps" / "ranks.csv").write_text("mine\n")
     assert main(["sweep", str(path), "--out", str(home)]) == 2
-    assert "is not the table of a sweep" in capsys.readouterr().err
+    assert "can't be read as the table of a sweep" in capsys.readouterr().err
     assert (home / "sweeps" / "ranks.csv").read_text() == "mine\n"
 
 

@@ -22,8 +22,8 @@ from nlwfa_core.lab.history import (
     total_seconds,
     training_lines,
 )
-from nlwfa_core.lab.tables import format_score
 from nlwfa_core.metrics.diagnostics import diagnostics, format_diagnostic
+from nlwfa_core.metrics.tables import format_score
 
 RECIPE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=4),

@@ -15,8 +15,8 @@ import pytest
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.errors import FormatError
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.fields import with_fields
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models, run
+from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.lab import walk
 from nlwfa_core.lab.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from nlwfa_core import HankelRecipe, RefinementRecipe
-from nlwfa_core.experiment.fields import FIELDS
+from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import LABELS, difference_table, differing, parallel_axes, ranking, run_table
 from tests.core.experiment.test_sweeps import BASE, outcome

@@ -8,9 +8,9 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.lab.pairs import interval_sentence, interval_text, lead_sentence, paired_table, run_intervals
-from nlwfa_core.lab.tables import Numbers
 from nlwfa_core.metrics.intervals import Interval, intervals, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF, TestSet, evaluate
+from nlwfa_core.metrics.tables import Numbers
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
@@ -33,6 +33,7 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
     assert own.values[row] == pytest.approx(evaluate(TRIGRAM, TEST).wer) and truth.values[row] < own.values[row]
     assert difference.texts[row].startswith("+0.") and table["ahead"][row] == "truth"
     assert table["95 % interval"][row] == interval_text(by_title["WER"], signed=True)
+    assert table["p value"].values == tuple(by_title[title].p_value for title in table["score"])
     same = paired_table(("one", "other"), (models[0], models[0]))
     assert set(same["ahead"]) == {"level"} and set(same["difference"].values) == {0.0}
 

@@ -14,7 +14,7 @@ import pytest
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.hankel.transforms import transformed
+from nlwfa_core.hankel.matrix import transformed
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.lab.tasks.bank import GENERATORS, read_bank, read_kinds, scheduled_task
@@ -395,8 +395,8 @@ def test_a_kind_by_hand() -> None:
     [
         (GOOD, 1, "must begin with its heading"),
         (HEAD, 3, "at least one kind"),
-        ("---\ntitle:\n---\n" + GOOD, 2, "expected one of these words, a colon and a value: title"),
-        (HEAD + GOOD.replace("name: one\n", ""), 5, "there is no line name:"),
+        ("---\ntitle:\n---\n" + GOOD, 2, "the line title: is missing, or has no value"),
+        (HEAD + GOOD.replace("name: one\n", ""), 5, "the line name: is missing, or has no value"),
         (HEAD + GOOD.replace("name: one", "name: One!"), 4, "only small letters, digits and hyphens; got 'One!'"),
         (HEAD + GOOD.replace("generator: root", "generator: rot"), 4, "no generator 'rot'; did you mean root?"),
         (HEAD + GOOD.replace("{{share}}", "{{shar}}"), 4, "has no value 'shar'; did you mean share?"),
@@ -413,7 +413,7 @@ def test_errors_name_the_line(text: str, line: int, message: str) -> None:
 
 def test_two_kinds_with_one_name(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "1.md").write_text(HEAD + GOOD + GOOD, encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"1\.md: line .*another kind is called 'one' already"):
+    with pytest.raises(RecipeError, match=r"1\.md: line .*the name 'one' is taken already"):
         read_bank(tmp_path)
 
 

@@ -255,3 +255,15 @@ def test_strings_that_do_not_fit_are_refused() -> None:
         intervals(one, num_resamples=0)
     with pytest.raises(RecipeError, match="confidence must be between 0 and 1; got 95"):
         intervals(one, confidence=95)
+
+
+def test_the_p_value_is_the_level_at_which_zero_leaves_the_interval() -> None:
+    one, other = (string_scores(model, TestSet.empirical(SAMPLE)) for model in (TRIGRAM, NGram.fit(SAMPLE, 1)))
+    p_values = {field: gap.p_value for field, gap in paired_differences(one, other, 9_999).items()}
+    for field, p_value in p_values.items():
+        assert 2 / 10_000 <= p_value <= 1
+        for confidence, holds_zero in ((1 - p_value * 0.7, True), (1 - min(0.99, p_value * 1.3), False)):
+            if 0.0005 < 1 - confidence < 0.7 and 0.01 < p_value < 0.7:
+                assert paired_differences(one, other, 9_999, confidence=confidence)[field].level == holds_zero, field
+    assert {gap.p_value for gap in paired_differences(one, one).values()} == {1.0}
+    assert all(np.isnan(interval.p_value) for interval in intervals(one).values())

@@ -74,7 +74,9 @@ def test_what_is_no_number_has_no_score_by_any_convention() -> None:
 def test_unknown_conventions_and_missing_substitutes_are_refused() -> None:
     with pytest.raises(RecipeError, match="convention must be one of abs, .*; got 'none'"):
         shares(OUTPUTS, convention="none")
-    with pytest.raises(RecipeError, match="the convention trigram needs the words' probabilities under a 3-gram"):
+    with pytest.raises(
+        RecipeError, match="the convention 'trigram' needs substitutes: the probability of each word under a 3-gram"
+    ):
         shares(OUTPUTS, convention="trigram")
 
 

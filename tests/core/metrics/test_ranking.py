@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import NGram, RecipeError, Targets, Words, rank_next, read_prefixes, read_strings, read_targets, score_ranking
-from nlwfa_core.metrics import ranking as module
 from nlwfa_core.metrics.ranking import Prefixes, prefix_score
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate, next_symbol_score
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.prefixes import best_gain, targets_of, write_ranking, write_targets
+from nlwfa_core.strings import trie as module
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, IntArray
@@ -112,6 +112,18 @@ def test_batches_change_nothing(rows: list[list[int]], scores_at_once: int) -> N
         ranking = rank_next(model, words)
     assert ranking.tolist() == rank_next(model, words).tolist()
     assert ranking.tolist() == [rank_next(model, Words.of([row]))[0].tolist() for row in rows]
+
+
+@given(WORDS, st.sampled_from([1, 8, 30]))
+def test_batches_change_neither_bits_nor_weights(rows: list[list[int]], scores_at_once: int) -> None:
+    sample = Sample.of(Words.of(rows), Alphabet(("a", "b", "c")))
+    models = [random_automaton(4, 3, 0), NGram.fit(sample, 2)]
+    expected = [(next_symbol_score(model, sample).bits_per_symbol, model.weights(sample.words)) for model in models]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SCORES_AT_ONCE", scores_at_once)
+        for model, (bits, weights) in zip(models, expected, strict=True):
+            assert bits_per_symbol(model, sample) == pytest.approx(bits, rel=1e-12, nan_ok=True)
+            np.testing.assert_array_equal(model.weights(sample.words), weights)
 
 
 @given(WORDS)

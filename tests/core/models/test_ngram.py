@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models import ngram
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
@@ -48,6 +51,21 @@ def test_n_grams_are_witten_bell(strings: list[Word], order: int, history: Word)
     trie = Trie.of(Words.of([history]), 2)
     scores = NGram.fit(Sample.of(Words.of(strings), AB), order).next_scores(trie)[trie.ends[0]]
     np.testing.assert_allclose(scores, [witten_bell(strings, 2, order, history, symbol) for symbol in range(3)], rtol=1e-12)
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=6).map(tuple), min_size=1), st.integers(1, 5), st.integers(2, 300))
+def test_windows_are_counted_where_they_stand(strings: list[Word], order: int, largest_key: int) -> None:
+    """Also where the numbers of the windows do not fit into 64 bits, and are replaced by ranks."""
+    sample = Sample.of(Words.of(strings), Alphabet(tuple("abcde")))
+    expected = Counter(
+        tuple(((-1,) * order + (5,) + word + (5,))[end - order : end])
+        for word in strings
+        for end in range(order + 2, order + 3 + len(word))
+    )
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(ngram, "LARGEST_KEY", largest_key)
+        windows, totals = ngram._windows(sample, order)
+    assert dict(zip(map(tuple, windows.tolist()), totals.tolist(), strict=True)) == expected
 
 
 @given(strings_of, st.integers(1, 5))

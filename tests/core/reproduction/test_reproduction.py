@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
+import os
+import signal
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +23,7 @@ from nlwfa_core.errors import RecipeError, RunsFailed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.jobs import sweep
+from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.ranking import Prefixes, Targets
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.reproduction import experiments
@@ -43,6 +47,7 @@ from nlwfa_core.reproduction.pages import chosen_rank, comparable, runs_by_rank,
 from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
 from nlwfa_core.strings.words import Words
 from tests.core.here import Here
+from tests.core.small import children, posix
 
 SVG = "{http://www.w3.org/2000/svg}"
 EXAMPLE = Planned("paper", "SP", 2, 100, 0)
@@ -199,11 +204,45 @@ def test_no_run_begins_when_time_is_up(plan: Experiment, jobs: int, tmp_path: Pa
     assert measure_missing(plan, tmp_path, jobs, seconds=0) == []
 
 
-def test_squared_functions_are_the_same_in_processes(tmp_path: Path) -> None:
+@posix
+def test_squared_functions_are_the_same_in_processes_of_which_one_is_killed(tmp_path: Path) -> None:
     plan = replace(squared(1, True), runs=squared(1, True).runs[:8])
     measure_missing(plan, tmp_path / "one")
-    measure_missing(plan, tmp_path / "two", jobs=2)
+    killed: list[int] = []
+
+    def kill_once(progress: Progress) -> None:
+        if progress.step == 3 and not killed:
+            killed.append(children(os.getpid())[-1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    assert [one.planned for one in measure_missing(plan, tmp_path / "two", jobs=2, report=kill_once)] == list(plan.runs)
+    assert killed
     assert sorted(rows_of(tmp_path / "one" / "squared.csv"), key=str) == sorted(rows_of(tmp_path / "two" / "squared.csv"), key=str)
+
+
+def test_processes_that_die_again_and_again_are_an_error_that_keeps_finished_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = []
+
+    class Dying:
+        """A pool of processes that does one run, and dies in the next."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            attempts.append(self)
+
+        def __call__(
+            self, calls: Iterator[tuple[Callable[..., object], tuple[object, ...], dict[str, object]]]
+        ) -> Iterator[object]:
+            if len(attempts) == 1:
+                function, arguments, _ = next(calls)
+                yield function(*arguments)
+            raise BrokenExecutor
+
+    monkeypatch.setattr("joblib.Parallel", Dying)
+    with pytest.raises(RunsFailed, match="The process of this run died three times"):
+        measure_missing(squared(1, True), tmp_path, jobs=2)
+    assert len(attempts) == sweep.ATTEMPTS and len(rows_of(tmp_path / "squared.csv")) == 1
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -30,7 +30,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         "sources.files.BLOCK_BYTES",
         "sources.files.PIECE_BYTES",
         "strings.words.SYMBOLS_AT_ONCE",
-        "strings.grouping.SYMBOLS_AT_ONCE",
+        "strings.words.SYMBOLS_AT_ONCE",
     ):
         monkeypatch.setattr(f"nlwfa_core.{name}", request.param)
     monkeypatch.setattr("nlwfa_core.strings.sample.MERGE_PARTS_BELOW_MEAN_LENGTH", 2 if request.param == 5 else 16)
@@ -143,7 +143,7 @@ def test_errors_are_those_of_the_whole_file(data: bytes, format: str, message: s
 
 
 def test_words_of_one_fingerprint_are_told_apart_by_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlwfa_core.strings.grouping._fingerprints", lambda words: np.ones(len(words), dtype=np.uint64))
+    monkeypatch.setattr("nlwfa_core.strings.words._fingerprints", lambda words: np.ones(len(words), dtype=np.uint64))
     sample = read_strings(b"ab\nba\nab\na\nba\nab\n").sample()
     assert (list(sample.words), sample.counts.tolist()) == ([(0, 1), (1, 0), (0,)], [3, 2, 1])
     merged = Sample.merged([Words.of([(0,), (1,)]).packed(), Words.of([(1,), (0, 0)]).packed()], AB)

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.strings.grouping import distinct
 from nlwfa_core.strings.sample import Sample
-from nlwfa_core.strings.words import Alphabet, Word, Words, check_symbols
+from nlwfa_core.strings.words import Alphabet, Word, Words, check_symbols, distinct
 
 AB = Alphabet(("a", "b"))
 ALPHABETS = [AB, Alphabet(("run", "stop", "x")), Alphabet.numbered(3), Alphabet.numbered(12), Alphabet(("α", "[", "]"))]
@@ -78,9 +77,9 @@ def test_distinct_words_come_with_their_first_positions(collide: bool, rows: lis
     """With fingerprints in blocks of three symbols; and with equal fingerprints, so that the dictionary has to tell words apart."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nlwfa_core.strings.words.SYMBOLS_AT_ONCE", 3)
-        patch.setattr("nlwfa_core.strings.grouping.SYMBOLS_AT_ONCE", 3)
+        patch.setattr("nlwfa_core.strings.words.SYMBOLS_AT_ONCE", 3)
         if collide:
-            patch.setattr("nlwfa_core.strings.grouping._fingerprints", lambda words: np.zeros(len(words), dtype=np.uint64))
+            patch.setattr("nlwfa_core.strings.words._fingerprints", lambda words: np.zeros(len(words), dtype=np.uint64))
         first, inverse = distinct(Words.of(rows))
     assert [rows[index] for index in first] == list(dict.fromkeys(rows))
     assert [rows[first[number]] for number in inverse] == rows

@@ -1,0 +1,237 @@
+"""Define the commands that score models on test strings: `score` scores one model, `compare` two of them on the same strings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import RecipeError, check_between
+from ..metrics.intervals import (
+    CONFIDENCE,
+    FEW_RESAMPLES,
+    LEAST_CONFIDENCE,
+    MANY_STRINGS,
+    MAX_RESAMPLES,
+    MOST_CONFIDENCE,
+    NUM_RESAMPLES,
+    Interval,
+    StringScores,
+    default_resamples,
+    intervals,
+    leader,
+    least_resamples,
+    paired_differences,
+    string_scores,
+)
+from ..metrics.tables import write_table
+from ..models.wfa import WFA
+from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
+from ..sources.recognition import reading_of
+from ..strings.words import Alphabet
+from .terminal import (
+    STRINGS,
+    AsJson,
+    Format,
+    Model,
+    Output,
+    TableForm,
+    errors_naming,
+    file_name,
+    read_bytes,
+    read_known_words,
+    read_model,
+    table_form,
+)
+from .text import against_record, against_summary, aligned, intervals_in_words, json_text, score_summary
+
+if TYPE_CHECKING:
+    from ..metrics.scores import TestSet
+    from ..models.files import SavedModel
+    from ..models.model import Model as AnyModel
+
+Test = Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")]
+Solution = Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file.")]
+TrueModel = Annotated[
+    Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model file, for next symbols too.")
+]
+Floor = Annotated[float, typer.Option(help="Raise normalised outputs below this number to this number.")]
+Resamples = Annotated[
+    int | None,
+    typer.Option(
+        help=f"Resamples of the test strings for the intervals, by default {NUM_RESAMPLES:,} "
+        f"({FEW_RESAMPLES} for more than {MANY_STRINGS:,} strings)."
+    ),
+]
+Confidence = Annotated[float, typer.Option(help="Confidence of the intervals, such as 0.9 for 90 %.")]
+
+
+def score(
+    model: Model,
+    test: Test,
+    solution: Solution = None,
+    true_model: TrueModel = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="The folder of another model to compare with: prints the differences of all scores with intervals."),
+    ] = None,
+    floor: Floor = 0.0,
+    resamples: Resamples = None,
+    confidence: Confidence = CONFIDENCE,
+    format: Format = "auto",
+    as_json: AsJson = False,
+    table: TableForm = None,
+) -> Output:
+    """Score a model on test strings, with intervals from resamples of these."""
+    from ..lab.pairs import interval_table
+    from ..metrics.diagnostics import diagnostics
+    from ..metrics.scores import evaluate
+
+    form = table_form(table, as_json)
+    if form is not None and against is not None:
+        raise RecipeError("--table has no effect with --against; nlwfa compare writes two models as a table")
+    _check_resampling(resamples, confidence)
+    saved = read_model(model)
+    other = None if against is None else read_model(against)
+    test_set, notes = _read_test_set(test, format, saved, solution, true_model)
+    scores = evaluate(saved.model, test_set, floor)
+    health = diagnostics(saved.model, scores)
+    own = string_scores(saved.model, test_set, floor)
+    known = intervals(own, resamples, confidence=confidence)
+    meaning = intervals_in_words(confidence, resamples or default_resamples(own))
+    if form is not None:
+        return Output(write_table(interval_table(known), form, meaning).removesuffix("\n"), (*notes, *health.warnings))
+    record = asdict(scores) | {"intervals": {field: (interval.low, interval.high) for field, interval in known.items()}}
+    record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
+    text = score_summary(scores, test_set.sample, health, known, meaning)
+    if against is not None and other is not None:
+        theirs = string_scores(other.model, test_set, floor)
+        differences = paired_differences(own, theirs, resamples, confidence=confidence)
+        record["against"] = against_record(str(against), theirs, differences)
+        text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
+    return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="A model: the folder that `fit` wrote.", metavar="A")],
+    second: Annotated[Path, typer.Argument(help="Another model.", metavar="B")],
+    test: Test,
+    solution: Solution = None,
+    true_model: TrueModel = None,
+    floor: Floor = 0.0,
+    resamples: Resamples = None,
+    confidence: Confidence = CONFIDENCE,
+    format: Format = "auto",
+    as_json: AsJson = False,
+    table: TableForm = None,
+) -> Output:
+    """Compare two models on the same test strings: all scores, their differences A − B with intervals and p values.
+
+    Of two linear models it also says whether they compute the same function of all strings, and their L2 distance.
+    """
+    from ..lab.pairs import compared_table
+
+    form = table_form(table, as_json)
+    _check_resampling(resamples, confidence)
+    models = [read_model(path) for path in (first, second)]
+    test_set, notes = _read_test_set(test, format, models[0], solution, true_model)
+    scores = [string_scores(saved.model, test_set, floor) for saved in models]
+    single = [intervals(one, resamples, confidence=confidence) for one in scores]
+    differences = paired_differences(scores[0], scores[1], resamples, confidence=confidence)
+    num_resamples = resamples or default_resamples(scores[0])
+    distance = _distance(models[0].model, models[1].model)
+    if as_json and table is None:
+        record = {
+            "models": [str(first), str(second)],
+            "scores": [_with_intervals(one, known) for one, known in zip(scores, single, strict=True)],
+            "differences": {
+                field: {**asdict(one), "ahead": {"first": "A", "second": "B"}.get(leader(field, one), "level")}
+                for field, one in differences.items()
+            },
+            "distance": distance,
+            "confidence": confidence,
+            "resamples": num_resamples,
+        }
+        return Output(json_text(record), notes)
+    meaning = f"A is {first}, B is {second}; {intervals_in_words(confidence, num_resamples)}, the same for both"
+    rows = compared_table((single[0], single[1]), differences, together=form not in ("csv", "json"))
+    if form is not None:
+        return Output(write_table(rows, form, meaning).removesuffix("\n"), notes)
+    lines = [aligned(rows), meaning, "ahead: level if the interval of the difference holds 0; p values are not corrected for "]
+    lines[-1] += "the number of scores"
+    return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
+
+
+def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[str, Any]:
+    return {
+        field: {"estimate": value, "low": known[field].low, "high": known[field].high} for field, value in scores.estimates.items()
+    }
+
+
+def _distance(first: AnyModel, second: AnyModel) -> dict[str, Any] | None:
+    """Compare two linear models over all strings; None if one is not linear. "reason" says what could not be computed."""
+    from ..models.algebra import counterexample, distance
+
+    if not (isinstance(first, WFA) and isinstance(second, WFA)):
+        return None
+    try:
+        word = counterexample(first, second)
+    except RecipeError as error:
+        return {"equivalent": None, "counterexample": None, "l2": None, "reason": str(error)}
+    known: dict[str, Any] = {"equivalent": word is None, "counterexample": None, "l2": None, "reason": None}
+    if word is not None:
+        known["counterexample"] = list(word) if first.alphabet is None else first.alphabet.decode(word)
+    try:
+        return known | {"l2": distance(first, second)}
+    except RecipeError as error:
+        return known | {"reason": str(error)}
+
+
+def _distance_in_words(known: dict[str, Any] | None) -> str:
+    if known is None:
+        return "over all strings: not computed, which needs two linear models"
+    if known["equivalent"] is None:
+        return f"over all strings: not computed: {known['reason']}"
+    if known["equivalent"]:
+        return "over all strings: the models compute the same function"
+    size = "not computed: " + known["reason"] if known["l2"] is None else f"{known['l2']:.6g}".replace("inf", "∞")
+    return f"over all strings: L2 distance {size}; the shortest string with different weights is {known['counterexample']}"
+
+
+def _check_resampling(resamples: int | None, confidence: float) -> None:
+    check_between("--confidence", confidence, LEAST_CONFIDENCE, MOST_CONFIDENCE)
+    if resamples is not None:
+        reason = f"an interval of {100 * confidence:g} % needs {least_resamples(confidence):,}"
+        check_between("--resamples", resamples, least_resamples(confidence), MAX_RESAMPLES, reason)
+
+
+def _read_test_set(
+    test: Path, format: str, saved: SavedModel, solution: Path | None, true_model: Path | None
+) -> tuple[TestSet, tuple[str, ...]]:
+    """Read test strings for a model, with what is known about their probabilities, and notes on how the files were read."""
+    from ..experiment.data import file_test_set
+
+    file = read_known_words(test, format, saved.alphabet)
+    notes, values = file.notes, None
+    truth = None if true_model is None else _read_true_model(true_model, saved.alphabet)
+    if solution is not None:
+        data = read_bytes(solution)
+        with errors_naming(solution):
+            values = read_solution(data)
+        notes += (reading_of(file_name(solution), solution_reading(values)),)
+    if truth is not None and true_model is not None:
+        notes += (reading_of(file_name(true_model), model_reading(truth)),)
+    return file_test_set(file, values, truth), notes
+
+
+def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
+    """Read a PAutomaC model with the alphabet of the scored model. Raises RecipeError if that alphabet is not made of numbers."""
+    if alphabet != Alphabet.numbered(len(alphabet)):
+        raise RecipeError(
+            f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the model's alphabet has {alphabet.summary}"
+        )
+    data = read_bytes(path)
+    with errors_naming(path):
+        return read_pautomac_model(data, alphabet=alphabet)

@@ -1,0 +1,146 @@
+"""Read the Markdown files of lessons, tasks, quizzes and automata to build, which have one form.
+
+A file begins with a heading of lines `name: value` between two lines of `---`. Each part begins with a `## ` line, its title.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+from ..errors import FormatError, RecipeError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines of a file.
+
+    Attributes
+    ----------
+    lines : list of str
+    first : int
+        The number of the first line in the file, counted from 1.
+    """
+
+    lines: list[str]
+    first: int
+
+    @property
+    def title(self) -> str:
+        """Return the text of the first line without `## `."""
+        return self.lines[0][3:].strip()
+
+    @property
+    def values(self) -> Section:
+        """Return the lines between the title and the first blank line."""
+        blank = next((index for index, line in enumerate(self.lines) if not line.strip()), len(self.lines))
+        return Section(self.lines[1:blank], self.first + 1)
+
+    @property
+    def body(self) -> Section:
+        """Return the lines from the first blank line on."""
+        start = 1 + len(self.values.lines)
+        return Section(self.lines[start:], self.first + start)
+
+
+def sections(text: str) -> list[Section]:
+    """Return the parts that begin with a `## ` line.
+
+    >>> [(part.title, part.first) for part in sections("# A file\\n## One\\ntext\\n## Two")]
+    [('One', 2), ('Two', 4)]
+    """
+    lines = text.split("\n")
+    starts = [index for index, line in enumerate(lines) if line.startswith("## ")]
+    return [Section(lines[start:end], start + 1) for start, end in pairwise([*starts, len(lines)])]
+
+
+def read_heading(text: str, file: str) -> Section:
+    """Return the lines of the heading.
+
+    Parameters
+    ----------
+    file : str
+        What the file is, in error messages: such as "a lesson".
+
+    Raises
+    ------
+    FormatError
+        If the file does not begin with a heading.
+    """
+    lines = text.split("\n")
+    if lines[0].strip() != "---" or "---" not in lines[1:]:
+        raise FormatError(f"{file} must begin with its heading, between two lines of ---", 1)
+    return Section(lines[1 : lines.index("---", 1)], 2)
+
+
+def read_parts(text: str, heading: Section, file: str, part: str) -> list[Section]:
+    """Return the parts below a heading. `part` is what one of them is, in error messages: such as "step".
+
+    Raises
+    ------
+    FormatError
+        If there is no part, or text before the first one.
+    """
+    end, parts = heading.first + len(heading.lines), sections(text)
+    if not parts:
+        raise FormatError(f"{file} needs at least one {part}: a line that begins with ##", end)
+    lines = text.split("\n")[end : parts[0].first - 1]
+    if stray := [line for line, text_of_line in enumerate(lines, end + 1) if text_of_line.strip()]:
+        raise FormatError(f"there is text before the first {part}", stray[0])
+    return parts
+
+
+def named_values(section: Section, names: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
+    """Yield the number, the name and the value of each line `name: value`.
+
+    Raises
+    ------
+    FormatError
+        If a line has no colon, or its name is not one of `names`.
+    """
+    for line, text in enumerate(section.lines, section.first):
+        name, colon, value = text.partition(":")
+        if not colon or name.strip() not in names:
+            raise FormatError(f"expected one of these words, followed by a colon: {', '.join(names)}; got {text[:60]!r}", line)
+        yield line, name.strip(), value.strip()
+
+
+def required_values(section: Section, names: tuple[str, ...]) -> dict[str, str]:
+    """Return name -> value of the lines `name: value`. Raises FormatError also if a name is missing or has no value."""
+    values = {name: value for _, name, value in named_values(section, names)}
+    if missing := [name for name in names if not values.get(name)]:
+        raise FormatError(f"the line {missing[0]}: is missing, or has no value", section.first)
+    return values
+
+
+def read_folder(folder: Path, read: Callable[[str, str], Iterable[tuple[str, T, int]]]) -> dict[str, T]:
+    """Read all Markdown files of a folder, in the order of their names: name -> what `read` makes of it.
+
+    Parameters
+    ----------
+    read : callable
+        A function (name, text) of a file -> names, values, and the line of each. A number at the beginning of the file's name only
+        determines the order, and is no part of the name.
+
+    Raises
+    ------
+    RecipeError
+        If a file has an error, or two values have the same name; the message names the file.
+    """
+    values: dict[str, T] = {}
+    for path in sorted(folder.glob("*.md")):
+        name = re.sub("^[0-9]+-", "", path.stem)
+        try:
+            for key, value, line in read(name, path.read_text(encoding="utf-8")):
+                if key in values:
+                    raise FormatError(f"the name {key!r} is taken already, in this folder", line)
+                values[key] = value
+        except RecipeError as error:
+            raise RecipeError(f"{path.name}: {error}") from None
+    return values

@@ -1,0 +1,189 @@
+"""Writes tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and JSON with all digits.
+
+A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or text. Titles and units of scores
+come from `metrics.scores.SCORES`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from ..errors import check_one_of, check_type
+from ..files import plain
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers: a table sorts by and exports `values`, and shows `texts`.
+
+    Attributes
+    ----------
+    values : tuple of (float or None)
+        A missing number is None; an undefined one is nan.
+    texts : tuple of str
+        One for each value.
+    """
+
+    values: tuple[float | None, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def written(cls, values: Iterable[float | None], write: Callable[[float | None], str]) -> Self:
+        """Make a column of values whose texts are made by the function `write`.
+
+        >>> Numbers.written([0.5, None], format_score).texts
+        ('0.500', '–')
+        """
+        numbers = tuple(values)
+        return cls(numbers, tuple(map(write, numbers)))
+
+    @classmethod
+    def of(cls, cells: Iterable[tuple[float | None, str]]) -> Self:
+        """Make a column from pairs of a value and its text."""
+        pairs = list(cells)
+        return cls(tuple(value for value, _ in pairs), tuple(text for _, text in pairs))
+
+
+Column = Numbers | list[str]
+Table = dict[str, Column]
+
+
+def format_score(value: float | None, form: str = ".3f") -> str:
+    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, and "–" for None.
+
+    `form` is a Python format specification, as in the field `form` of a `Score`.
+
+    >>> format_score(0.5), format_score(float("inf")), format_score(None), format_score(1234, ",.0f")
+    ('0.500', '∞', '–', '1,234')
+    >>> format_score(0.758, ".0%"), format_score(0.0004, ".0%"), format_score(0.0, ".0%")
+    ('76%', '<1%', '0%')
+    """
+    if value is None:
+        return "–"
+    if math.isnan(value):
+        return "undefined"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
+
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def format_significant(value: float | None) -> str:
+    """Write a number with three significant digits, a large one without decimals, and a tiny one with a power of ten.
+
+    >>> format_significant(0.123456), format_significant(float("-inf")), format_significant(None)
+    ('0.123', '−∞', '–')
+    >>> format_significant(12345.6), format_significant(1.464e-07), format_significant(-0.25)
+    ('12,346', '1.46·10⁻⁷', '-0.25')
+    """
+    if value is None or not math.isfinite(value):
+        return format_score(value)
+    if 1000 <= abs(value) < 1e6:
+        return f"{value:,.0f}"
+    if value and not 1e-4 <= abs(value) < 1000:
+        number, power = f"{value:.2e}".split("e")
+        return f"{number}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+    return f"{value:.3g}"
+
+
+# The forms in which `write_table` writes a table -> the ending of a file.
+TABLE_FORMATS = {"latex": "tex", "markdown": "md", "csv": "csv", "json": "json"}
+# What LaTeX reads as a command, and characters that its usual fonts lack in text.
+LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "∞": r"$\infty$",
+    "−": "$-$",
+    "–": "--",
+    "…": r"\dots{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "λ": r"$\lambda$",
+    "σ": r"$\sigma$",
+    "α": r"$\alpha$",
+    "₂": "$_2$",
+    "²": "$^2$",
+    "≈": r"$\approx$",
+    "≤": r"$\le$",
+}
+EXPONENT = re.compile(r"(?<=\d)e([+-]?)0*(\d+)$")
+
+
+def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> str:
+    """Write a table as text that ends with a line break.
+
+    >>> print(write_table({"model": ["SP"], "WER": Numbers.written([0.43299], format_score)}, "markdown"), end="")
+    | model | WER |
+    | --- | ---: |
+    | SP | 0.433 |
+
+    Parameters
+    ----------
+    table : mapping
+        Title of a column -> the column.
+    form : str
+        One of `TABLE_FORMATS`. LaTeX and Markdown have the texts of `Numbers`. CSV and JSON, a list with an object for each row,
+        have their values with all digits; a missing number is empty in CSV and null in JSON, and ∞ is inf.
+    caption : str
+        The caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have none.
+
+    Raises
+    ------
+    RecipeError
+        If the form is unknown.
+    """
+    check_type("table", table, Mapping)
+    check_one_of("form", form, TABLE_FORMATS)
+    check_type("caption", caption, str)
+    texts = [column.texts if isinstance(column, Numbers) else column for column in table.values()]
+    rows = list(zip(*texts, strict=True))
+    if form == "latex":
+        return _latex(list(table), rows, [isinstance(column, Numbers) for column in table.values()], caption)
+    if form == "markdown":
+        rule = ["---:" if isinstance(column, Numbers) else "---" for column in table.values()]
+        head, *cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in (list(table), *rows))
+        lines = [f"| {' | '.join(line)} |" for line in (head, rule, *cells)]
+        return "\n".join([*lines, *(("", caption) if caption else ()), ""])
+    values = list(zip(*(column.values if isinstance(column, Numbers) else column for column in table.values()), strict=True))
+    if form == "json":
+        return json.dumps(plain([dict(zip(table, row, strict=True)) for row in values]), allow_nan=False) + "\n"
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\n").writerows([tuple(table), *values])
+    return buffer.getvalue()
+
+
+def _latex(titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequence[bool], caption: str) -> str:
+    """Write a table for the package booktabs: numbers are aligned to the right, text to the left."""
+    columns = "".join("r" if number else "l" for number in is_number)
+    lines = [f"{' & '.join(map(latex_text, line))} \\\\" for line in (titles, *rows)]
+    tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"]
+    if caption:
+        tabular = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}", *tabular, r"\end{table}"]
+    return "\n".join([r"% needs \usepackage{booktabs}", *tabular, ""])
+
+
+def latex_text(text: str) -> str:
+    r"""Write text for LaTeX: special characters are escaped, and powers of ten written as such.
+
+    >>> print(latex_text("fac.non_2, 5 %"), latex_text("−3.2e-05"), latex_text("∞"))
+    fac.non\_2, 5 \% $-$3.2$\cdot 10^{-5}$ $\infty$
+    """
+    power = EXPONENT.search(text)
+    written = "".join(
+        LATEX.get(character, character) for character in (text[: power.start()] if power else text).replace("\n", " ")
+    )
+    return f"{written}$\\cdot 10^{{{power[1].replace('+', '')}{power[2]}}}$" if power else written

@@ -1,0 +1,223 @@
+"""Reads automata that other programs wrote as text: OpenFst's text form with its tables of symbols, and our own JSON of weights.
+
+`lab.export.automata` writes both; what it writes is read back as the same automaton (OpenFst's weights are logarithms, so their
+last digit may differ). PAutomaC's models are read in `pautomac`. Source: the OpenFst manual, https://www.openfst.org, *Quick tour*.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+
+from .. import limits
+from ..errors import FormatError, RecipeError, check_one_of, check_types
+from ..files import from_json
+from ..limits import WHOLE_FILE, check_at_most
+from ..models.wfa import WFA
+from ..strings.words import Alphabet
+from .files import bytes_of, clean, quoted
+
+JSON_FIELDS = ("initial", "transitions", "termination")
+# What the numbers in a file of OpenFst are -> the weight of a path that such a number stands for.
+SEMIRINGS = ("log", "real")
+LABELS = ("numbers", "names")
+EPSILON = 0  # the label of an arc without a symbol
+
+
+@check_types
+def automaton_format(data: bytes) -> str:
+    """Recognise an automaton by how its file begins: "json", "pautomac", or "" for anything else.
+
+    >>> automaton_format(b'{"initial": [1]}'), automaton_format(b"I: (state)\\n"), automaton_format(b"0 1 1\\n")
+    ('json', 'pautomac', '')
+    """
+    head = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return "json" if head.startswith(b"{") else "pautomac" if re.match(rb"[IFST]\s*:", head) else ""
+
+
+@check_types
+def read_weights_json(data: bytes | Path) -> WFA:
+    """Read an automaton from JSON with the fields "initial", "transitions", "termination" and, optionally, "symbols".
+
+    `nlwfa export --to json` writes this form, with all digits of every weight.
+
+    >>> read_weights_json(b'{"initial": [1], "transitions": [[[0.5]]], "termination": [0.5], "symbols": ["a"]}')("aa")
+    0.125
+
+    Parameters
+    ----------
+    data : bytes or Path
+        The file. Without "symbols", they are the numbers 0, 1, …
+
+    Raises
+    ------
+    RecipeError
+        If the file is not JSON or lacks a field, the shapes do not fit, a number is not finite, or the automaton is too large.
+    """
+    content = from_json(clean(bytes_of(data)))
+    if not isinstance(content, dict) or not all(name in content for name in JSON_FIELDS):
+        raise FormatError(f"an automaton in JSON must be an object with the fields {', '.join(JSON_FIELDS)}")
+    arrays = {}
+    for name in JSON_FIELDS:
+        try:
+            array = np.array(content[name], dtype=np.float64)
+        except (ValueError, TypeError):
+            raise FormatError(f"{name} must be lists of numbers, all of one length") from None
+        if not np.isfinite(array).all():
+            raise FormatError(f"{name} must hold finite numbers")
+        arrays[name] = array
+    if any(array.ndim == 0 for array in arrays.values()):
+        raise FormatError(f"{', '.join(JSON_FIELDS)} must be lists of numbers")
+    num_symbols = len(arrays["transitions"])
+    _check_size(num_symbols, len(arrays["initial"]))
+    symbols = content.get("symbols")
+    if symbols is not None and not (isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)):
+        raise FormatError("symbols must be a list of texts")
+    alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
+    return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
+
+
+@check_types
+def read_symbol_table(data: bytes | Path) -> dict[str, int]:
+    """Read a table of symbols of OpenFst: a line for each, with its name and its number. Number 0 is ε.
+
+    >>> read_symbol_table(b"<eps> 0\\na 1\\nb 2\\n")
+    {'<eps>': 0, 'a': 1, 'b': 2}
+
+    Raises
+    ------
+    FormatError
+        If a line is not a name and a number, or a name or a number occurs twice.
+    """
+    table: dict[str, int] = {}
+    for line, row in enumerate(clean(bytes_of(data)).decode("utf-8").split("\n"), start=1):
+        fields = row.split()
+        if not fields:
+            continue
+        if len(fields) != 2 or not fields[1].isdecimal() or len(fields[1]) > 9:
+            raise FormatError(f"expected a symbol and its number; got {quoted(row)}", line)
+        if fields[0] in table or int(fields[1]) in table.values():
+            raise FormatError(f"a symbol or number occurs twice: {quoted(row)}", line)
+        table[fields[0]] = int(fields[1])
+    return table
+
+
+@check_types
+def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semiring: str = "log", labels: str = "numbers") -> WFA:
+    """Read an acceptor in OpenFst's text form, as `fstprint --acceptor` writes it.
+
+    The weight of a string is the sum of the weights of its paths. Arcs with ε are replaced: with their matrix E, E* = (I − E)⁻¹
+    sums all ways without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ = B_σ E*, where B_σ has the arcs of σ and e₀ stands for the initial
+    state. A state from which nothing follows, such as the initial state that our own export adds, is left out.
+
+    >>> half = read_openfst(b"0 0 1 0.693147180559945\\n0 0.693147180559945\\n")  # −ln ½
+    >>> round(half("0 0"), 6)
+    0.125
+
+    Parameters
+    ----------
+    data : bytes or Path
+        A line `state state label [weight]` for each arc and `state [weight]` for each final state. The first line begins with the
+        initial state.
+    symbols : dict, optional
+        The name and number of each symbol, from `read_symbol_table`. Without it, label n is the symbol number n − 1, as our export
+        writes it.
+    semiring : str
+        "log": a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real": for itself. An arc without a number has
+        the weight 1.
+    labels : str
+        Whether arcs have the symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
+
+    Raises
+    ------
+    FormatError
+        If a line is malformed or a label unknown, the file has arcs with two labels, or the automaton would be too large.
+    RecipeError
+        If names are to be read without a table, or the sum over paths of ε diverges.
+    """
+    check_one_of("semiring", semiring, SEMIRINGS)
+    check_one_of("labels", labels, LABELS)
+    if labels == "names" and symbols is None:
+        raise RecipeError("labels = 'names' needs the table of symbols")
+    arcs, ends, states = _openfst_rows(clean(bytes_of(data)).decode("utf-8"), semiring, symbols if labels == "names" else None)
+    size = len(states)
+    used = {label for _, _, label, _ in arcs} - {EPSILON}
+    _check_size(len(symbols) if symbols is not None else max(used, default=1), size)
+    if symbols is None:
+        alphabet = Alphabet.numbered(max(used, default=1))
+        index = {label: label - 1 for label in used}
+    else:
+        named = {number: name for name, number in symbols.items() if number != EPSILON}
+        if unknown := sorted(used - named.keys()):
+            raise FormatError(f"label {unknown[0]} is not in the table of symbols")
+        index = {number: place for place, number in enumerate(sorted(named))}
+        alphabet = Alphabet(tuple(named[number] for number in sorted(named)))
+    transitions, empty, termination = np.zeros((len(alphabet), size, size)), np.zeros((size, size)), np.zeros(size)
+    for source, target, label, weight in arcs:
+        (empty if label == EPSILON else transitions[index[label]])[states[source], states[target]] += weight
+    for state, weight in ends:
+        termination[states[state]] += weight
+    initial = np.eye(1, size)[0]
+    if empty.any():
+        if float(np.abs(np.linalg.eigvals(empty)).max()) >= 1:
+            raise RecipeError("the weights of the paths without a symbol (ε) have no finite sum")
+        closure = np.linalg.inv(np.eye(size) - empty) if np.linalg.matrix_power(empty != 0, 2).any() else np.eye(size) + empty
+        initial, transitions = initial @ closure, transitions @ closure
+    useful = (termination != 0) | transitions.any(axis=(0, 2))
+    useful |= not useful.any()  # the function 0 keeps its states: an automaton has at least one
+    return WFA(initial[useful], transitions[:, useful][:, :, useful], termination[useful], alphabet)
+
+
+def _openfst_rows(
+    text: str, semiring: str, names: dict[str, int] | None
+) -> tuple[list[tuple[int, int, int, float]], list[tuple[int, float]], dict[int, int]]:
+    """Read the lines: arcs, final states, and the number of each state in the order in which they occur."""
+    arcs, ends, states = list[tuple[int, int, int, float]](), list[tuple[int, float]](), dict[int, int]()
+    for line, row in enumerate(text.split("\n"), start=1):
+        fields = row.split()
+        if not fields:
+            continue
+        if len(fields) > 4:
+            raise FormatError(f"expected an acceptor: `state state label [weight]` or `state [weight]`; got {quoted(row)}", line)
+        is_arc = len(fields) > 2
+        weight = _weight(fields[-1], semiring, line) if len(fields) in (2, 4) else 1.0
+        ends_of = [_number(field, line) for field in fields[: 2 if is_arc else 1]]
+        for state in ends_of:
+            states.setdefault(state, len(states))
+        if not is_arc:
+            ends.append((ends_of[0], weight))
+        elif names is None:
+            arcs.append((ends_of[0], ends_of[1], _number(fields[2], line), weight))
+        elif fields[2] in names:
+            arcs.append((ends_of[0], ends_of[1], names[fields[2]], weight))
+        else:
+            raise FormatError(f"label {quoted(fields[2])} is not in the table of symbols", line)
+    return arcs, ends, states
+
+
+def _number(text: str, line: int) -> int:
+    if not (text.isdecimal() and text.isascii() and len(text) <= 9):
+        raise FormatError(f"states and labels must be whole numbers from 0; got {quoted(text)}", line)
+    return int(text)
+
+
+def _weight(text: str, semiring: str, line: int) -> float:
+    """Read a weight. In the log semiring, Infinity stands for the weight 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    weight = value if semiring == "real" else math.exp(-value) if value > -700 else math.nan
+    if not math.isfinite(weight) or "_" in text:
+        raise FormatError(
+            f"a weight must be a finite number{' or Infinity' if semiring == 'log' else ''}; got {quoted(text)}", line
+        )
+    return weight
+
+
+def _check_size(num_symbols: int, num_states: int) -> None:
+    check_at_most("the alphabet size", num_symbols, limits.most("symbols"), WHOLE_FILE)
+    check_at_most("symbols × states²", num_symbols * num_states**2, limits.most("automaton_numbers"), WHOLE_FILE)

@@ -1,0 +1,98 @@
+"""Automata of other programs: what we write as OpenFst or JSON is read back, and errors name the line to blame."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlwfa_core import WFA, Alphabet, RecipeError, Words
+from nlwfa_core.lab.export.automata import openfst, openfst_symbols, weights_json
+from nlwfa_core.sources.exchange import read_openfst, read_symbol_table, read_weights_json
+
+SYMBOLS = ("a", "<&>", "1")
+
+
+def weight(wfa: WFA, word: tuple[int, ...]) -> float:
+    return float(wfa.weights(Words.of([word]))[0])
+
+
+@st.composite
+def automata(draw: st.DrawFn, lowest: float = -2.0) -> WFA:
+    size, number = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    parts = (rng.uniform(lowest, 1, shape) for shape in ((size,), (number, size, size), (size,)))
+    initial, transitions, termination = (np.where(np.abs(part) < 0.3, 0, part) for part in parts)
+    return WFA(initial, transitions, termination, Alphabet(SYMBOLS[:number]))
+
+
+@given(automata())
+def test_json_comes_back_with_every_digit(wfa: WFA) -> None:
+    again = read_weights_json(weights_json(wfa, wfa.alphabet).encode())
+    assert again.alphabet == wfa.alphabet
+    for name in ("initial", "transitions", "termination"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(wfa, name))
+
+
+@settings(deadline=None)
+@given(automata(lowest=0.0), st.booleans())
+def test_openfst_comes_back_as_the_same_function(wfa: WFA, with_table: bool) -> None:
+    table = read_symbol_table(openfst_symbols(wfa.alphabet).encode())
+    again = read_openfst(openfst(wfa).strip().encode() or b"0\tInfinity", table if with_table else None)
+    assert again.alphabet == wfa.alphabet if with_table else again.alphabet.is_numbered
+    for length in range(4):
+        for word in itertools.product(range(again.num_symbols), repeat=length):
+            assert weight(again, word) == pytest.approx(weight(wfa, word), rel=1e-12, abs=1e-15)
+    if wfa.initial.all() and wfa.termination.all():
+        assert again.num_states == wfa.num_states
+        np.testing.assert_allclose(again.initial, wfa.initial, rtol=1e-14)
+
+
+def test_empty_arcs_names_and_both_semirings() -> None:
+    # From state 5 by ε (½) to itself and (¼) to 7; 7 reads b (½) and goes back, and stops with 1/8. Σ (½)ⁿ = 2 ways to wait.
+    text = b"5 5 <eps> .5\n5 7 <eps> .25\n7 5 b .5\n7 .125\n"
+    table = read_symbol_table(b"<eps> 0\nb 4\na 2\n")
+    wfa = read_openfst(text, table, "real", "names")
+    assert wfa.alphabet == Alphabet(("a", "b")) and wfa.num_states == 1  # nothing but ε leaves state 5
+    assert [wfa(word) for word in ("", "b", "bb", "a")] == pytest.approx([2 / 4 / 8, (2 / 4) ** 2 / 2 / 8, (2 / 4) ** 3 / 4 / 8, 0])
+    log = read_openfst(b"0 1 1\n1 1 1 0.5\n1\n0 Infinity\n")
+    assert [weight(log, (0,) * length) for length in range(3)] == pytest.approx([0, 1, np.exp(-0.5)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"0 1 1 1 0.5\n", "line 1: expected an acceptor"),
+        (b"0 1 a\n", "line 1: states and labels must be whole numbers from 0; got 'a'"),
+        (b"0 1 1 nan\n", "line 1: a weight must be a finite number or Infinity; got 'nan'"),
+        (b"0 0 1\n\n0 x\n", "line 3: a weight must be"),
+        (b"0 0 0 0\n0\n", "the weights of the paths without a symbol"),
+        (b"\n", "the file is empty"),
+        (b"0 99999 900000000\n", "the alphabet size"),
+    ],
+)
+def test_bad_files_of_openfst_are_refused(text: bytes, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_openfst(text)
+
+
+def test_tables_and_json_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(RecipeError, match="line 2: a symbol or number occurs twice: 'b 1'"):
+        read_symbol_table(b"a 1\nb 1\n")
+    with pytest.raises(RecipeError, match="label 'c' is not in the table of symbols"):
+        read_openfst(b"0 0 c\n", {"a": 1}, labels="names")
+    with pytest.raises(RecipeError, match="labels = 'names' needs the table of symbols"):
+        read_openfst(b"0 0 c\n", labels="names")
+    for text, message in (
+        (b"[1]", "must be an object with the fields initial, transitions, termination"),
+        (b'{"initial": [1], "transitions": [[[1], [2, 3]]], "termination": [1]}', "transitions must be lists of numbers"),
+        (b'{"initial": 1, "transitions": [[[1]]], "termination": [1]}', "must be lists of numbers"),
+        (b'{"initial": [1], "transitions": [[["inf"]]], "termination": [1]}', "transitions must hold finite numbers"),
+        (b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}', "symbols must be a list of texts"),
+        (b'{"initial": [1], "transitions": [[[1]]], "termination": [1, 2]}', "a WFA needs initial"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            read_weights_json(text)
