@@ -30,6 +30,8 @@ with render_lock.hold():
         with tools:
             share_link.share()
             sidebar.undo_control(recipe)
+        is_start = not page.url_path  # it hides the sidebar
+        with st.container(horizontal_alignment="right") if is_start and visitor.signed_in() is not None else tools:
             visitor.sign_in_control()
         runs.visit(recipe, *pins.pinned().values())
         url_parameters.write(*share_link.OURS)

@@ -86,7 +86,7 @@ def signed_in() -> bool | None:
 
 
 def sign_in_control() -> None:
-    """Draw a sign-in button in the sidebar, if Streamlit's secrets have `[auth]`."""
+    """Draw a sign-in button, if Streamlit's secrets have `[auth]`."""
     state = signed_in()
     if state is None:
         return

@@ -506,7 +506,10 @@ def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, validated: bool
         assert any(line.startswith(family["family"]) and f" {family['title']} " in line for line in answer.out.splitlines())
     assert saved.model.num_states <= 3 and saved.info["budget"]["seed"] == 4
     assert sum(part["weight"] for part in search["components"]) == pytest.approx(1)
-    assert (search["trained_on"] > search["training_strings"]) == (not validated)
+    if validated:
+        assert search["trained_on"] == search["training_strings"]
+    else:  # in these three seconds a busy machine may find no time to train on all strings; test_search has that case
+        assert search["trained_on"] >= search["training_strings"]
 
 
 @pytest.mark.parametrize(
