@@ -67,15 +67,19 @@ def test_who_has_signed_in_is_the_same_in_every_browser(monkeypatch: pytest.Monk
     assert visitor.identity() == known
     monkeypatch.setattr(visitor.st, "user", signed | {"sub": "43"})
     assert visitor.identity() != known
-    app = open_lab("start")
+    app = open_lab("data")
     assert not complaints(app) and [button.key for button in app.sidebar.button if "sign" in button.key] == ["people.sign_out"]
+    app = open_lab("start")  # its sidebar is hidden
+    assert [button.key for button in app.main.button if "sign" in button.key] == ["people.sign_out"]
 
 
 def test_signing_in_is_offered_where_it_is_set_up_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
     def offered() -> list[str]:
-        app = open_lab("start")
-        assert not complaints(app)
-        return [button.label for button in app.sidebar.button if "sign_in" in button.key]
+        start, data = open_lab("start"), open_lab("data")
+        assert not complaints(start) and not complaints(data)
+        places = [[button.label for button in place.button if "sign_in" in button.key] for place in (start.main, data.sidebar)]
+        assert places[0] == places[1]
+        return places[0]
 
     assert offered() == []
     monkeypatch.setattr(visitor.st, "user", {"is_logged_in": False})

@@ -367,7 +367,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         expect(keyed(page, "pins.B").filter(has_text="B: SP, k = 3")).to_be_visible()  # the button before it stays for a moment
         settled(page)
         go(page, "compare")
-        assert rows(page, 1) == [["rank k", "2", "3"]]
+        assert eventually(lambda: rows(page, 1), [["rank k", "2", "3"]])
         both = scores(page, SCORES)  # with a column of zeros or negative outputs if only one of them has some
         assert baseline.items() <= both["A: SP, k = 2"].items() and changed.items() <= both["B: SP, k = 3"].items()
         keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
