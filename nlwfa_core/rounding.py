@@ -1,4 +1,4 @@
-"""Decide which numbers count as zero or as equal, because linear algebra gives numbers like 1e-16 in their place.
+"""Keep rounding out of results: decide which numbers count as zero or as equal, and compute on one thread.
 
 On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives in one block. With k
 states, strings deeper than the blocks that fit have weight 0 in exact arithmetic. Floating point gives them 1e-16 … 1e-175
@@ -25,12 +25,24 @@ notes.md has the table.
 
 **What it can't see.** Noise in the coefficients themselves: 1e-17 where A should hold 0. `learning.spectral` leaves none where
 H falls into blocks.
+
+**Why on one thread.** How OpenBLAS splits a product among threads changes how the product is rounded, and the scores of a model far
+above the numerical rank show it. No product here is large enough to gain from a second thread; several experiments at once do gain
+from more cores. torch has its own setting, `learning.networks.one_thread`, because only modules that train networks import it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar
+
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -38,6 +50,8 @@ IntArray = npt.NDArray[np.int64]
 # τ; scores whose difference is smaller than this, relative to the largest, are equal.
 RELATIVE_ERROR = 2.0**-29
 NUMBERS_AT_ONCE = 2**20  # float64 numbers of a block: 8 MB
+# The environment of a worker process: numpy, scipy and torch read it when they are loaded.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
 
 
 def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
@@ -172,3 +186,20 @@ def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
     Exact zeros are left out, and so is whatever overflows.
     """
     return np.flatnonzero((after <= bounds) & (after > 0) & (bounds < np.inf))
+
+
+def on_one_thread(function: Callable[P, R]) -> Callable[P, R]:
+    """Make numpy and scipy compute on one thread while a function runs (a decorator)."""
+
+    @wraps(function)
+    def limited(*arguments: P.args, **options: P.kwargs) -> R:
+        with _controller().limit(limits=1, user_api="blas"):
+            return function(*arguments, **options)
+
+    return limited
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the process's controller. Finding the libraries takes milliseconds, and they must be loaded by then."""
+    return ThreadpoolController()

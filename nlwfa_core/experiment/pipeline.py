@@ -20,8 +20,8 @@ from ..metrics.scores import evaluate
 from ..models.files import LearnedModel
 from ..models.model import Model
 from ..models.ngram import NGram, Uniform
+from ..rounding import on_one_thread
 from ..strings.sample import Sample
-from ..threads import on_one_thread
 from .data import Data, Files, load_data, no_files
 from .recipe import DataRecipe, HankelRecipe, Recipe
 from .results import Result

@@ -33,10 +33,10 @@ from ..models.mixture import fit_mixture, mixture
 from ..models.model import LogModel, Model
 from ..models.ngram import NGram
 from ..models.wfa import WFA
+from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
-from ..threads import on_one_thread
 from .budget import DEFAULT_BUDGET, Budget
 from .pipeline import build_hankel, fit_recipe
 from .recipe import HankelRecipe, LearningRecipe, Recipe

@@ -27,7 +27,7 @@ from ..experiment.recipe import Recipe
 from ..files import make_directory, write_atomically
 from ..history.recorder import Recorder
 from ..learning.progress import Progress, Report, silent
-from ..threads import ONE_THREAD
+from ..rounding import ONE_THREAD
 from .folders import RunFolders
 from .worker import Files, Outcome, died, exit_with_parent, run_group
 

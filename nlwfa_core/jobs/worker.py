@@ -37,7 +37,7 @@ from ..experiment.recipe import Recipe
 from ..experiment.results import Result, save_result
 from ..files import MAX_JSON_BYTES, FileShelf
 from ..learning.progress import Progress
-from ..threads import ONE_THREAD
+from ..rounding import ONE_THREAD
 from .job import Job
 from .snapshots import Snapshot, snapshot
 

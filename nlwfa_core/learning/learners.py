@@ -24,10 +24,10 @@ from ..models.conversion import to_string_probabilities
 from ..models.nlwfa import NLWFA
 from ..models.recurrent import RecurrentModel
 from ..models.wfa import WFA
+from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
-from ..threads import on_one_thread
 from .completion import linear_transitions
 from .hmm import EM, fit_hmm
 from .merging import PDFATraining, fit_pdfa

@@ -24,10 +24,10 @@ from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..models.conversion import to_string_probabilities
 from ..models.wfa import WFA
+from ..rounding import on_one_thread
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray, by_symbol
-from ..threads import on_one_thread
 from .early_stopping import check_validation
 from .names import EM_STARTS, PSEUDO_COUNT
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent

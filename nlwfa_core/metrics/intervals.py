@@ -31,8 +31,8 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types
 from ..models.model import HasModel, Model, model_of, scaled_next_scores
+from ..rounding import on_one_thread
 from ..strings.words import FloatArray, IntArray, Words
-from ..threads import on_one_thread
 from .next_symbols import score_next_by_string
 from .perplexity import magnitudes, shares
 from .scores import SCORE_OF, TestSet, in_alphabet_of, outputs_on

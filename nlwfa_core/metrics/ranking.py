@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from ..errors import RecipeError, check_at_least, check_fields, check_types
 from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of, scaled_next_scores
-from ..rounding import RELATIVE_ERROR
+from ..rounding import RELATIVE_ERROR, on_one_thread
 from ..strings.trie import batches
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, whole_numbers
-from ..threads import on_one_thread
 from .next_symbols import TOP, discounts, highest
 
 END = -1  # the end of the string, in targets and rankings

@@ -28,11 +28,11 @@ from ..models.model import (
     next_distributions,
     scaled_next_scores,
 )
+from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
-from ..threads import on_one_thread
 from .next_symbols import NextSymbolScore, score_next, total_bits
 from .perplexity import divergence, magnitudes, pautomac_score, root_mean_square
 from .ranking import Prefixes, prefix_score
