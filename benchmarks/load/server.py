@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
+from nlwfa_core.lab.machine import resident_bytes
+
 from .. import ROOT
 
 PATIENCE = 120.0
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -39,23 +41,18 @@ class Server:
     @property
     def memory(self) -> float:
         """Return the resident memory of the server in MB, without its workers."""
-        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 1e6
+        return resident_bytes([self.pid]) / 1e6
 
     @property
     def workers_memory(self) -> float:
         """Return the resident memory of the server's worker processes in MB."""
-        pages = 0
-        for children in Path(f"/proc/{self.pid}/task").glob("*/children"):
-            for child in children.read_text().split():
-                statm = Path(f"/proc/{child}/statm")
-                pages += int(statm.read_text().split()[1]) if statm.exists() else 0
-        return pages * PAGE_BYTES / 1e6
+        return resident_bytes(child.pid for child in psutil.Process(self.pid).children()) / 1e6
 
     @property
     def processor(self) -> float:
         """Return the processor time of the server in seconds, without its workers."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        times = psutil.Process(self.pid).cpu_times()
+        return float(times.user + times.system)
 
 
 @contextmanager

@@ -48,7 +48,8 @@ def export(
     force: Force = False,
 ) -> Output:
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
-    from ..lab.export.automata import dot, openfst, openfst_symbols, pautomac, weights_json
+    from ..lab.export.automata import openfst, openfst_symbols, pautomac, weights_json
+    from ..lab.graph import dot
     from ..models.mixture import Mixture
     from ..models.wfa import WFA
 
@@ -65,7 +66,7 @@ def export(
         kind = "a mixture with a model that is not linear" if isinstance(automaton, Mixture) else "a network"
         raise RecipeError(f"export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in {model} is {kind}")
     if to == "dot":
-        text = dot(automaton, saved.alphabet)
+        text = dot(automaton, saved.alphabet.symbols)
     elif to == "json":
         text = weights_json(automaton, saved.alphabet)
     else:

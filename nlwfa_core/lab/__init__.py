@@ -8,6 +8,7 @@ In reading order:
 - `options`, `history`: tables that compare recipes and outcomes, and tables of the history's runs.
 - `pairs`: two models on the same test strings, with the intervals of their differences.
 - `lens`: a Hankel matrix, its approximations and its singular values, encoded for the browser's components.
+- `graph`: which arrows of an automaton are drawn, for Graphviz and as a table.
 - `layout`, `walk`: an automaton's graph, placed from left to right, and the walk of a string through it.
 - `panels`: H, Ĥ and H − Ĥ side by side, with the factors from which the browser computes Ĥ.
 - `story`: spectral learning on a sample in five scenes, from its strings to a prediction.

@@ -17,10 +17,9 @@ from pandas.io.formats.style import Styler
 from nlwfa_core import RecipeError
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
-from pages.shared.server import ASSETS
 
 MAX_TYPED = 1000  # characters
-MAX_SENT = 100_000  # characters that the browser sends at most: more than MAX_TYPED, so that the page can report how many there are
+PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
     "Whether training is finished. “–” means that this is not known: the learner is trained in another way, or the run was made by "
     "a version of the lab that did not record it."
@@ -30,10 +29,6 @@ TABLE_TITLES = {"latex": "LaTeX", "markdown": "Markdown", "csv": "CSV"}
 TABLE_HELPS = {"latex": " for the package booktabs", "csv": " with all digits"}
 
 log = logging.getLogger(__name__)
-
-_live_text_field = st.components.v2.component(
-    "nlwfa_typing", **{kind: (ASSETS / "typing" / f"typing.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
-)
 
 
 def escape_markdown(text: str) -> str:
@@ -203,17 +198,16 @@ def typed_text(label: str, default: str, key: str, help: str = "", scope: str = 
     alphabet, has its own text: a string over one alphabet may not be valid in another. `linked` is a link's text, which
     replaces it.
     """
-    state_key = f"typing.{key}.{scope}"
-    if linked is not None:  # a version of its own, or the browser keeps what is typed there
-        st.session_state[state_key] = {"text": linked, "version": secrets.token_hex(4)}
-    saved: dict[str, Any] | None = st.session_state.get(state_key)
-    text, version = (saved["text"], saved["version"]) if saved else (default, f"default {scope} {default}")
-    data = {"label": label, "help": help, "text": text, "version": version, "longest": MAX_SENT}
-    typed = _live_text_field(key=key, data=data, on_typed_change=lambda: None).typed
-    if isinstance(typed, dict) and typed.get("version") == version and isinstance(typed.get("text"), str):
-        text = typed["text"][:MAX_SENT]
-        st.session_state[state_key] = {"text": text, "version": version}
+    field = f"{key}.{scope}"
+    proposed = f"{field}.proposed"
+    if linked is not None:
+        st.session_state[field] = linked
+    elif st.session_state.get(field) in (None, st.session_state.get(proposed)):  # nothing has been typed
+        st.session_state[field] = st.session_state[proposed] = default
+    with st.container(key=key, gap="xxsmall"):  # assets/lab.css draws its text in monospace
+        text = st.text_input(label, key=field, live=PAUSE, autocomplete="off", persist_state="session")
+        if help:
+            st.caption(help)
     if len(text) > MAX_TYPED:
-        number = f"{len(text):,}" if len(text) < MAX_SENT else f"{MAX_SENT:,} or more"
-        raise RecipeError(f"{label} may have at most {MAX_TYPED:,} characters on this page; got {number}")
+        raise RecipeError(f"{label} may have at most {MAX_TYPED:,} characters on this page; got {len(text):,}")
     return text

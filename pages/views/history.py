@@ -192,13 +192,13 @@ def _clear() -> None:
 
 
 def _pager(page: Listing) -> None:
-    left, right = st.columns([4, 1], vertical_alignment="top")
+    left, right = st.columns([3, 2], vertical_alignment="top")
     left.caption(
         "Only options that differ between these rows are shown. Each run's scores are on its own test strings, so compare runs "
         f"with the same strings. {BETTER}."
     )
     if _num_pages(page) > 1:
-        right.number_input("Page", 1, _num_pages(page), key=PAGE, persist_state="session")
+        right.pagination(_num_pages(page), key=PAGE, max_visible_pages=5, persist_state="session")
 
 
 def one_run(run_list: RunList, picked: Sequence[Run]) -> None:

@@ -14,8 +14,8 @@ from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.lab import tables, walk
-from nlwfa_core.lab.figures.graph import MAX_LABELS, MAX_STATES, edges, graph_figure, largest_weight, readable_share, weights_table
 from nlwfa_core.lab.figures.states import add_trajectory, overlay_figure, states_figure
+from nlwfa_core.lab.graph import MAX_LABELS, MAX_STATES, dot, edges, largest_weight, readable_share, weights_table
 from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states, project
 from nlwfa_core.lab.strings import prefixes_of, word_labels, word_to_follow
 from nlwfa_core.models.files import LearnedModel
@@ -229,12 +229,12 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
     smallest = percent / 100 * largest
     num_visible = sum(len(edge.weights) for edge in edges(model, smallest))
     labelled = len(edges(model, smallest)) <= MAX_LABELS
-    st.plotly_chart(
-        graph_figure(model, data.alphabet.symbols, smallest, widgets.dark()),
-        key="states.graph",
-        alt="States and the transitions between them, with their weights; the table below has the numbers",
-    )
-    hidden = "" if labelled else "; hover over the middle of an arrow to see its weights"
+    with st.container(key="states.graph"):
+        st.graphviz_chart(
+            dot(model, data.alphabet.symbols, smallest, widgets.dark(), labelled),
+            alt="States and the transitions between them, with their weights; the table below has the numbers",
+        )
+    hidden = "" if labelled else "; these are too many for labels, so their weights are in the table below"
     rule = f"those with |weight| ≥ {smallest:.3g}" if smallest else "the others are 0"
     st.caption(
         f"{num_visible} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "

@@ -75,11 +75,10 @@ def _cells(cells: dict[str, str]) -> None:
 
 
 def _sizes(busy: Overview) -> dict[str, str]:
-    memory = machine.memory()
     return {
         "server's memory": machine.format_bytes(machine.resident_bytes([os.getpid()])),
         "workers' memory": machine.format_bytes(machine.resident_bytes(busy.pids)),
-        "memory left": machine.format_bytes(memory.available if memory else None),
+        "memory left": machine.format_bytes(machine.available_bytes()),
         "used on disk": machine.format_bytes(cache.bytes_on_disk()),
         "disk left": machine.format_bytes(machine.free_bytes(server.home())),
     }

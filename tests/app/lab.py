@@ -93,8 +93,14 @@ def learned(page: str, **parameters: Any) -> AppTest:
 def type_text(app: AppTest, text: str) -> AppTest:
     """Writes into the Predict page's field; what it does in a browser is tested there."""
     symbols = " ".join(cache.data(recipe_of(app).data).alphabet.symbols)
-    app.session_state[f"typing.predict.string.{symbols}"] = {"text": text, "version": "typed"}
+    app.session_state[f"predict.string.{symbols}"] = text
     return app.run()
+
+
+def typed(app: AppTest) -> str:
+    """The text in the Predict page's field."""
+    [field] = [field for field in app.text_input if (field.key or "").startswith("predict.string.")]
+    return str(field.value)
 
 
 def figure(app: AppTest, key: str) -> dict[str, Any]:

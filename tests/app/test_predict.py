@@ -9,7 +9,7 @@ from nlwfa_core.metrics.tables import format_significant
 from nlwfa_core.models import sampling
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
-from tests.app.lab import QUICK, complaints, figure, given_to, go, learned, open_lab, recipe_of, trained, type_text, written
+from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text, typed, written
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
 
@@ -101,6 +101,6 @@ def test_a_string_that_is_too_long_is_refused_not_cut():
 def test_each_alphabet_has_a_string_of_its_own():
     app = type_text(open_lab("predict", **QUICK), "[[]]")
     app.selectbox(key="source").set_value("tomita").run()
-    assert not complaints(app) and given_to(app, "nlwfa_typing")["text"] != "[[]]"
+    assert not complaints(app) and typed(app) != "[[]]"
     app.selectbox(key="source").set_value("dyck").run()
-    assert given_to(app, "nlwfa_typing")["text"] == "[[]]"
+    assert typed(app) == "[[]]"

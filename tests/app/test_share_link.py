@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.app.lab import QUICK, complaints, given_to, go, learned, open_lab, recipe_of, type_text
+from tests.app.lab import QUICK, complaints, given_to, go, learned, open_lab, recipe_of, type_text, typed
 
 
 def test_hidden_controls_keep_what_the_link_says():
@@ -69,7 +69,7 @@ def test_a_link_opens_the_block_the_layer_and_the_cell():
 
 def test_a_link_opens_the_string_and_the_way_states_are_drawn():
     app = open_lab("predict", **QUICK, string="[[]]")
-    assert not complaints(app) and given_to(app, "nlwfa_typing")["text"] == "[[]]"
+    assert not complaints(app) and typed(app) == "[[]]"
     app = type_text(app, "[][]")
     assert asked(app)["string"] == "[][]"
     app = type_text(app, "")

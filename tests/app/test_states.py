@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from nlwfa_core.lab.figures.graph import edges, largest_weight
+from nlwfa_core.lab.graph import edges, largest_weight
 from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
 from nlwfa_core.models.geometry import directions
 from pages.shared import cache
@@ -75,14 +76,19 @@ def test_another_alphabet_can_not_be_laid_over() -> None:
     assert any("another alphabet" in note.value for note in app.info)
 
 
+def drawn_arrows(app: AppTest) -> int:
+    """The number of arrows that Graphviz is given."""
+    [graph] = app.get("graphviz_chart")
+    return str(graph.proto.spec).count("->")
+
+
 def test_the_graph_shows_what_is_above_the_threshold() -> None:
     app = learned("states", **SP | {"rank": 4})
     model = cache.result(recipe_of(app)).model  # type: ignore[union-attr]
     for percent in (0, 60):
         app.slider(key="states.smallest.SP").set_value(percent).run()
         shown = edges(model, percent / 100 * largest_weight(model))
-        arrows = [trace for trace in figure(app, "states.graph")["data"] if trace["mode"] == "lines+markers"]
-        assert len(arrows) == len(shown)
+        assert drawn_arrows(app) == len(shown)
         assert f"{sum(len(edge.weights) for edge in shown)} of {model.transitions.size} transitions" in str(
             [entry.value for entry in app.caption]
         )
@@ -93,7 +99,7 @@ def test_what_has_no_graph_says_why() -> None:
     assert any("no such graph" in note.value for note in app.info)
     assert app.segmented_control(key="states.graph_of").options == ["fac.non", "true model"]
     app.segmented_control(key="states.graph_of").set_value("true model").run()
-    assert not complaints(app) and figure(app, "states.graph")["data"]
+    assert not complaints(app) and drawn_arrows(app)
     wide = learned("states", **SP | {"rank": 16})
     assert any("a graph shows at most 15" in note.value for note in wide.info)
 

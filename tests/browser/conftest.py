@@ -47,11 +47,23 @@ def serving(home: Path, script: Path = ROOT / "app.py", port: int = 0) -> Iterat
     if installed := os.environ.get("NLWFA_INSTALLED"):
         command = [installed, "lab", "--port", str(port), "--address", "127.0.0.1"]
     else:
-        command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1"]
+        command = [
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            str(script),
+            "--server.port",
+            str(port),
+            "--server.address",
+            "127.0.0.1",
+        ]
     environment = {**os.environ, "NLWFA_HOME": str(home)}
     log = home / "server.log"
     with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=home if installed else ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(
+            command, cwd=home if installed else ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
     try:
         address = f"http://127.0.0.1:{port}"
         wait_for(lambda: is_healthy(address) or server.poll() is not None)

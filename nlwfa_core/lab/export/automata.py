@@ -1,4 +1,4 @@
-"""Write linear models as text for other programs: PAutomaC, OpenFst, Graphviz, and JSON, which can express every automaton."""
+"""Write linear models as text for other programs: PAutomaC, OpenFst, and JSON, which can express every automaton."""
 
 from __future__ import annotations
 
@@ -93,40 +93,3 @@ def weights_json(wfa: WFA, alphabet: Alphabet) -> str:
     """Write α₀, the A_σ, α∞ (with all digits) and the symbols as JSON. A string's weight is α₀ᵀ A_{x₁} … A_{x_t} α∞."""
     arrays = {"initial": wfa.initial, "transitions": wfa.transitions, "termination": wfa.termination}
     return json.dumps(json.loads(to_json({"symbols": list(alphabet.symbols), **arrays})), ensure_ascii=False) + "\n"
-
-
-def dot(wfa: WFA, alphabet: Alphabet, share: float = 0.02) -> str:
-    """Write a graph for Graphviz: one arc for each pair of states, labelled with a line for each symbol. Weights have three digits.
-
-    Parameters
-    ----------
-    share : float
-        Transitions with |weight| below this share of the largest are left out. A comment in the file says how many.
-    """
-    arcs, hidden = [], 0
-    smallest = share * float(np.abs(wfa.transitions).max(initial=0))
-    for i in range(wfa.num_states):
-        for j in range(wfa.num_states):
-            weights = wfa.transitions[:, i, j]
-            large = np.flatnonzero((np.abs(weights) >= smallest) & (weights != 0))
-            hidden += int((weights != 0).sum()) - len(large)
-            if len(large):
-                label = "\\l".join(f"{quoted(alphabet.symbols[a])}  {weights[a]:.3g}" for a in large.tolist())
-                arcs.append(f'  {i} -> {j} [label="{label}\\l"];')
-    states = [
-        f'  {i} [label="{i}\\nbegins {begins:.3g}\\nends {ends:.3g}"];'
-        for i, (begins, ends) in enumerate(zip(wfa.initial.tolist(), wfa.termination.tolist(), strict=True))
-    ]
-    note = f"  // {hidden} weights below {share:.0%} of the largest are not drawn" if hidden else ""
-    head = ["digraph automaton {", "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];']
-    return "\n".join([*head, *([note] if note else []), *states, *arcs, "}", ""])
-
-
-def quoted(text: str) -> str:
-    """Escape text for a label of Graphviz, which reads backslashes and HTML entities.
-
-    >>> print(quoted('a"b') + quoted("<&>"))
-    a\\"b<&amp;>
-    """
-    visible = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    return visible.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

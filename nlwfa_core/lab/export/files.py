@@ -20,8 +20,9 @@ from ...models.wfa import WFA
 from ...sources.pautomac import write_pautomac, write_solution
 from ...strings.sample import Sample
 from ...strings.words import Words
+from ..graph import dot
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
-from .automata import dot, openfst, pautomac, weights_json
+from .automata import openfst, pautomac, weights_json
 
 AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac, "automaton.openfst.txt": openfst}
 
@@ -37,7 +38,7 @@ def saved_files(saved: SavedModel) -> dict[str, bytes]:
         save_model(Path(folder), saved)
         files = {name: Path(folder, name).read_bytes() for name in MODEL_FILES}
     if isinstance(saved.model, WFA):
-        files["automaton.dot"] = dot(saved.model, saved.alphabet).encode()
+        files["automaton.dot"] = dot(saved.model, saved.alphabet.symbols).encode()
         files["automaton.json"] = weights_json(saved.model, saved.alphabet).encode()
         files |= _automata(saved.model)
     return files

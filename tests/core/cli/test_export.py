@@ -12,7 +12,8 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.files import plain
-from nlwfa_core.lab.export.automata import dot, openfst, pautomac, weights_json
+from nlwfa_core.lab.export.automata import openfst, pautomac, weights_json
+from nlwfa_core.lab.graph import dot
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.sampling import draw
@@ -42,7 +43,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_a_linear_model_is_written_for_other_programs(run: Run, tmp_path: Path) -> None:
-    texts = {"dot": dot(TWO, SYMBOLS[0]), "json": weights_json(TWO, SYMBOLS[0]), "pautomac": pautomac(TWO), "openfst": openfst(TWO)}
+    texts = {
+        "dot": dot(TWO, SYMBOLS[0].symbols),
+        "json": weights_json(TWO, SYMBOLS[0]),
+        "pautomac": pautomac(TWO),
+        "openfst": openfst(TWO),
+    }
     for to, text in texts.items():
         assert run("export", "--model", "two", "--to", to) == (0, text, "")
         assert run("export", "--model", "two/model.json", "--to", to, "-o", f"a.{to}")[:2] == (

@@ -25,11 +25,12 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, prepare
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.files import FileShelf, zipped
-from nlwfa_core.lab.export.automata import dot, openfst, pautomac, quoted, weights_json
+from nlwfa_core.lab.export.automata import openfst, pautomac, weights_json
 from nlwfa_core.lab.export.files import data_files, figure_files, model_files, refusals
 from nlwfa_core.lab.export.notebook import notebook
 from nlwfa_core.lab.export.report import report
 from nlwfa_core.lab.export.script import script
+from nlwfa_core.lab.graph import dot, quoted
 from nlwfa_core.lab.options import NO_EFFECT, options
 from nlwfa_core.lab.tables import as_sentence
 from nlwfa_core.metrics.scores import evaluate
@@ -189,14 +190,14 @@ def test_openfst_arcs_sum_to_the_automatons_weights() -> None:
 def test_graphviz_reads_hostile_symbols_as_text() -> None:
     alphabet = Alphabet((*HOSTILE, "line\nbreak"))
     wfa = WFA(np.array([1.0]), np.full((len(alphabet), 1, 1), 0.01), np.array([0.1]))
-    text = dot(wfa, alphabet)
-    assert text.count("\n") == 6  # head, direction, node style, a state, an arc, the end
-    labels = re.findall(r'\[label="((?:[^"\\]|\\.)*)"\];', text)
+    text = dot(wfa, alphabet.symbols)
+    assert text.count("\n") == 7  # head, layout, styles of nodes and arrows, a state, an arrow, the end
+    labels = re.findall(r'\[label="((?:[^"\\]|\\.)*)"[\],]', text)
     assert len(labels) == 2 and len(labels[1].split("\\l")) - 1 >= len(alphabet)
     assert quoted('"];x[label="') == '\\"];x[label=\\"' and quoted("a\nb") == "a\\\\nb" and quoted("&quot;") == "&amp;quot;"
     assert "<script>" in quoted(HOSTILE[0])  # inside quotes, an angle bracket is one
     small = WFA(np.array([1.0]), np.array([[[0.9]], [[0.001]]]), np.array([0.1]))
-    assert "1 weights below 2%" in dot(small, Alphabet(("a", "b")))
+    assert "// 1 weights below 0.018 are not drawn" in dot(small, ("a", "b"))
 
 
 def test_graphviz_itself_draws_it() -> None:
@@ -205,7 +206,7 @@ def test_graphviz_itself_draws_it() -> None:
     alphabet = Alphabet(HOSTILE)
     wfa = WFA(np.array([1.0]), np.full((len(alphabet), 1, 1), 0.01), np.array([0.1]))
     drawn = subprocess.run(
-        ["dot", "-Tplain"], input=dot(wfa, alphabet), capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+        ["dot", "-Tplain"], input=dot(wfa, alphabet.symbols), capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
     )
     assert drawn.stdout.count("\nnode ") == 1
 
