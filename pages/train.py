@@ -41,16 +41,19 @@ radius = None if kind.networks else result.report.spectral_radius
 if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
     st.caption(f"The sum of all weights converges (spectral radius of ΣA {format_score(radius)} < 1).")
 
-st.subheader("On the test strings", anchor=False)
-score_tables.score_table({name: result.scores} | references, "train.scores")
-st.caption(tables.time_sentence(result.seconds))
+with st.container(key="train.results"):  # a lesson can hide it until its question is answered
+    st.subheader("On the test strings", anchor=False)
+    score_tables.score_table({name: result.scores} | references, "train.scores")
+    st.caption(tables.time_sentence(result.seconds))
 
-st.subheader("All four learners on the same split", anchor=False)
-other_learners = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
-training.train_controls(other_learners, "Train the other three", "train.others")
-results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
-if len(results) > 1:
-    widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
-    scores = {learner: entry.scores for learner, entry in results.items()}
-    score_tables.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})
-    st.caption(interval_sentence({learner: cache.score_intervals(entry.recipe) for learner, entry in results.items()}), help=COVERS)
+    st.subheader("All four learners on the same split", anchor=False)
+    other_learners = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
+    training.train_controls(other_learners, "Train the other three", "train.others")
+    results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
+    if len(results) > 1:
+        widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
+        scores = {learner: entry.scores for learner, entry in results.items()}
+        score_tables.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})
+        st.caption(
+            interval_sentence({learner: cache.score_intervals(entry.recipe) for learner, entry in results.items()}), help=COVERS
+        )

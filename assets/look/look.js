@@ -33,11 +33,28 @@ function scrollTo(found) {
   if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - SPACE, behavior: "smooth" });
 }
 
+// The card of a lesson is lower than some of its steps: once an answer has been checked, show what is said about it.
+function showAnswer(data) {
+  if (window.nlwfaAnswered === data.answered) return;
+  window.nlwfaAnswered = data.answered;
+  requestAnimationFrame(() => {
+    const card = document.querySelector(".st-key-lesson");
+    const exercise = card?.querySelector('[class*="st-key-exercise_"]');
+    if (!exercise || getComputedStyle(card.parentElement).position !== "fixed") return;
+    card.scrollBy({ top: exercise.getBoundingClientRect().top - card.getBoundingClientRect().top - SPACE, behavior: "smooth" });
+  });
+}
+
 export default function ({ data }) {
+  if (data.answered) {
+    showAnswer(data);
+    return;
+  }
   if (!window.nlwfaKeys) addEventListener("keydown", onKey);
   window.nlwfaKeys = true;
   if (window.nlwfaVisit === data.visit) return;
   window.nlwfaVisit = data.visit;
+  document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   const begin = performance.now();
   let steady = begin;
   let before = "";

@@ -40,6 +40,7 @@ class Panels {
   constructor(root, views) {
     Object.assign(this, { root, views, lit: null, rank: 1 });
     this.canvases = [...views.querySelectorAll("canvas")];
+    this.titles = [...views.querySelectorAll("figcaption b")];
     this.notes = [...views.querySelectorAll("figcaption span")];
     this.said = root.querySelector(".said");
     this.closing = new AbortController();
@@ -97,12 +98,19 @@ class Panels {
     this.places = this.isByState ? this.data.order : this.natural;
     this.moving = null;
     const isPart = whole[0] > this.numRows || whole[1] > this.numColumns;
+    const titles = [...this.names(), this.names().join(" − ")];
+    titles.forEach((title, i) => { this.titles[i].textContent = title; });
     const sides = `${shape[0]} prefixes u × ${shape[1]} suffixes v`;
     this.notes[0].textContent = isPart ? `first ${sides}, of ${whole.join(" × ")}` : sides;
     const keys = "Arrow keys move from cell to cell.";
     this.views.setAttribute("aria-label", `H, Ĥ and H − Ĥ, ${this.numRows} rows, ${this.numColumns} columns. ${keys}`);
     this.paint(0);
     this.isWhole = true;
+  }
+
+  // Of the block and of its approximation, such as H_λ and Ĥ_λ.
+  names() {
+    return [`H_${this.data.name}`, `Ĥ_${this.data.name}`];
   }
 
   // Ĥ = Σ left column i × right column i, i ≤ k.
@@ -121,7 +129,8 @@ class Panels {
       }
     }
     this.notes[1].textContent = `rank ${k}`;
-    this.notes[2].textContent = errors[k - 1] === null ? "" : `‖H − Ĥ‖ / ‖H‖ = ${written(errors[k - 1])}`;
+    const [whole, part] = this.names();
+    this.notes[2].textContent = errors[k - 1] === null ? "" : `‖${whole} − ${part}‖ / ‖${whole}‖ = ${written(errors[k - 1])}`;
     this.paint(1);
     this.paint(2);
     if (this.lit) this.describe();

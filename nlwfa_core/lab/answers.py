@@ -22,7 +22,7 @@ MAX_CHARACTERS = 200
 EMPTY_STRING = ("", "λ", "ε", "lambda", "epsilon", "empty")
 NEARLY = 5  # tolerances: an answer as near as this gets half the credit
 ROUNDING = 1e-9  # relative tolerance of a number without a tolerance of its own
-FORMS = "0.3, 3/10 or 30 %"
+FORMS = "a decimal, a fraction or a percentage"  # no example: it could be the answer
 
 DIGITS = r"(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)"
 DECIMAL = re.compile(rf"([+-]?)({DIGITS})(?:e([+-]?[0-9]{{1,2}})|\s*[*·×x]\s*10\s*\^\s*\(?([+-]?[0-9]{{1,2}})\)?)?")
@@ -355,7 +355,7 @@ def read_number(text: str) -> float:
     share = plain.endswith("%")
     parts = [part.strip() for part in plain.removesuffix("%").split("/")]
     if len(parts) > 2:
-        raise RecipeError(f"write one number, such as {FORMS}; got {typed!r}")
+        raise RecipeError(f"write one number: {FORMS}; got {typed!r}")
     numbers = [_decimal(part, typed) for part in parts]
     if len(numbers) == 2 and numbers[1] == 0:
         raise RecipeError(f"a fraction must not have the denominator 0; got {typed!r}")
@@ -396,7 +396,7 @@ def _decimal(text: str, typed: str) -> Fraction:
         raise RecipeError(f"{typed!r} can be read in two ways; write a decimal point, and nothing between thousands")
     match = DECIMAL.fullmatch(text)
     if not match:
-        raise RecipeError(f"write a number, such as {FORMS}; got {typed!r}")
+        raise RecipeError(f"write a number: {FORMS}; got {typed!r}")
     sign, digits, exponent, power = match.groups()
     number = Fraction(digits.replace(",", ".").strip(".") if digits[0] not in ".," else f"0.{digits[1:]}")
     return (-number if sign == "-" else number) * Fraction(10) ** int(exponent or power or 0)

@@ -2,8 +2,8 @@
 
 A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
 lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
-`recipe: fields`, `do: label | fields`, models, look: see `Step`), a blank line, the text, and optionally a question with its answer
-(see `questions`). The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
+`recipe: fields`, `do: label | fields`, models, look, hide: see `Step`), a blank line, the text, and optionally a question with its
+answer (see `questions`). The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
 A teacher finds all of this explained in docs/lessons.md. Links to a lesson are made in `pages.shared.share_link`.
 """
 
@@ -24,7 +24,7 @@ from .questions import Question, read_question
 
 START = PRESETS["first-steps"][1]
 HEADING = ("title", "minutes", "summary", "recipe", "strings")
-STEP = ("page", "show", "recipe", "do", "models", "look")
+STEP = ("page", "show", "recipe", "do", "models", "look", "hide")
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class Step:
         otherwise of its first action, otherwise of the step before. None in a lesson that starts from no recipe.
     look : tuple of str
         The keys of the elements that the step is about, which are scrolled into view; empty if it is about the top of the page.
+    hide : tuple of str
+        The keys of the elements that contain the answer, which are hidden until the question has been answered.
     question : Question or None
     """
 
@@ -79,6 +81,7 @@ class Step:
     models: tuple[Recipe, ...]
     recipe: Recipe | None
     look: tuple[str, ...]
+    hide: tuple[str, ...]
     question: Question | None
 
 
@@ -182,8 +185,10 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
     if not text:
         raise FormatError("a step needs text", first)
     recipe = recipe or (actions[0].recipe if actions else before)
-    look = tuple(values.get("look", "").replace(",", " ").split())
-    return Step(part.title, pages, text, show, tuple(actions), tuple(models), recipe, look, question)
+    look, hide = (tuple(values.get(name, "").replace(",", " ").split()) for name in ("look", "hide"))
+    if hide and (question is None or question.key is None):
+        raise FormatError("hide: a step hides something only until its question is answered, and this one has none to enter", first)
+    return Step(part.title, pages, text, show, tuple(actions), tuple(models), recipe, look, hide, question)
 
 
 def _fields(text: str, line: int) -> dict[str, str]:

@@ -26,6 +26,7 @@ from .palette import BLUES, MARK, REDS
 from .strings import word_labels
 from .walk import group_states
 
+LONGEST_NAME = 3  # characters of a symbol in the title of its block
 MAX_SIDE = 100
 MOST_GROUPS = 6  # of rows that are grouped by direction
 MOSTLY = 0.9  # a matrix with one part that has more of its rows does not fall into parts
@@ -109,6 +110,11 @@ def relative_errors(block: sparse.csr_array, left: FloatArray) -> FloatArray:
     return errors
 
 
+def _block_name(alphabet: Alphabet, symbol: int) -> str:
+    name = "λ" if symbol < 0 else alphabet.symbols[symbol]
+    return name if len(name) <= LONGEST_NAME else "σ"
+
+
 def panels_payload(hankel: HankelMatrix, svd: TruncatedSVD, alphabet: Alphabet, choice: MatrixChoice) -> dict[str, Any]:
     """Make the payload of the three panels H, Ĥ and H − Ĥ for a block of H.
 
@@ -118,7 +124,7 @@ def panels_payload(hankel: HankelMatrix, svd: TruncatedSVD, alphabet: Alphabet, 
         "cells": the first rows and columns of the block, row by row; "left" and "right": the factors H V and V of Ĥ, row by row;
         "most": their number of columns, which is the highest rank; "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank;
         "words": for each cell, the number of its string uv, so that equal strings have equal numbers; "order": the order by state;
-        labels, scale and colours.
+        "name": the index of the block in H_λ or H_b; labels, scale and colours.
     """
     block = choice.block(hankel)
     num_rows, num_columns = (min(MAX_SIDE, size) for size in block.shape)
@@ -129,6 +135,7 @@ def panels_payload(hankel: HankelMatrix, svd: TruncatedSVD, alphabet: Alphabet, 
     low, high = decades(np.abs(block.data[block.data != 0]), floor)
     labels = word_labels(hankel.basis.prefixes, alphabet, choice.after)[:num_rows]
     return {
+        "name": _block_name(alphabet, choice.symbol),
         "shape": [num_rows, num_columns],
         "whole": list(block.shape),
         "prefixes": labels,

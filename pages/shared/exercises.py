@@ -16,6 +16,9 @@ from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
 
 RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
+# The widgets on Practice that choose a quiz; a lesson sets them, too.
+MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
+LESSON, WHEN = "practice.lesson", "practice.when"
 PLACES = ("first", "second", "third")
 
 
@@ -104,7 +107,7 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
         )
     else:
         example = (
-            f"for example {FORMS}"
+            FORMS
             if isinstance(key, NumberKey)
             else f"{len(key.values)} numbers with spaces between them"
             if isinstance(key, NumbersKey)

@@ -17,12 +17,13 @@ from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.lab.glossary import terms_in
 from nlwfa_core.lab.lessons import Action, Lesson, Step
 from nlwfa_core.lab.questions import Question
+from nlwfa_core.lab.quizzes import AFTER, BEFORE
 from pages.shared import cache, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
 
-LESSON, STEP, GO = "lesson", "step", "lessons.go"
+LESSON, STEP, GO, GO_QUIZ = "lesson", "step", "lessons.go", "lessons.quiz"
 SHOW, ALL = "show", "all"  # the parameter with the names of the controls to show; ALL among them shows all
 MINE = "lessons.mine"  # the lesson and the index of a step, and the values of the controls before that step was opened
 VISIT = "lessons.visit"  # how many steps have been opened
@@ -79,6 +80,7 @@ def _set_scene(step: Step) -> None:
     if step.recipe is None:
         return
     sidebar.set_recipe(step.recipe)
+    st.session_state["hankel.block"], st.session_state["hankel.layer"] = -1, "H"  # a step before may have asked for others
     if page_of(step) == "compare" and step.models:
         ranks = {recipe.learning.rank for recipe in step.models}
         st.session_state["learners"] = list(dict.fromkeys(recipe.learning.learner for recipe in step.models))
@@ -133,6 +135,8 @@ def panel(page: str) -> None:
         return
     lesson, index = position
     step = lesson.steps[index]
+    if st.session_state.pop(GO_QUIZ, False) and page != "practice":
+        switch("practice")
     if st.session_state.pop(GO, False) and page_of(step) != page:
         switch(page_of(step))
     with st.container(border=True, key="lesson"):
@@ -143,7 +147,7 @@ def panel(page: str) -> None:
         st.markdown(f"#### {step.title}")
         st.markdown(step.text)
         if step.question:
-            _question(f"{lesson.name}/{index + 1}", step.question)
+            _question(f"{lesson.name}/{index + 1}", step.question, bool(step.hide))
         mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
         if mine and mine[:2] == (lesson.name, index):
             with st.container(horizontal=True, vertical_alignment="center", key="lesson_mine"):
@@ -154,12 +158,30 @@ def panel(page: str) -> None:
                 _actions(step, page)
             with st.container(horizontal=True, width="content", key="lesson_move"):
                 _move(lesson, index)
-    keys = [re.sub("[^a-zA-Z0-9_-]", "-", key) for key in step.look if page_of(step) == page]
+    keys = [_class(key) for key in step.look if page_of(step) == page]
     if keys:
         _slide(keys)
+    if step.hide and page_of(step) == page:
+        _hide([_class(key) for key in step.hide])
     with st.container(key="look"):
         visit = f"{lesson.name} {index} {st.session_state.get(VISIT, 0)}"
         _look(key="nlwfa.look", data={"keys": keys, "visit": visit}, height=1)
+
+
+def _hide(keys: list[str]) -> None:
+    """Hide the elements with these keys while the question has no answer, and say so in the last of them.
+
+    The style stays as it is when only the question is drawn again.
+    """
+    before = ".stApp:has(.st-key-unanswered) "
+    boxes = ", ".join(f".st-key-{key}, .st-key-{key} *" for key in keys)
+    note = (
+        'content: "The results appear here when you have answered."; visibility: visible; position: sticky; top: 40vh; '
+        "padding: 1rem; border: 1px dashed currentColor; border-radius: .5rem; text-align: center;"
+    )
+    st.html(
+        f"<style>{before}:is({boxes}) {{ visibility: hidden !important; }}{before}.st-key-{keys[-1]}::before {{ {note} }}</style>"
+    )
 
 
 def _slide(keys: list[str]) -> None:
@@ -174,13 +196,27 @@ def _slide(keys: list[str]) -> None:
 
 
 @st.fragment
-def _question(task: str, question: Question) -> None:
-    """Draw a step's question: entered if it has a key, otherwise an answer to open. A check reruns nothing else of the page."""
+def _question(task: str, question: Question, hides: bool) -> None:
+    """Draw a step's question: entered if it has a key, otherwise an answer to open. A check reruns nothing else of the page.
+
+    If the step hides what contains the answer, an element says that there is no answer yet: see `_hide`.
+    """
     if question.key:
         exercises.exercise(task, 0, question)
+        response = exercises.responses().get((task, 0))
+        if hides and not (response and response.over):
+            st.container(key="unanswered").empty()
+        if response:
+            with st.container(key="answered"):
+                _look(key="nlwfa.answered", data={"answered": f"{task} {response.tries} {response.over}"}, height=1)
         return
     with st.expander(f"**{question.text}** :grey[· answer]", key=f"lesson.answer.{task}", icon=":material/lightbulb:"):
         st.markdown(question.solution)
+
+
+def _class(key: str) -> str:
+    """Write a key as Streamlit does in the names of its CSS classes."""
+    return re.sub("[^a-zA-Z0-9_-]", "-", key)
 
 
 def _words(step: Step) -> None:
@@ -208,7 +244,23 @@ def _actions(step: Step, page: str) -> None:
         st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
 
 
+def _quiz(lesson: Lesson, index: int) -> None:
+    """Draw, in the first and in the last step, a button that opens the lesson's quiz and keeps the lesson open."""
+    when = {0: BEFORE, len(lesson.steps) - 1: AFTER}.get(index)
+    if when is None or lesson.name not in cache.quizzes():
+        return
+    label = "Quiz first" if when == BEFORE else "Quiz"
+    st.button(label, key="lesson.quiz", icon=":material/quiz:", type="tertiary", on_click=_open_quiz, args=(lesson.name, when))
+
+
+def _open_quiz(name: str, when: str) -> None:
+    st.session_state[exercises.MODE] = exercises.QUIZ
+    st.session_state[exercises.LESSON], st.session_state[exercises.WHEN] = name, when
+    st.session_state[GO_QUIZ] = True
+
+
 def _move(lesson: Lesson, index: int) -> None:
+    _quiz(lesson, index)
     st.button("Back", key="lesson.back", disabled=index == 0, on_click=open_lesson, args=(lesson.name, index - 1))
     if index + 1 == len(lesson.steps):
         following = next_lesson(lesson.name)

@@ -12,12 +12,11 @@ from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
 from pages.shared import cache, class_session, screen
-from pages.shared.exercises import entered_text, entry_fields, exercise, responses
+from pages.shared.exercises import LESSON, MODE, QUIZ, TASKS, WHEN, entered_text, entry_fields, exercise, responses
 from pages.shared.widgets import escape_markdown
 
 KINDS, NUMBER = "practice.kinds", "practice.number"
-MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
-LESSON, WHEN, ERRORS = "practice.lesson", "practice.when", "practice.quiz_errors"
+ERRORS = "practice.quiz_errors"
 WORDS = {BEFORE: "before the lesson", AFTER: "after the lesson"}
 
 

@@ -67,7 +67,7 @@ def test_mistakes_are_named_and_nothing_is_lost():
     )
     app = linked(draft)
     assert complaints(app) == [
-        "States, row 1: α∞: write a number, such as 0.3, 3/10 or 30 %; got 'half'",
+        "States, row 1: α∞: write a number: a decimal, a fraction or a percentage; got 'half'",
         "Arrows, row 1: To: there is no state 9; the states are 2, 3",
         "Arrows, row 2: a symbol must have no spaces; got 'b c'",
     ]

@@ -160,7 +160,9 @@ def test_a_question_is_entered_twice_and_then_opens_its_solution():
     assert solution not in markdown_texts(app)
     app.text_input(key=f"{name}.entry").set_value("three")
     app.button(key=f"{name}.check").click().run()
-    assert [error.value.replace("\\", "") for error in app.error] == ["Write a number, such as 0.3, 3/10 or 30 %; got 'three'."]
+    assert [error.value.replace("\\", "") for error in app.error] == [
+        "Write a number: a decimal, a fraction or a percentage; got 'three'."
+    ]
     assert not app.warning  # what can't be read is no try
     app.text_input(key=f"{name}.entry").set_value("0,2")
     app.button(key=f"{name}.check").click().run()

@@ -16,6 +16,7 @@ from tests.browser.screen import (
     LAPTOP,
     PHONE,
     QUICK,
+    choose,
     enter,
     eventually,
     go,
@@ -135,6 +136,50 @@ def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(page: Page, lab: st
         except TimeoutError:
             missing.append((place + 1, page.evaluate(OUT_OF_SIGHT, keys)))
     assert missing == []
+
+
+def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_comes_into_view(page: Page, lab: str) -> None:
+    page.set_viewport_size(LAPTOP)
+    visit(page, lab, "train", lesson="dyck", step=1)
+    step(page, "The race")
+    table = keyed(page, "train.all.table")
+    expect(table).to_be_hidden()
+    expect(page.get_by_text("No better than the 5-gram").first).to_be_hidden()
+    card = keyed(page, "lesson")
+    expect(keyed(page, "exercise.dyck_1_0.check")).to_be_in_viewport()
+    question = LESSONS["dyck"].steps[0].question
+    assert question is not None and question.key is not None
+    enter(page, "dyck/1", question.key)
+    expect(table).to_be_visible()
+    expect(card.get_by_text("Only SP: it gives")).to_be_in_viewport()
+    assert table.locator(".dvn-scroller").first.evaluate("box => box.scrollWidth <= box.clientWidth")  # no column is cut
+    press(page, "lesson.next")
+    step(page, "One level deeper")
+    expect(card.get_by_role("heading", name="One level deeper")).to_be_in_viewport()  # from its beginning
+
+
+def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, lab: str) -> None:
+    last = len(LESSONS["rank"].steps)
+    for number, when in ((1, "before"), (last, "after")):
+        visit(page, lab, LESSONS["rank"].steps[number - 1].pages[0], lesson="rank", step=number)
+        press(page, "lesson.quiz")
+        expect(heading(page, "practice")).to_be_visible()
+        settled(page)
+        eventually(lambda: asked(page).get("quiz"), f"rank/{when}")
+        press(page, "lesson.there")  # back to the step
+        expect(heading(page, LESSONS["rank"].steps[number - 1].pages[0])).to_be_visible()
+    visit(page, lab, LESSONS["rank"].steps[1].pages[0], lesson="rank", step=2)
+    expect(keyed(page, "lesson.quiz")).to_have_count(0)
+
+
+def test_a_step_shows_the_block_that_it_speaks_of(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", lesson="hankel-matrix", step=4)
+    choose(page, "hankel.block", "H_σ: rows uσ, σ = b")
+    titles = keyed(page, "hankel.panels").locator("figcaption")
+    expect(titles.nth(2)).to_contain_text("‖H_b − Ĥ_b‖ / ‖H_b‖ = ")
+    press(page, "lesson.next")
+    step(page, "Count something else")
+    expect(titles.nth(2)).to_contain_text("‖H_λ − Ĥ_λ‖ / ‖H_λ‖ = ")
 
 
 def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_page: Callable[[], Page], lab: str) -> None:

@@ -55,7 +55,7 @@ def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
         ),
     )
     assert draft.mistakes == (
-        "States, row 1: α∞: write a number, such as 0.3, 3/10 or 30 %; got 'x'",
+        "States, row 1: α∞: write a number: a decimal, a fraction or a percentage; got 'x'",
         "States, row 3: the state has no name",
         "States, row 5: there is a state 2 already; each name may be used once",
         "Arrows, row 1: To: there is no state 4; the states are 2, 3",
