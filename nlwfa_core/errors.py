@@ -19,7 +19,15 @@ R = TypeVar("R")
 
 
 class RecipeError(ValueError):
-    """A request that can't be carried out; the message says what was wrong, what was given and what is allowed."""
+    """A request that can't be carried out; the message says what was wrong, what was given and what is allowed.
+
+    >>> from nlwfa_core import RecipeError, as_sample
+    >>> try:
+    ...     as_sample([])
+    ... except RecipeError as error:
+    ...     print(error)
+    sample has no strings
+    """
 
 
 class FieldError(RecipeError):

@@ -156,6 +156,16 @@ class FileShelf:
     """A folder of uploaded files, each stored under the hash of its content. Worker processes read the files that a recipe names.
 
     Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no key contains them.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from nlwfa_core import FileShelf
+    >>> with TemporaryDirectory() as folder:
+    ...     shelf = FileShelf(Path(folder))
+    ...     key = shelf.put(b"ab\\nb\\n")
+    ...     content = shelf.get(key)
+    >>> len(key), content
+    (64, b'ab\\nb\\n')
     """
 
     @check_types

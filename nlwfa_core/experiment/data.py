@@ -97,6 +97,13 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     ------
     RecipeError
         If strings can't be generated with these settings, or a file can't be read.
+
+    Examples
+    --------
+    >>> from nlwfa_core import DataRecipe, load_data
+    >>> data = load_data(DataRecipe(num_strings=100, num_validation=0, num_test=20))
+    >>> data.train.num_strings, data.alphabet.symbols
+    (100, ('[', ']'))
     """
     if SOURCES[recipe.source].generator is not None:
         return _generate(generator_of(recipe), recipe)

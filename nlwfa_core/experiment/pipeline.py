@@ -114,7 +114,13 @@ class Prepared:
 def prepare(
     recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files, data: Data | None = None
 ) -> Prepared:
-    """Make a recipe's data and, if its learner needs one, its Hankel matrix. Parameters and errors are those of `run`."""
+    """Make a recipe's data and, if its learner needs one, its Hankel matrix. Parameters and errors are those of `run`.
+
+    >>> from nlwfa_core import DataRecipe, HankelRecipe, Recipe, prepare
+    >>> recipe = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=10, num_suffixes=8))
+    >>> prepare(recipe).hankel.block.shape
+    (10, 8)
+    """
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("data", 0, 1))

@@ -119,6 +119,13 @@ class DataRecipe(Record):
         The SHA-256 of a file of prefixes, and of a file that says what followed each of them. A recipe has both or neither.
     upload_format : str
         The format of the uploaded strings.
+
+    Examples
+    --------
+    >>> from nlwfa_core import DataRecipe
+    >>> recipe = DataRecipe(source="tomita", grammar=4, num_strings=500, seed=1)
+    >>> recipe.num_strings, recipe.changed(seed=2).seed
+    (500, 2)
     """
 
     source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
@@ -168,6 +175,12 @@ class HankelRecipe(Record):
         Whether strings are counted with boundary symbols; see `learning.names.needs_boundary`.
     transform : str
         One of `hankel.names.TRANSFORMS`.
+
+    Examples
+    --------
+    >>> from nlwfa_core import HankelRecipe
+    >>> HankelRecipe(num_prefixes=200, statistic="factor").changed(num_suffixes=50).num_suffixes
+    50
     """
 
     num_prefixes: int = Field(default=1000, ge=1, le=limits.ceiling("basis"))
@@ -194,6 +207,11 @@ class LearningRecipe(Record):
 
     The defaults are those of the paper, because recipes from before 0.2 do not say how they are trained. `presets.CONVERGED` has
     what a new experiment should use.
+
+    >>> from nlwfa_core import LearningRecipe
+    >>> recipe = LearningRecipe(learner="both.non", rank=5, optimizer="lbfgs", start="svd")
+    >>> recipe.learner, recipe.rank, recipe.hidden
+    ('both.non', 5, (2, 1, 2))
     """
 
     learner: str = "SP"
@@ -264,7 +282,12 @@ class LearningRecipe(Record):
 
 
 class RefinementRecipe(Record):
-    """The third step; see `learning.options.Refinement`."""
+    """The third step; see `learning.options.Refinement`.
+
+    >>> from nlwfa_core import RefinementRecipe
+    >>> RefinementRecipe(objective="likelihood", epochs=20).epochs
+    20
+    """
 
     objective: str = "none"
     optimizer: Literal["adamax", "lbfgs"] = "adamax"

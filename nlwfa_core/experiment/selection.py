@@ -186,6 +186,13 @@ def fit_best(
     RecipeError
         If `max_states` is below 1, or there are no training or no validation strings.
     Cancelled
+
+    Examples
+    --------
+    >>> from nlwfa_core import as_sample, fit_best
+    >>> best = fit_best(as_sample(["ab", "b", "aab"] * 5), as_sample(["ab", "b"]), 1)  # doctest: +SKIP
+    >>> best.fit.model.num_states  # doctest: +SKIP
+    1
     """
     check_at_least("max-states", max_states, 1)
     train = as_sample(train, name="train")

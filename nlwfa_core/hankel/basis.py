@@ -34,6 +34,13 @@ class Basis:
     ------
     RecipeError
         If one of these conditions does not hold.
+
+    Examples
+    --------
+    >>> from nlwfa_core import as_sample, select_basis
+    >>> basis = select_basis(as_sample(["ab", "ab", "b"]), 3, 2)
+    >>> basis.alphabet.decode(basis.prefixes[1]), len(basis.prefixes), len(basis.suffixes)
+    ('a', 3, 2)
     """
 
     prefixes: Words

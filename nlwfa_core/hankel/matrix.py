@@ -47,6 +47,14 @@ class HankelMatrix:
         The transform of the entries: one of `hankel.names.TRANSFORMS`.
     row_weights : array, shape (num_rows,), or None
         The weight of each row when H is factorised; None if all rows have the same weight.
+
+    Examples
+    --------
+    >>> from nlwfa_core import as_sample, estimate_hankel, select_basis
+    >>> sample = as_sample(["ab", "ab", "b", ""])
+    >>> hankel = estimate_hankel(sample, select_basis(sample, 2, 2))
+    >>> hankel.block.toarray().tolist()  # rows λ and a, columns λ and b
+    [[0.25, 0.25], [0.0, 0.5]]
     """
 
     basis: Basis

@@ -147,7 +147,13 @@ def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_titl
 
 @check_types
 def singular_values_svg(hankel: HankelMatrix, rank: int) -> str:
-    """Draw the singular values of H_λ, largest first, those up to the rank in colour."""
+    """Draw the singular values of H_λ, largest first, those up to the rank in colour.
+
+    >>> from nlwfa_core import as_sample, estimate_hankel, select_basis, singular_values_svg
+    >>> sample = as_sample(["ab", "ab", "b", ""])
+    >>> singular_values_svg(estimate_hankel(sample, select_basis(sample, 3, 3)), 2)[:4]
+    '<svg'
+    """
     check_at_least("rank", rank, 1)
     values = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).singular_values
     title = f"Singular values of H_λ; a model of rank {rank} keeps the blue ones"
@@ -167,6 +173,13 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
     -------
     dict
         Measure of loss -> SVG document.
+
+    Examples
+    --------
+    >>> from nlwfa_core import as_sample, estimate_hankel, fit, loss_svgs, select_basis
+    >>> sample = as_sample(["ab", "ab", "b", ""])
+    >>> loss_svgs(fit(estimate_hankel(sample, select_basis(sample, 3, 3)), "SP", rank=2).report)  # SP has a closed form
+    {}
     """
     figures = {}
     for measure in dict.fromkeys(log.measure for log in report.logs):
@@ -195,6 +208,12 @@ def heat_map_png(matrix: sparse.csr_array, pixels: int = 480) -> bytes:
 
     In a matrix of more than `pixels` rows or columns, a pixel shows the largest entry of those that it covers. A smaller matrix is
     enlarged by a whole factor, up to `pixels`. Raises MissingExtra without Pillow.
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from nlwfa_core import heat_map_png
+    >>> heat_map_png(sparse.csr_array(np.eye(3)))[1:4]
+    b'PNG'
     """
     check_at_least("pixels", pixels, 1)
     check_extra("plot", "PIL")

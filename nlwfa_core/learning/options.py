@@ -54,6 +54,12 @@ class Refinement:
     ------
     RecipeError
         If the objective is unknown.
+
+    Examples
+    --------
+    >>> from nlwfa_core import Options, Refinement
+    >>> Options("both.non", 5, refinement=Refinement("likelihood", epochs=20)).refinement.objective
+    'likelihood'
     """
 
     objective: str = "none"
@@ -122,6 +128,13 @@ class Options:
         If an option has another type.
     RecipeError
         If the seed is negative.
+
+    Examples
+    --------
+    >>> from nlwfa_core import Options
+    >>> options = Options("tran.non", 5, tolerance=0.001)
+    >>> options.rank, options.optimizer, options.start
+    (5, 'lbfgs', 'svd')
     """
 
     learner: str

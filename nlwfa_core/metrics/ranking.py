@@ -41,6 +41,14 @@ class Targets:
     best_gains : array, shape (num_prefixes,)
         The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file of targets. NDCG@5 is divided by
         it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nlwfa_core import Targets
+    >>> targets = Targets.of(np.array([1, -1]))  # b followed the first prefix, nothing the second
+    >>> len(targets), targets.likeliest.tolist()
+    (2, [1, -1])
     """
 
     symbols: IntArray

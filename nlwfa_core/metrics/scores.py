@@ -269,6 +269,13 @@ class TestSet:
         The model that generated the strings, for true next-symbol distributions; None if it is not known.
     prefixes : Prefixes or None
         Prefixes of other strings, with what followed them, to be scored as SPiCe does.
+
+    Examples
+    --------
+    >>> from nlwfa_core import NGram, TestSet, as_sample, evaluate
+    >>> test = TestSet.empirical(as_sample(["ab", "b", "ab"]))
+    >>> evaluate(NGram.fit(as_sample(["ab", "b"]), 2), test).num_words
+    2
     """
 
     __test__ = False  # not a test for pytest to collect

@@ -45,6 +45,14 @@ class SavedModel:
     info : dict
         Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; nothing
         is computed from them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nlwfa_core import Alphabet, SavedModel, WFA
+    >>> saved = SavedModel(WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), Alphabet(("a",)), {"by": "hand"})
+    >>> saved.alphabet.symbols, saved.model.num_states
+    (('a',), 1)
     """
 
     model: StoredModel
@@ -154,6 +162,18 @@ def load_model(directory: Path | str) -> SavedModel:
     ------
     RecipeError
         If the folder does not hold a valid model.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from nlwfa_core import Alphabet, SavedModel, WFA, load_model, save_model
+    >>> saved = SavedModel(WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), Alphabet(("a",)), {})
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(folder, saved)
+    ...     again = load_model(folder)
+    >>> again.model("aa")
+    0.125
     """
     directory = Path(directory)
     header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))

@@ -42,6 +42,16 @@ class Mixture:
         The weights w_m: not negative, with the sum 1.
     alphabet : Alphabet or None
         The alphabet of all models; None if symbols are known only by their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nlwfa_core import Mixture, NGram, Words, as_sample
+    >>> sample, words = as_sample(["ab", "ab", "b"]), Words.of([(0, 1)])
+    >>> models = NGram.fit(sample, 1), NGram.fit(sample, 3)
+    >>> both = Mixture(models, np.array([0.5, 0.5]))
+    >>> bool(np.isclose(both.weights(words), np.mean([model.weights(words) for model in models], axis=0))[0])
+    True
     """
 
     models: tuple[Model, ...]
@@ -240,6 +250,14 @@ def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixt
     RecipeError
         If there are no models, their symbols differ, there are no validation strings, or no model gives any of them a positive
         weight.
+
+    Examples
+    --------
+    >>> from nlwfa_core import NGram, as_sample, fit_mixture
+    >>> train, validation = as_sample(["ab", "ab", "b"]), as_sample(["ab", "b"])
+    >>> model, weights = fit_mixture([NGram.fit(train, 1), NGram.fit(train, 3)], validation)
+    >>> round(float(weights.sum()), 6)
+    1.0
     """
     models = check_models(models)
     if not models:

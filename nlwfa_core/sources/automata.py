@@ -145,6 +145,14 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     RecipeError
         If the automaton turns out not to be a probability distribution, if a number is out of range, or if a string gets longer
         than `max_length`. (Drawing another string instead would change the distribution.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nlwfa_core import WFA, sample_words
+    >>> words = sample_words(WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), 1000, seed=0)
+    >>> len(words), float(words.lengths.mean().round())
+    (1000, 1.0)
     """
     check_at_least("num_strings", num_strings, 1)
     limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))

@@ -116,6 +116,14 @@ def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None, alph
     ------
     FormatError
         If a line is malformed, a section is missing, an entry occurs twice, or the automaton would be too large.
+
+    Examples
+    --------
+    >>> from nlwfa_core import read_pautomac_model
+    >>> text = "I: (state)\\n(0) 1\\nF: (state)\\n(0) 0.5\\nS: (state,symbol)\\n(0,0) 1\\nT: (state,symbol,state)\\n(0,0,0) 1\\n"
+    >>> model = read_pautomac_model(text.encode())
+    >>> model.num_states, model.total_weight()
+    (1, 1.0)
     """
     cleaned = clean(bytes_of(data))
     check_kind(first_rows(cleaned), MODEL)

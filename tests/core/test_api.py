@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -20,6 +21,14 @@ def test_public_names_are_there(name: str) -> None:
 def test_public_names_are_documented_and_named_once() -> None:
     assert len(nlwfa_core.__all__) == len(set(nlwfa_core.__all__))
     assert all(getattr(nlwfa_core, name).__doc__ for name in nlwfa_core.__all__)
+
+
+@pytest.mark.parametrize("name", nlwfa_core.__all__)
+def test_public_names_have_an_example(name: str) -> None:
+    """In their docstring or, for a class, in that of one of its methods; pytest runs them all."""
+    found = getattr(nlwfa_core, name)
+    texts = [found.__doc__, *(method.__doc__ for method in vars(found).values() if inspect.isclass(found))]
+    assert any(">>> " in text for text in texts if isinstance(text, str))
 
 
 def loaded_after(code: str) -> set[str]:
