@@ -57,6 +57,15 @@ class NLWFA(Methods):
         How outputs are turned into weights and scores.
     alphabet : Alphabet or None
         The symbols of the maps; None if symbols are known only by their numbers.
+
+    Examples
+    --------
+    >>> from nlwfa_core import as_sample, estimate_hankel, fit, select_basis
+    >>> sample = as_sample(["ab", "ab", "b", ""])
+    >>> hankel = estimate_hankel(sample, select_basis(sample, 3, 3))
+    >>> model = fit(hankel, "tran.non", rank=2, epochs_transitions=10).model
+    >>> model.num_states, type(model).__name__
+    (2, 'NLWFA')
     """
 
     initial: FloatArray
