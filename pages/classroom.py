@@ -10,7 +10,9 @@ sidebar.page_recipe(
 )
 sidebar.hide_recipe()
 with widgets.errors_as_messages():
-    if view.is_teacher():
+    if view.is_teacher() and view.is_slide():
+        view.slide()
+    elif view.is_teacher():
         view.invitation()
         view.board()
         view.session_controls()

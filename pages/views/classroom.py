@@ -17,7 +17,7 @@ from nlwfa_core.lab.figures.bars import guesses_figure
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.teaching import lesson_plan
 from nlwfa_core.metrics.tables import Column
-from pages.shared import cache, class_session, lessons, share_link, widgets
+from pages.shared import cache, class_session, lessons, share_link, url_parameters, widgets
 from pages.shared.navigation import title
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
@@ -114,8 +114,10 @@ def _quiz_links() -> None:
 def invitation() -> None:
     """Draw what the class needs to join: the code, the link to a lesson, and its QR code."""
     code = class_session.code()
-    with st.container(key="class_code"):
-        st.markdown(f"## {code}")
+    with st.container(key="class_code", horizontal=True, vertical_alignment="center"):
+        st.markdown(f"## {code}", width="content")
+        arguments = (share_link.VIEW, share_link.SLIDE)
+        st.button("Slide view", key="class.slide", icon=":material/slideshow:", on_click=url_parameters.set_value, args=arguments)
     all_lessons, nobody = cache.lessons(), not _record().members
     with st.expander("How to join", expanded=nobody, icon=":material/qr_code_2:", key="class.how"):
         left, right = st.columns([3, 2], vertical_alignment="center")
@@ -147,6 +149,23 @@ def _address(parameters: dict[str, str]) -> tuple[str, str]:
     here = str(st.context.url or "").split("?")[0]
     listens_on = str(st.get_option("server.address") or "")
     return shared_link(f"{here}?{urlencode(parameters)}", listens_on, share_link.machine())
+
+
+def is_slide() -> bool:
+    """Return whether the page is in slide view."""
+    return url_parameters.value(share_link.VIEW) == share_link.SLIDE
+
+
+def slide() -> None:
+    """Draw the session's code and the question alone, large, and draw them again every two seconds."""
+    with st.container(key="class_slide"):
+        st.fragment(_slide, run_every=SECONDS)()
+
+
+@errors_as_messages()
+def _slide() -> None:
+    st.markdown(f"### {class_session.code()}")
+    _question(_record())
 
 
 def board() -> None:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import FITS, PHONE, heading, keyed, press, settled, visit, watched
+from tests.browser.screen import FITS, PHONE, WIDE, heading, keyed, press, settled, visit, watched
 from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 
 QUESTION = "exercise.rank_1_0"
@@ -70,3 +70,24 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         expect(keyed(page, "class.open")).to_be_visible()
         visit(students[1], lab, "classroom", **{"class": code})
         expect(students[1].get_by_text(f"There is no class session {code}")).to_be_visible()
+
+
+def test_the_board_in_slide_view_is_the_question_alone_and_reveals_by_a_key(page: Page, lab: str) -> None:
+    page.set_viewport_size(WIDE)
+    visit(page, lab, "classroom")
+    press(page, "class.open")
+    press(page, "class.slide")
+    board = keyed(page, "class_slide")
+    hidden = board.get_by_text("The answers are hidden until you press")
+    expect(hidden).to_be_visible()
+    assert hidden.evaluate("node => getComputedStyle(node).fontSize") == "28px"
+    for absent in ("class.tabs", "class.how", "class_controls"):
+        expect(keyed(page, absent)).to_have_count(0)
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    label = board.get_by_text("in the session")
+    assert label.evaluate("node => node.scrollWidth <= node.clientWidth")  # not cut
+    settled(page)
+    page.keyboard.press("a")
+    expect(board.get_by_text("First tries are counted.")).to_be_visible()
+    press(page, "slide.leave")
+    expect(keyed(page, "class.tabs")).to_be_visible()
