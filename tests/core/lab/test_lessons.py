@@ -485,7 +485,7 @@ def test_declared_choices_are_the_computed_ones() -> None:
     assert right_options("dyck", 1) == [name for name in scores if brackets(4, 5, name) > 0.001] == ["both.non"]
     assert min(scores, key=lambda name: scores[name].wer) != "SP" and scores["SP"].num_negative == 0
     assert right_options("dyck", 2) == ["no: in WER they are close, and it has no negative weights"]
-    assert right_options("dyck", 3) == ["with three states if the seed is lucky; with ten, TV and WER are level"]  # the test above
+    assert right_options("dyck", 3) == ["with three and a lucky seed; with ten, TV and WER level"]  # the test above
     refined = {"refine": "hankel", "optimizer_refinement": "lbfgs", "epochs_refinement": 4000}
     knobs = {"A": {"num_strings": 200}, "B": {"statistic": "prefix"}, "C": {"transform": "sqrt"}, "D": refined}
     finite = [name for name, knob in knobs.items() if score("log2_pauto", learner="SP", rank=5, **knob) < np.inf]
