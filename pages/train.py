@@ -22,6 +22,7 @@ if not kind.networks:
 for title, formula in formulas.steps(recipe) if kind.networks else formulas.third_step(recipe):
     st.markdown(title)
     st.latex(formula)
+training.train_at_once([recipe], "train")
 training.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
 result = cache.result(recipe)
 if result is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread, Timer
@@ -85,10 +85,20 @@ class Durations:
         if job.state == "done":
             self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
 
+    def note_old(self, job: Job) -> None:
+        """Record how long a job of an earlier server took, for as long as none of its kind has finished on this one."""
+        self._seconds.setdefault(job.kind, job.seconds)
+
     def left(self, job: Job) -> float | None:
         """Estimate the seconds of work that a job has left; None if no job of its kind has finished."""
         expected = self._seconds.get(job.kind)
         return None if expected is None else max(expected - job.seconds_worked, 0.0)
+
+    def of(self, jobs: Collection[Job], num_working: int) -> float | None:
+        """Estimate how long `num_working` workers take to run new jobs; None if for one of them no job of its kind has finished."""
+        numbers = [number for job in jobs if (number := self.left(job)) is not None]
+        at_once = max(1, min(num_working, len(numbers)))
+        return max(sum(numbers) / at_once, *numbers) if numbers and len(numbers) == len(jobs) else None
 
     def until_done(self, jobs: Iterable[Job], num_working: int) -> float | None:
         """Estimate the seconds until `num_working` workers have done all of these jobs; None if the time of one is unknown."""
@@ -204,6 +214,15 @@ class Runner:
         """Read a job's result from disk. Raises RecipeError if there is none."""
         return self._folders.result(key)
 
+    def estimate(self, *recipes: Recipe) -> float | None:
+        """Estimate how many seconds it takes to run recipes on a server that has nothing else to do.
+
+        The estimate comes from runs of this server that differ only in seeds and rank; it is None if a recipe has no such run.
+        """
+        jobs = [Job(recipe.key(), recipe) for recipe in recipes]
+        with self._changed:
+            return self._durations.of(jobs, self._num_working)
+
     def cancel(self, key: str, session: str) -> None:
         """Cancel a job for one session. The job stops unless another session that is still connected wants it."""
         with self._changed:
@@ -295,6 +314,7 @@ class Runner:
             if self._jobs.get(key) is job:  # otherwise another thread has changed it meanwhile
                 if finished is not None:
                     self._remember(finished)
+                    self._durations.note_old(finished)
                 elif job is not None and job.state == "done":
                     del self._jobs[key]  # its folder was removed
             return self._jobs.get(key)

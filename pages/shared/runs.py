@@ -84,11 +84,20 @@ def submit(*recipes: Recipe, paused: bool = False) -> None:
     try:
         for recipe in recipes:
             keys.append(runner().submit(recipe, owner(), paused))
-            st.session_state[STARTED] = [*st.session_state.get(STARTED, []), recipe][-MAX_STARTED:]
+            st.session_state[STARTED] = _newest([*st.session_state.get(STARTED, []), recipe])
             if paused:
                 pause(recipe)  # so that the rules for pauses, such as their longest time, apply from the start
     finally:  # if the queue is full after some of the runs, these must still be added
         _add_to_own(keys, again=True)
+
+
+def _newest(started: list[Recipe]) -> list[Recipe]:
+    """Return the last MAX_STARTED runs. Those that have ended go first, so that many short runs do not hide a long one."""
+    if len(started) <= MAX_STARTED:
+        return started
+    ended = (recipe for recipe in started if (job := status(recipe)) is None or job.state not in ("queued", "running"))
+    oldest = next(ended, started[0])
+    return [recipe for recipe in started if recipe is not oldest]
 
 
 def _add_to_own(keys: list[str], again: bool = False) -> None:
@@ -126,6 +135,11 @@ def mine() -> dict[str, JobStatus]:
 def status(recipe: Recipe) -> JobStatus | None:
     """Return a run's status; None if nobody has started the run."""
     return runner().status(recipe.key())
+
+
+def estimate(*recipes: Recipe) -> float | None:
+    """Estimate how many seconds it takes to run recipes if nobody else is training; None if there is no run to go by."""
+    return runner().estimate(*recipes)
 
 
 def watch(recipe: Recipe) -> JobStatus | None:

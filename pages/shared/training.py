@@ -14,6 +14,7 @@ from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import Snapshot, picture_of
 from nlwfa_core.lab.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
+from nlwfa_core.lab.formulas.recipe import rank_notes
 from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
@@ -25,6 +26,10 @@ from pages.shared.widgets import error_toast, errors_as_messages, escape_markdow
 POLL_SECONDS = 0.4
 ELSEWHERE_SECONDS = 2.0
 MAX_BARS = 2
+# A run that needs no button is one that nobody has to wait for: it is not started by itself if others like it have taken longer.
+AT_ONCE_SECONDS = 30.0
+BRIEF_SECONDS = 3.0
+AT_ONCE, REPLACED = "training.at_once", "training.replaced"
 EPOCHS = (1, 10, 100)
 STAGES = {
     "data": "reading the strings",
@@ -40,6 +45,61 @@ STAGES = {
     "scores": "scoring",
 }
 HEIGHT = 360
+
+
+def needs_no_button(recipe: Recipe) -> bool:
+    """Return whether a recipe is trained without being asked for: no network, no refinement, and a rank that the basis allows."""
+    learning = recipe.learning
+    quick = learning.kind.needs_hankel and not learning.kind.networks and recipe.refinement.objective == "none"
+    return quick and not rank_notes(recipe)
+
+
+def train_at_once(recipes: Sequence[Recipe], key: str) -> None:
+    """Start those of the recipes that need no button and that nobody has run.
+
+    A run that has failed or was cancelled is not started again, and none is started twice in a session, so there is a button for
+    it. A run that this started for earlier settings, and that still waits in the queue, is withdrawn: its turn would come for
+    settings that are no longer there. Only such a run is started again when the settings come back.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe
+        The recipes that the page shows.
+    key : str
+        The page's key.
+    """
+    started: dict[tuple[str, str], Recipe] = st.session_state.setdefault(AT_ONCE, {})
+    replaced: set[str] = st.session_state.setdefault(REPLACED, set())
+    shown = {recipe.key(): recipe for recipe in recipes}
+    for place, old in list(started.items()):
+        if place[0] == key and place[1] not in shown and (status := runs.status(old)) and status.state == "queued":
+            runs.cancel(old)
+            del started[place]
+            replaced.add(place[1])
+    for name, recipe in shown.items():
+        status = runs.status(recipe)
+        is_new = status is None and not any(name == other for _, other in started)
+        if not needs_no_button(recipe) or not (is_new or (status and status.state == "cancelled" and name in replaced)):
+            continue
+        if (runs.estimate(recipe) or 0.0) > AT_ONCE_SECONDS:
+            continue
+        started[key, name] = recipe
+        replaced.discard(name)
+        try:
+            runs.submit(recipe)
+        except RecipeError as error:
+            error_toast(error)
+
+
+def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
+    """Return a button's label with the estimated time of its training, and the explanation of the estimate."""
+    seconds = runs.estimate(*recipes)
+    if seconds is None:
+        return label, "How long this takes is not known yet: no run that differs only in rank and seeds has ended on this server."
+    return (
+        f"{label} (about {duration(seconds)})",
+        "Like runs that differ only in rank and seeds, if nobody else is training.",
+    )
 
 
 def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
@@ -58,7 +118,8 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
     if missing:
         with st.container(horizontal=True):
             # The button has no callback: if it is pressed right after a number was typed, a callback would get the old recipes.
-            if st.button(label, key=f"{key}.start", type="primary", icon=":material/play_arrow:"):
+            text, explanation = _with_estimate(label, missing)
+            if st.button(text, key=f"{key}.start", type="primary", icon=":material/play_arrow:", help=explanation):
                 _start(missing)
             if show_losses and st.button(
                 "Step by step", key=f"{key}.hold", icon=":material/step:", help="Start, and pause before the first epoch"
@@ -76,12 +137,18 @@ def running_elsewhere(recipe: Recipe, page: str) -> None:
 
 def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
     """List the visitor's waiting and running jobs that this page does not show itself."""
-    jobs = [status for status in runs.mine().values() if status.state in ("queued", "running")]
+    jobs = [status for status in runs.mine().values() if status.state in ("queued", "running") and not _is_brief(status)]
     if page == "compare":
         return [status for status in jobs if status.recipe.data != recipe.data]
     shown = {recipe.with_learner(learner).key() for learner in HANKEL_LEARNERS} if page == "train" else set()
     shown |= {recipe.key()} if page == "predict" else set()
     return [status for status in jobs if status.recipe.key() not in shown]
+
+
+def _is_brief(status: JobStatus) -> bool:
+    """Return whether a job started by itself and has just begun: it ends before its line could be read."""
+    started = {key for _, key in st.session_state.get(AT_ONCE, {})}
+    return status.key in started and status.seconds < BRIEF_SECONDS
 
 
 @errors_as_messages()
@@ -99,7 +166,12 @@ def _watch_elsewhere(recipe: Recipe, page: str) -> None:
 
 
 def last_result(recipe: Recipe) -> None:
-    """Draw a note that a recipe has no result, with a button that leads to the visitor's last result on the same strings."""
+    """Draw a note that a recipe has no result, with a button that leads to the visitor's last result on the same strings.
+
+    There is no note while a run that started by itself is about to bring the result.
+    """
+    if (own := runs.status(recipe)) and own.state in ("queued", "running") and needs_no_button(recipe):
+        return
     for status in runs.mine().values():
         if status.state == "done" and status.recipe.data == recipe.data and status.recipe.learning.kind.needs_hankel:
             with st.container(horizontal=True, vertical_alignment="center"):

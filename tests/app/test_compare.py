@@ -63,9 +63,9 @@ def test_a_rerun_reads_no_run_again(monkeypatch):
 
 def test_a_seed_may_draw_other_strings():
     app = open_lab("compare", **QUICK | {"data_seed": 132, "learners": "SP", "ranks": 2, "seeds": 2})
-    assert app.button(key="compare.start").label == "Train 1 of 1 models"
+    assert app.button(key="compare.start").label.startswith("Train 1 of 1 models")
     app.segmented_control(key="compare.new_strings").set_value(True).run()
-    assert app.button(key="compare.start").label == "Train 2 of 2 models"
+    assert app.button(key="compare.start").label.startswith("Train 2 of 2 models")
     trained(app, "compare.start")
     assert not complaints(app)
     assert list(tables(app)[1]["seed of the strings"]) in ([132, 133], [133, 132])
@@ -113,7 +113,7 @@ def test_too_many_runs_are_refused_in_one_sentence():
     app.pills(key="ranks").set_value([1, 2, 3, 4, 5, 8, 10]).run()
     assert complaints(app) == ["the number of runs (learners × values × seeds) must be at most 200; got 210"]
     app.pills(key="ranks").set_value([1, 2]).run()
-    assert not complaints(app) and app.button(key="compare.start").label == "Train 60 of 60 models"
+    assert not complaints(app) and app.button(key="compare.start").label.startswith("Train 60 of 60 models")
 
 
 def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_told():
@@ -124,7 +124,7 @@ def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_tol
         app.pills(key="ranks").set_value([1, 30]).run()
         assert not complaints(app)
         assert any("ranks up to" in note.value for note in app.info)
-        assert app.button(key="compare.start").label == "Train 1 of 1 models"
+        assert app.button(key="compare.start").label.startswith("Train 1 of 1 models")
     assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
 
 

@@ -145,7 +145,7 @@ def test_the_start_page_reads_no_strings(monkeypatch):
 
 def test_a_run_is_resumed_from_the_start_page():
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 421}))
-    app.number_input(key="rank").set_value(9).run()
+    go(app, "data").number_input(key="rank").set_value(9).run()  # on the Train page, this would train
     found = go(app, "start").button(key="start.run.0")
     assert found.label.replace("\\", "") == "SP, k = 2, finished"
     found.click().run()

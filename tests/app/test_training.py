@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from nlwfa_core.jobs.runner import JobStatus
+from nlwfa_core import RecipeError
+from nlwfa_core.jobs.runner import JobStatus, Runner
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.latex import number
 from nlwfa_core.strings.words import Words
@@ -188,10 +189,110 @@ def test_what_trains_for_other_settings_is_named_on_every_page_and_can_be_stoppe
 
 
 def test_settings_without_a_result_lead_back_to_the_last_one() -> None:
-    app = trained(open_lab("train", **SP | {"data_seed": 140}))
+    app = trained(open_lab("train", **QUICK | {"learner": "fac.non", "data_seed": 140}))
     app.number_input(key="rank").set_value(3).run()
     app.button(key="train.last").click().run()
     assert recipe_of(app).learning.rank == 2 and not complaints(app)
+
+
+def keys(app: Any) -> list[str]:
+    return [button.key for button in app.button]
+
+
+@pytest.mark.parametrize("page", ["train", "states", "predict", "take_away"])
+def test_spectral_learning_needs_no_button(page: str) -> None:
+    app = open_lab(page, **SP | {"data_seed": 150 + len(page)})
+    for rank in (2, 3):  # at first, and after each change
+        app.number_input(key="rank").set_value(rank).run()
+        assert f"{page}.start" not in keys(app)
+        wait_for(lambda: status(app).state == "done")
+        assert cache.result(recipe_of(app)) is not None
+        assert not complaints(app.run())
+
+
+@pytest.mark.parametrize("options", [{"learner": "fac.non"}, {"refine": "hankel"}, {"rank": 31}])
+def test_what_takes_time_or_can_not_be_trained_waits_for_the_button(options: dict[str, Any]) -> None:
+    app = open_lab("train", **SP | {"data_seed": 161} | options)
+    assert "train.start" in keys(app) and runs.status(recipe_of(app)) is None
+
+
+def test_a_spectral_run_that_takes_long_waits_for_the_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runner, "estimate", lambda *asked: 31.0)
+    app = open_lab("train", **SP | {"data_seed": 162})
+    assert runs.status(recipe_of(app)) is None and app.button(key="train.start").label == "Train SP (about 40 s)"
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+def test_a_run_that_failed_or_was_cancelled_is_not_started_again_by_itself(end: str) -> None:
+    app = open_lab("train", **SP | {"data_seed": 163 if end == "failed" else 164, "num_strings": 301})
+    job = runs.runner()._jobs[recipe_of(app).key()]
+    wait_for(lambda: job.over)
+    job.state = end  # as if it had ended so
+    folder = runs.runner()._folders.folder(job.key)
+    (folder / "result.json").unlink()
+    for page in ("train", "states", "train"):
+        assert f"{page}.start" in keys(go(app, page)) and status(app).state == end
+    assert status(go(open_lab(**dict(app.query_params.items())), "train")).state == end  # nor for the next visitor
+    app.button(key="train.start").click().run()  # the button still does
+    assert status(app).state in ("queued", "running", "done")
+
+
+def test_a_full_queue_is_said_once_and_leaves_the_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(*recipe: Any, **options: Any) -> None:
+        asked.append(recipe)
+        raise RecipeError("The queue is full")
+
+    monkeypatch.setattr(Runner, "submit", refuse)
+    app = open_lab("train", **SP | {"data_seed": 165})
+    assert complaints(app) == ["The queue is full"] and "train.start" in keys(app)
+    assert not complaints(app.run()) and len(asked) == 1
+
+
+def test_a_run_that_waits_for_settings_that_are_gone_is_withdrawn_and_started_again_with_them() -> None:
+    app = open_lab("data", **SP | {"data_seed": 166})
+    runner = runs.runner()
+    with pytest.MonkeyPatch.context() as busy:
+        busy.setattr(runner, "_next_worker", lambda: None)  # every run waits
+        go(app, "train")
+        first = recipe_of(app)
+        assert status(app).state == "queued"
+        app.number_input(key="rank").set_value(3).run()
+        there = runs.status(first)
+        assert status(app).state == "queued" and there is not None and there.state == "cancelled"
+        assert not [button for button in app.button if button.key == "elsewhere.stop"]
+        app.number_input(key="rank").set_value(2).run()
+        assert status(app).state == "queued"
+    with runner._changed:
+        runner._changed.notify_all()
+    wait_for(lambda: status(app).state == "done")
+    assert not complaints(app.run())
+
+
+def test_many_short_runs_do_not_hide_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_STARTED", 2)
+    app = open_lab("train", **ENDLESS | {"data_seed": 168})
+    app.button(key="train.hold").click().run()
+    endless = recipe_of(app)
+    wait_for(lambda: status(app).held)
+    app.selectbox(key="learner").set_value("SP").run()
+    for rank in (2, 3, 4):
+        app.number_input(key="rank").set_value(rank).run()
+        wait_for(lambda: status(app).state == "done")
+    assert endless in app.session_state[runs.STARTED] and len(app.session_state[runs.STARTED]) == 2
+    app.button(key="elsewhere.stop").click().run()
+    assert not complaints(app.run())
+
+
+def test_the_button_says_how_long_a_training_takes_and_when_that_is_not_known() -> None:
+    link = QUICK | {"learner": "tran.non", "num_strings": 307, "data_seed": 167}
+    app = open_lab("train", **link)
+    assert app.button(key="train.start").label == "Train tran.non" and "not known" in app.button(key="train.start").help
+    trained(app)
+    app.number_input(key="rank").set_value(3).run()
+    button = app.button(key="train.start")
+    assert button.label.startswith("Train tran.non (about ") and "rank and seeds" in button.help
 
 
 def test_three_scores_are_shown_first_with_what_says_that_a_model_fails_and_a_switch_shows_all() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from playwright.sync_api import Error, Locator, Page, Request, ViewportSize, WebSocket, expect
+from playwright.sync_api import Error, Locator, Page, Request, TimeoutError, ViewportSize, WebSocket, expect
 
 from nlwfa_core.lab.answers import SEPARATOR, ChoiceKey, Key
 from nlwfa_core.metrics.scores import SCORES
@@ -161,8 +161,13 @@ def enter(page: Page, task: str, key: Key, seed: int = 0) -> None:
 
 
 def train(page: Page, key: str = "train") -> None:
-    """Presses the button that trains what is missing, and waits until nothing is."""
-    press(page, f"{key}.start")
+    """Presses the button that trains what is missing, if it does not train by itself, and waits until nothing is missing."""
+    settled(page)
+    expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # what the page has started itself
+    settled(page)
+    if keyed(page, f"{key}.start").count():
+        with suppress(TimeoutError):  # a button of the settings before goes when the page has started the training itself
+            keyed(page, f"{key}.start").get_by_role("button").click(timeout=5_000)
     expect(keyed(page, f"{key}.start")).to_have_count(0)
     expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # a worker starts and trains
     settled(page)

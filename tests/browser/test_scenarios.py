@@ -402,7 +402,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
 
 
 def test_a_model_is_trained_and_a_cell_is_chosen_by_keyboard_alone(page: Page, lab: str) -> None:
-    recipe = QUICK | {"data_seed": 61}
+    recipe = QUICK | {"learner": "fac.non", "epochs_factorisation": 5, "epochs_transitions": 5, "data_seed": 61}
     visit(page, lab, "train", **recipe)
     tabbed_to(page, keyed(page, "train.start"))
     page.keyboard.press("Enter")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import ENDLESS, QUICK, heading, keyed, press, settled, still, visit
+from tests.browser.screen import ENDLESS, QUICK, chart, choose, go, heading, keyed, press, settled, still, train, visit, write
 
 PAUSED = re.compile("epoch ([0-9,]+) of 100,000.* · paused")
 
@@ -69,9 +69,7 @@ def test_a_training_begins_held_and_another_person_is_not_held_up(page: Page, ne
     reaches(page, 0)
     held = page.url
     visit(other, lab, "train", **QUICK | {"data_seed": 32})
-    press(other, "train.start")
-    expect(keyed(other, "train.start")).to_have_count(0)
-    settled(other)
+    train(other)
     expect(other.get_by_role("heading", name="On the test strings")).to_be_visible()
     other.goto(held)
     reaches(other, 0)
@@ -99,3 +97,17 @@ def test_the_steps_of_spectral_learning_stand_in_the_address(page: Page, lab: st
         expect(page.get_by_text(f"Step {place} of 5")).to_be_visible()
         expect(page.locator(".katex-display").first).to_be_visible()
         assert page.locator(".katex-error").count() == 0
+
+
+def test_spectral_learning_follows_the_sidebar_without_a_button(page: Page, lab: str) -> None:
+    visit(page, lab, "train", **QUICK | {"data_seed": 33})
+    for rank in (2, 3, 4):
+        write(page, "rank", rank)
+        expect(keyed(page, "train.scores.table")).to_be_visible()
+        expect(page.get_by_text(f"spectral learning, linear, k = {rank}")).to_be_visible()
+        expect(keyed(page, "train.start")).to_have_count(0)
+    expect(keyed(page, "elsewhere")).to_have_count(0)
+    go(page, "states")
+    expect(chart(page, "states.pca")).to_be_visible()
+    choose(page, "learner", "fac.non")
+    expect(keyed(page, "states.start")).to_be_visible()

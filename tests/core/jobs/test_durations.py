@@ -66,3 +66,13 @@ def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPa
     assert str(at(5002)).startswith("Stopped: the run has taken 601 seconds, and at most 600 are allowed here. Try fewer epochs")
     running.end("done")
     assert running.overtime is None
+
+
+def test_new_runs_take_as_long_as_those_of_their_kind_on_as_many_cores_as_there_are() -> None:
+    durations = Durations()
+    assert durations.of([job()], 2) is None and durations.of([], 2) is None
+    durations.note_old(job(state="done", seconds=10))
+    assert durations.of([job(1)], 2) == 10 and durations.of([job(), job(1), job(2)], 2) == 15
+    assert durations.of([job(), job(learner="fac.non")], 2) is None
+    durations.note_old(job(state="done", seconds=40))  # what is known stays: it may come from this server
+    assert durations.of([job()], 1) == 10
