@@ -165,9 +165,16 @@ def train(page: Page, key: str = "train") -> None:
     settled(page)
     expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # what the page has started itself
     settled(page)
-    if keyed(page, f"{key}.start").count():
-        with suppress(TimeoutError):  # a button of the settings before goes when the page has started the training itself
-            keyed(page, f"{key}.start").get_by_role("button").click(timeout=5_000)
+    start = keyed(page, f"{key}.start")
+
+    def is_pressed_or_gone() -> bool:
+        if start.count():
+            with suppress(TimeoutError):  # a button of the settings before goes when the page has started the training itself
+                start.get_by_role("button").click(timeout=5_000)
+                return True
+        return start.count() == 0
+
+    wait_for(is_pressed_or_gone)
     expect(keyed(page, f"{key}.start")).to_have_count(0)
     expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # a worker starts and trains
     settled(page)

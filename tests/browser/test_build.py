@@ -93,7 +93,7 @@ def test_an_even_number_of_a_from_nothing(page: Page, lab: str) -> None:
         page.locator("#portal textarea").fill(text)
         page.keyboard.press("Enter")
         if text == "half":
-            expect(page.get_by_text("Arrows, row 1: write a number, such as")).to_be_visible()
+            expect(page.get_by_text("Arrows, row 1: write a number")).to_be_visible()
             settled(page)
     expect(walk.get_by_role("button", name="Arrow from 1 to 2, a 0.5")).to_be_visible()
     settled(page)

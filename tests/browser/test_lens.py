@@ -208,7 +208,7 @@ def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, la
         setTimeout(() => done(plot.getAttribute("aria-valuenow")));
     })"""
     assert plot.evaluate(enter) == "7"
-    expect(page.locator(".panels figcaption").nth(1)).to_have_text("Ĥ rank 7")
+    expect(page.locator(".panels figcaption").nth(1)).to_have_text("Ĥ_λ rank 7")
     expect(page).to_have_url(re.compile("rank=7"))
     expect(page.locator(".lens .plane h4")).to_have_text("Rows of UD, rank 7")
     write(page, "rank", 200)
@@ -234,7 +234,7 @@ def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(pag
         page.mouse.down()
         for rank in (4, 6, 5):
             page.mouse.move(box["x"] + (rank - 0.5) * width, box["y"] + 20)
-            expect(panels.locator("figcaption").nth(1)).to_have_text(f"Ĥ rank {rank}")
+            expect(panels.locator("figcaption").nth(1)).to_have_text(f"Ĥ_λ rank {rank}")
         page.mouse.up()
         panels.locator("[data-order=state]").click()
         panels.locator(".views").focus()
